@@ -1,0 +1,43 @@
+// One pool of std::thread for the whole process. Waiting threads sleep; they never spin, so a
+// foreign process on one of the cores costs its fair share and no more.
+#pragma once
+#include <atomic>
+#include <functional>
+
+#include "types.hpp"
+
+namespace committee {
+
+// Cores this process may use: affinity mask and cgroup quota (v1 and v2) taken into account; >= 1.
+int count_usable_cores();
+
+// The number of threads for `work` units when the user said n_jobs (0 = None = decide): at most the
+// usable cores and at most work / min_work_per_thread, at least 1; 1 inside a pool worker.
+// n_jobs > 0 is taken literally (capped by nothing but 256); n_jobs < 0 means cores + 1 + n_jobs.
+int choose_threads(int n_jobs, double work, double min_work_per_thread);
+
+// True on a thread that is currently running a task of the pool (nested calls then run inline).
+bool inside_parallel_region();
+
+// Run task(i) for every i in [0, n_tasks), on at most n_threads threads including the caller.
+// Tasks are handed out in order from a counter; returns when all are done. The first exception is
+// rethrown on the caller and the remaining tasks are skipped. n_threads <= 1 or a nested call runs
+// inline and starts no thread. Safe after fork (the child starts a pool of its own).
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
+
+// Ctrl-C: long loops call poll() now and then (cheap: it looks at a clock every few calls). Only the
+// thread that made the watch asks the interpreter; others see the flag. Throws Interrupted.
+class InterruptWatch {
+ public:
+  // `ask` returns true if the user asked to stop; called at most about ten times a second.
+  explicit InterruptWatch(std::function<bool()> ask = {});
+  void poll();
+
+ private:
+  std::function<bool()> ask_;
+  std::atomic<bool> stop_{false};
+  u64 owner_;
+  std::atomic<i64> next_ask_ns_{0};
+};
+
+}  // namespace committee

@@ -1,0 +1,1 @@
+#include "committee/parallel.hpp"
