@@ -1,0 +1,74 @@
+// NumPy arrays at the edge of the core: views on what comes in, owners for what goes out.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <initializer_list>
+#include <string>
+
+#include "committee/types.hpp"
+
+namespace committee {
+
+namespace nb = nanobind;
+
+// Any array on the CPU; dtype and shape are looked at here, so that a misfit gets a sentence
+// instead of nanobind's list of overloads. Never converted, never copied.
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+// A contiguous array of one type; nanobind converts (copies) other dtypes.
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// What goes out.
+template <class T>
+using Array = nb::ndarray<nb::numpy, T>;
+template <class T>
+using ReadOnlyArray = nb::ndarray<nb::numpy, const T>;
+
+// A 2-d float32 or float64 array with any strides, as the core sees it. The array must outlive the
+// view. ValueError otherwise.
+inline MatrixView view_matrix(const AnyArray& x, const char* name = "X") {
+  if (x.ndim() != 2) {
+    throw nb::value_error((std::string(name) + " must be a 2-d array; got " +
+                           std::to_string(x.ndim()) + " dimension(s).")
+                              .c_str());
+  }
+  const bool is_double = x.dtype() == nb::dtype<double>();
+  if (!is_double && x.dtype() != nb::dtype<float>()) {
+    throw nb::value_error((std::string(name) + " must be float32 or float64.").c_str());
+  }
+  MatrixView view;
+  view.data = x.data();
+  view.n_rows = x.shape(0);
+  view.n_cols = x.shape(1);
+  view.row_stride = static_cast<std::ptrdiff_t>(x.stride(0));
+  view.col_stride = static_cast<std::ptrdiff_t>(x.stride(1));
+  view.is_double = is_double;
+  return view;
+}
+
+template <class T>
+std::span<const T> view_vector(const Vector<T>& v) {
+  return {v.data(), v.shape(0)};
+}
+
+// A numpy array that owns the moved container (anything with data() and size(): std::vector, AlignedBuffer).
+// `shape` empty: one axis of all its elements.
+template <class T, class Container>
+Array<T> own_array(Container&& values, std::initializer_list<std::size_t> shape = {}) {
+  using Kept = std::remove_reference_t<Container>;
+  static_assert(!std::is_lvalue_reference_v<Container>, "move the container in");
+  auto* kept = new Kept(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
+  if (shape.size() == 0) return Array<T>(kept->data(), {kept->size()}, owner);
+  return Array<T>(kept->data(), shape, owner);
+}
+
+// A read-only numpy view of memory that `owner` (usually the Python object of the C++ owner, see
+// nb::find) keeps alive. Strides in elements; none: C order.
+template <class T>
+ReadOnlyArray<T> view_array(const T* data, std::initializer_list<std::size_t> shape,
+                            nb::handle owner, std::initializer_list<std::int64_t> strides = {}) {
+  return ReadOnlyArray<T>(data, shape, owner, strides);
+}
+
+}  // namespace committee
