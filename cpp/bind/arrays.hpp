@@ -51,8 +51,8 @@ std::span<const T> view_vector(const Vector<T>& v) {
   return {v.data(), v.shape(0)};
 }
 
-// A numpy array that owns the moved container (anything with data() and size(): std::vector, AlignedBuffer).
-// `shape` empty: one axis of all its elements.
+// A numpy array that owns the moved container (anything with data() and size(): std::vector,
+// AlignedBuffer). `shape` empty: one axis of all its elements.
 template <class T, class Container>
 Array<T> own_array(Container&& values, std::initializer_list<std::size_t> shape = {}) {
   using Kept = std::remove_reference_t<Container>;

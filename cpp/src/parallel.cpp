@@ -1,1 +1,223 @@
 #include "committee/parallel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#define COMMITTEE_HAS_FORK 1
+#endif
+
+namespace committee {
+namespace {
+
+constexpr int kMaxThreads = 256;
+
+thread_local bool inside_region = false;
+
+// Marks this thread as one that runs tasks, so that nested calls run inline.
+class RegionGuard {
+ public:
+  RegionGuard() : before_(inside_region) { inside_region = true; }
+  ~RegionGuard() { inside_region = before_; }
+  RegionGuard(const RegionGuard&) = delete;
+  RegionGuard& operator=(const RegionGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
+// One call of parallel_for. Lives on its caller's stack: the caller leaves only after it has taken
+// the job off the pool's list and every helper that had joined has left (`helpers` is 0).
+struct Job {
+  Job(std::size_t tasks, const std::function<void(std::size_t)>& f, int seats)
+      : n_tasks(tasks), task(f), free_seats(seats) {}
+
+  void run_tasks() {
+    const RegionGuard guard;
+    for (;;) {
+      const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= n_tasks) return;
+      try {
+        task(i);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(error_mutex);
+        if (!error) error = std::current_exception();
+        next.store(n_tasks, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  const std::size_t n_tasks;
+  const std::function<void(std::size_t)>& task;
+  std::atomic<std::size_t> next{0};
+  std::mutex error_mutex;
+  std::exception_ptr error;
+  // Guarded by the pool's mutex.
+  int free_seats;
+  int helpers = 0;
+  std::condition_variable all_left;
+};
+
+// Signals belong to the interpreter's threads; a worker starts with all of them blocked.
+class SignalsBlocked {
+ public:
+#if COMMITTEE_HAS_FORK
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+#endif
+};
+
+class Pool {
+ public:
+  void run(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
+    Job job(n_tasks, task, n_threads - 1);
+    std::list<Job*>::iterator place;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      grow_to(n_threads - 1);
+      place = jobs_.insert(jobs_.end(), &job);
+    }
+    for (int i = 1; i < n_threads; ++i) work_.notify_one();
+    job.run_tasks();
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      jobs_.erase(place);
+      job.all_left.wait(lock, [&] { return job.helpers == 0; });
+    }
+    if (job.error) std::rethrow_exception(job.error);
+  }
+
+ private:
+  // A system that grants no more threads leaves the work to those there are: the caller takes part.
+  void grow_to(int n_workers) {
+    const SignalsBlocked blocked;
+    try {
+      for (; n_workers_ < n_workers; ++n_workers_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    }
+  }
+
+  Job* find_open_job() {
+    for (Job* job : jobs_) {
+      if (job->free_seats > 0) return job;
+    }
+    return nullptr;
+  }
+
+  void serve() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      Job* job = nullptr;
+      work_.wait(lock, [&] { return (job = find_open_job()) != nullptr; });
+      --job->free_seats;
+      ++job->helpers;
+      lock.unlock();
+      job->run_tasks();
+      lock.lock();
+      if (--job->helpers == 0) job->all_left.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::list<Job*> jobs_;
+  int n_workers_ = 0;
+};
+
+// Never destroyed: its detached workers sleep in it until the process ends. After a fork the child
+// drops the parent's pool (whose workers do not exist there and whose mutex may be held) unseen.
+std::atomic<Pool*> shared_pool{nullptr};
+
+Pool& find_pool() {
+  Pool* pool = shared_pool.load(std::memory_order_acquire);
+  if (pool) return *pool;
+#if COMMITTEE_HAS_FORK
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    pthread_atfork(nullptr, nullptr, [] { shared_pool.store(nullptr, std::memory_order_release); });
+  });
+#endif
+  auto made = std::make_unique<Pool>();
+  if (shared_pool.compare_exchange_strong(pool, made.get(), std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *pool;
+}
+
+}  // namespace
+
+int choose_threads(int n_jobs, double work, double min_work_per_thread) {
+  if (inside_region || n_jobs == 1) return 1;
+  if (n_jobs > 0) return std::min(n_jobs, kMaxThreads);
+  if (n_jobs < 0) return std::clamp(count_usable_cores() + 1 + n_jobs, 1, kMaxThreads);
+  const double useful = work / min_work_per_thread;
+  if (!(useful >= 2.0)) return 1;  // before asking the system for its cores, which costs more
+  const int cores = std::min(count_usable_cores(), kMaxThreads);
+  return useful < cores ? static_cast<int>(useful) : cores;
+}
+
+bool inside_parallel_region() {
+  return inside_region;
+}
+
+void parallel_for(std::size_t n_tasks, int n_threads,
+                  const std::function<void(std::size_t)>& task) {
+  if (n_tasks < static_cast<std::size_t>(kMaxThreads)) {
+    n_threads = std::min(n_threads, static_cast<int>(n_tasks));
+  }
+  n_threads = std::min(n_threads, kMaxThreads);
+  if (n_threads <= 1 || inside_region) {
+    for (std::size_t i = 0; i < n_tasks; ++i) task(i);
+    return;
+  }
+  find_pool().run(n_tasks, n_threads, task);
+}
+
+namespace {
+
+// The address of a thread's own byte tells threads that live at the same time apart.
+u64 current_thread_key() {
+  thread_local char here;
+  return static_cast<u64>(reinterpret_cast<std::uintptr_t>(&here));
+}
+
+i64 read_clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr i64 kAskEveryNs = 100'000'000;
+
+}  // namespace
+
+InterruptWatch::InterruptWatch(std::function<bool()> ask)
+    : ask_(std::move(ask)), owner_(current_thread_key()) {}
+
+void InterruptWatch::poll() {
+  if (stop_.load(std::memory_order_relaxed)) throw Interrupted();
+  if (!ask_ || current_thread_key() != owner_) return;
+  const i64 now = read_clock_ns();
+  if (now < next_ask_ns_.load(std::memory_order_relaxed)) return;
+  next_ask_ns_.store(now + kAskEveryNs, std::memory_order_relaxed);
+  if (!ask_()) return;
+  stop_.store(true, std::memory_order_relaxed);
+  throw Interrupted();
+}
+
+}  // namespace committee

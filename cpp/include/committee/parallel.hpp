@@ -11,6 +11,10 @@ namespace committee {
 // Cores this process may use: affinity mask and cgroup quota (v1 and v2) taken into account; >= 1.
 int count_usable_cores();
 
+// CPUs that the cgroups of this process grant it (quota / period, the smallest on the way up; v1 and
+// v2); infinity without a quota. `root` stands for "/": tests put a tree of their own there.
+double read_cpu_quota(const std::string& root = "");
+
 // The number of threads for `work` units when the user said n_jobs (0 = None = decide): at most the
 // usable cores and at most work / min_work_per_thread, at least 1; 1 inside a pool worker.
 // n_jobs > 0 is taken literally (capped by nothing but 256); n_jobs < 0 means cores + 1 + n_jobs.
