@@ -1,0 +1,19 @@
+// Entropy in bits, and the information gain of a split [Quinlan1986].
+#pragma once
+#include "../math.hpp"
+
+namespace committee {
+
+struct Entropy {
+  static constexpr const char* kName = "entropy";
+  static constexpr double kBase = 0.0;
+  template <class Count>
+  double worth(const Count* c, u32 n_classes, double w) const {
+    double sum = 0.0;
+    for (u32 k = 0; k < n_classes; ++k) sum += x_log2_x(static_cast<double>(c[k]));
+    return sum - x_log2_x(w);
+  }
+  double score(double left, double right, double, double, double) const { return left + right; }
+};
+
+}  // namespace committee

@@ -1,0 +1,16 @@
+// Half Poisson deviance, for counts and rates: y >= 0, every node's sum positive.
+#pragma once
+#include "../math.hpp"
+
+namespace committee {
+
+struct Poisson {
+  static constexpr const char* kName = "poisson";
+  // Sum of w y log(y / mean) = sum of w y log y - worth. A child whose mean is zero would predict
+  // an impossible rate, so its worth is minus infinity.
+  double worth(double wy, double w) const {
+    return wy > 0.0 ? wy * natural_log(wy / w) : -std::numeric_limits<double>::infinity();
+  }
+};
+
+}  // namespace committee

@@ -1,0 +1,13 @@
+// Squared error [Breiman1984]: the variance of the targets in a node.
+#pragma once
+#include "../types.hpp"
+
+namespace committee {
+
+struct SquaredError {
+  static constexpr const char* kName = "squared_error";
+  // Moments of a node: weight w, weighted target sum wy. Impurity = sum of w y^2 / w - worth / w.
+  double worth(double wy, double w) const { return wy * wy / w; }
+};
+
+}  // namespace committee

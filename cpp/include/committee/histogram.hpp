@@ -1,0 +1,71 @@
+// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four bins
+// were touched, so that small nodes scan and clear a few cells instead of 256.
+#pragma once
+#include "binning.hpp"
+#include "tally.hpp"
+
+namespace committee {
+
+inline constexpr std::size_t kPrefetchAhead = 12;  // items; the item array is padded by as many
+inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
+
+// Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
+// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
+template <int kFeatures, class Tally>
+void fill_features(const Tally& tally, const u8* records, std::size_t stride,
+                   const typename Tally::Item* items, std::size_t n, const u32* columns,
+                   typename Tally::Slot* hist, u64* touched) {
+  const u32 cell = tally.cell();
+  const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
+  u64 groups[kFeatures] = {};
+  u32 at[kFeatures];
+  for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
+  for (std::size_t i = 0; i < n; ++i) {
+    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    const auto item = items[i];
+    const u8* record = records + item.row * stride;
+#pragma GCC unroll 8
+    for (int k = 0; k < kFeatures; ++k) {
+      const u32 bin = record[at[k]];
+      tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
+      groups[k] |= u64{1} << (bin >> 2);
+    }
+  }
+  for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
+}
+
+// The same for a run-time number of features of one record group, 1 .. kBatch.
+template <class Tally>
+void fill_histograms(const Tally& tally, const RecordGroup& group, const typename Tally::Item* items,
+                     std::size_t n, std::span<const u32> features, typename Tally::Slot* hist,
+                     u64* touched) {
+  u32 columns[kBatch];
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    columns[k] = static_cast<u32>(features[k] - group.first_col);
+  }
+  const u8* records = group.bytes.data();
+  auto run = [&]<int kFeatures>() {
+    fill_features<kFeatures>(tally, records, group.stride, items, n, columns, hist, touched);
+  };
+  switch (features.size()) {
+    case 1: return run.template operator()<1>();
+    case 2: return run.template operator()<2>();
+    case 3: return run.template operator()<3>();
+    case 4: return run.template operator()<4>();
+    case 5: return run.template operator()<5>();
+    case 6: return run.template operator()<6>();
+    case 7: return run.template operator()<7>();
+    default: return run.template operator()<8>();
+  }
+}
+
+// Zeroes the touched groups of one feature's histogram.
+template <class Slot>
+void clear_touched(Slot* hist, u64 touched, u32 cell) {
+  for (; touched; touched &= touched - 1) {
+    const std::size_t group = static_cast<std::size_t>(__builtin_ctzll(touched));
+    std::memset(hist + group * 4 * cell, 0, sizeof(Slot) * 4 * cell);
+  }
+}
+
+}  // namespace committee

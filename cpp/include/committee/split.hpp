@@ -1,0 +1,96 @@
+// The best split of a node: what a candidate is, when it is allowed, how ties are broken.
+#pragma once
+#include <cmath>
+
+#include "rng.hpp"
+#include "tally.hpp"
+
+namespace committee {
+
+inline constexpr u32 kNone = 0xFFFFFFFFu;
+
+// A code is a bin, or with exact splits the rank of a value, or a category. Codes <= cut go left.
+struct Candidate {
+  double score = -std::numeric_limits<double>::infinity();
+  u32 feature = kNone;
+  u32 cut = 0;
+  u32 next = kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
+  bool categorical = false;
+  bool missing_left = false;
+  bool has_missing = false;  // missing values of the feature occur in the node
+  std::vector<u32> left_codes, right_codes;  // categorical only
+
+  bool found() const { return feature != kNone; }
+  // A total order, so that the winner does not depend on who looks first: score, then the lowest
+  // feature, then the lowest cut.
+  bool loses_to(double other_score, u32 other_feature, u32 other_cut) const {
+    if (other_score != score) return other_score > score;
+    if (other_feature != feature) return other_feature < feature;
+    return other_cut < cut;
+  }
+};
+
+// What a split must respect, in the units of the tally.
+struct NodeLimits {
+  u32 min_samples_leaf = 1;
+  double min_weight_leaf = 0.0;
+  bool bounded = false;  // monotone constraints are in force
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+};
+
+// One feature of the node at hand.
+struct FeatureView {
+  u32 feature = 0;
+  i32 monotonic = 0;
+  const std::vector<double>* low = nullptr;   // smallest value of each code, for random thresholds
+  const std::vector<double>* high = nullptr;  // largest value of each code
+  u64 random_key = 0;                         // key of the node's draw for this feature
+};
+
+// Rows of the node in the order of their codes: code << 32 | index into the items. Missing last.
+struct SortedRows {
+  std::span<const u64> keyed;
+  u32 n_missing = 0;
+  u32 only_cut = kNone;       // evaluate this cut alone (random splits)
+  bool only_missing_left = false;
+};
+
+template <class Slot>
+struct CategoryCell {
+  u32 code;  // kMissingCode for missing
+  const Slot* cell;
+};
+
+// Draws the cut of a random split between two codes lo < hi: a threshold uniform between the
+// extreme values, then the last code whose values lie at or below it.
+u32 draw_cut(const FeatureView& view, u32 lo, u32 hi, Rng& rng);
+
+// Finds the best split of one node, feature by feature. Each scan returns false if the feature is
+// constant in the node. Made by make_finder for a tally and the name of a criterion.
+template <class Tally>
+class SplitFinder {
+ public:
+  using Slot = typename Tally::Slot;
+  using Item = typename Tally::Item;
+  virtual ~SplitFinder() = default;
+  virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
+  virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view, Candidate& best) = 0;
+  virtual bool scan_random(const Slot* hist, u64 touched, const FeatureView& view,
+                           Candidate& best) = 0;
+  virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
+                               const FeatureView& view, Candidate& best) = 0;
+  virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
+                           Candidate& best) = 0;
+  // Weighted impurity decrease of the split that leaves `left` of `total` on the left.
+  virtual double measure_decrease(const Slot* total, const Slot* left) = 0;
+};
+
+struct FinderOptions {
+  double newton_l2 = 0.0;  // in the units of the tally's weight
+};
+template <class Tally>
+std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion,
+                                                const FinderOptions& options);
+
+}  // namespace committee
