@@ -1,0 +1,95 @@
+"""The base class of every estimator, and the two parameters that all of them resolve the same way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib.parallel import get_active_backend
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+
+from committee.constraints import document_params, validate_params
+from committee.exceptions import ParameterError, ParameterTypeError
+
+__all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed"]
+
+_SEED_LIMIT = 2**63
+
+
+class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
+    """scikit-learn's BaseEstimator with parameters that are declared once.
+
+    A subclass annotates the arguments of its constructor with the aliases of :mod:`committee.params`. Its class
+    docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
+
+    What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
+    categories included. A subclass that takes less says so in its own ``__sklearn_tags__``.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        document_params(cls)
+
+    def _validate_params(self) -> None:
+        """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
+        validate_params(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def resolve_seed(random_state: object) -> int:
+    """One number that seeds everything, from whatever ``random_state`` is.
+
+    Parameters
+    ----------
+    random_state : int, RandomState, Generator or None
+        An int is taken as it is. A generator is advanced by one draw. None draws from NumPy's global generator,
+        as in scikit-learn, so that ``numpy.random.seed`` governs it.
+
+    Returns
+    -------
+    int
+        A number in [0, 2**63).
+
+    Examples
+    --------
+    >>> resolve_seed(42)
+    42
+    """
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if not 0 <= random_state < _SEED_LIMIT:
+            raise ParameterError(f"The 'random_state' parameter must be in [0, 2**63); got {random_state}.")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_SEED_LIMIT))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(_SEED_LIMIT, dtype=np.int64))
+    raise ParameterTypeError(
+        "The 'random_state' parameter must be an int, a RandomState instance, a Generator instance or None; "
+        f"got {random_state!r}."
+    )
+
+
+def resolve_jobs(n_jobs: object) -> int:
+    """The engine's number for ``n_jobs``: 0 to decide by the work, otherwise as the user said.
+
+    Inside a worker of joblib None means one thread, since the other cores are busy with its siblings.
+
+    Examples
+    --------
+    >>> resolve_jobs(None), resolve_jobs(4), resolve_jobs(-1)
+    (0, 4, -1)
+    """
+    if n_jobs is None:
+        return 1 if get_active_backend()[0].nesting_level else 0
+    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool):
+        raise ParameterTypeError(f"The 'n_jobs' parameter must be an int other than 0 or None; got {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ParameterError("The 'n_jobs' parameter must be an int other than 0 or None; got 0.")
+    return int(n_jobs)

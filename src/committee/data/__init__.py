@@ -1,0 +1,7 @@
+"""One door for data: any input becomes a frozen :class:`Dataset`, and below it nothing is checked again."""
+
+from __future__ import annotations
+
+from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
+
+__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]

@@ -1,0 +1,64 @@
+"""The data room's side of the engine: bins, sorted columns and the check for infinities.
+
+The only module of the room that knows the compiled core.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from committee import _core
+from committee.data.memory import check_room_for
+from committee.typing import FloatArray, FloatMatrix, IndexArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csc_matrix
+
+    SparseMatrix = csc_array | csc_matrix
+
+__all__ = ["all_finite_or_missing", "bin_columns", "sort_columns"]
+
+
+def all_finite_or_missing(X: FloatMatrix) -> bool:
+    """Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine."""
+    return _core.all_finite_or_missing(X)
+
+
+def bin_columns(
+    X: FloatMatrix | SparseMatrix,
+    weights: FloatArray | None,
+    n_levels: IndexArray,
+    max_bins: int,
+    n_jobs: int,
+) -> _core.BinnedMatrix:
+    """Learn the bins of every column and put the table into them.
+
+    Parameters
+    ----------
+    X : ndarray or CSC matrix of shape (n_rows, n_features)
+        Raw values; codes where a column is a category; NaN where missing.
+    weights : ndarray of shape (n_rows,) or None
+        Quantiles are weighted by these; rows of weight zero do not take part.
+    n_levels : ndarray of shape (n_features,)
+        The number of levels of a category, 0 for a number.
+    max_bins : int
+        At most 255.
+    n_jobs : int
+        As :func:`committee.base.resolve_jobs` gives it.
+    """
+    dense = _densify(X)
+    mapper = _core.BinMapper.fit(dense, weights, n_levels, max_bins, n_jobs)
+    return mapper.transform(dense, n_jobs)
+
+
+def sort_columns(X: FloatMatrix | SparseMatrix, n_levels: IndexArray, n_jobs: int) -> _core.Presort:
+    """Sort every column once, for exact splits."""
+    return _core.presort_columns(_densify(X), n_levels, n_jobs)
+
+
+def _densify(X: FloatMatrix | SparseMatrix) -> FloatMatrix:
+    if hasattr(X, "toarray"):
+        check_room_for(X.shape[0], X.shape[1], X.dtype.itemsize)
+        dense: FloatMatrix = X.toarray(order="F")
+        return dense
+    return X

@@ -1,0 +1,193 @@
+"""What the door hands on: data that are checked, encoded and never change.
+
+Everything below trusts these. The binned form and the sorted columns are made when first asked for and then shared
+by every tree of every ensemble that is fitted on the data set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee.data import binning
+from committee.typing import FloatArray, FloatMatrix, IndexArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csc_matrix
+
+    from committee import _core
+
+__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the columns of a table are; kept by a fitted model and compared with what it is asked to predict.
+
+    Attributes
+    ----------
+    n_features : int
+        The number of columns.
+    feature_names : tuple of str or None
+        Their names, if all have one.
+    categories : tuple of (ndarray or None)
+        For each column the levels of a category (the code is the index), None for a number.
+    dtype : numpy.dtype
+        float32 if the table was, float64 otherwise.
+    unseen : {"missing", "error"}
+        What a level that is not in ``categories`` means at prediction.
+    """
+
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    categories: tuple[NDArray[Any] | None, ...]
+    dtype: np.dtype[Any]
+    unseen: str = "missing"
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the columns have neither names nor categories, so that any float table of the width will do."""
+        return self.feature_names is None and not self.has_categories
+
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any column is a category."""
+        return any(levels is not None for levels in self.categories)
+
+    @cached_property
+    def n_levels(self) -> IndexArray:
+        """For each column the number of its levels, 0 for a number."""
+        return np.fromiter((0 if c is None else len(c) for c in self.categories), np.uint32, self.n_features)
+
+    def name_column(self, index: int) -> str:
+        """A column as a sentence calls it.
+
+        Examples
+        --------
+        >>> Schema(2, None, (None, None), np.dtype("f8")).name_column(1)
+        'column 1'
+        """
+        return f"column {index}" if self.feature_names is None else f"column {self.feature_names[index]!r}"
+
+
+@dataclass(frozen=True)
+class ClassTarget:
+    """Classes to predict, one or several outputs.
+
+    Attributes
+    ----------
+    labels : ndarray of uint32 of shape (n_rows, n_outputs), C-contiguous
+        Index into ``classes``.
+    classes : list of ndarray
+        For each output its classes, sorted.
+    one_dimensional : bool
+        Whether the target came without a second axis.
+    """
+
+    labels: IndexArray
+    classes: list[NDArray[Any]]
+    one_dimensional: bool
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self.classes)
+
+    @property
+    def n_classes(self) -> list[int]:
+        """The number of classes of each output."""
+        return [len(c) for c in self.classes]
+
+    def decode(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Class indices, of shape (n_rows, n_outputs), back to the labels that the user knows."""
+        if self.n_outputs == 1:
+            decoded = self.classes[0].take(labels[:, 0])
+            return decoded if self.one_dimensional else decoded[:, None]
+        columns = [c.take(labels[:, k]) for k, c in enumerate(self.classes)]
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class ValueTarget:
+    """Numbers to predict, one or several outputs.
+
+    Attributes
+    ----------
+    values : ndarray of float64 of shape (n_rows, n_outputs), C-contiguous
+        Finite.
+    one_dimensional : bool
+        Whether the target came without a second axis.
+    """
+
+    values: FloatArray
+    one_dimensional: bool
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        return self.values.shape[1]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table with its schema, target and weights, ready to be learnt from.
+
+    Attributes
+    ----------
+    X : ndarray of float32 or float64 of any strides, or CSC matrix
+        Codes where a column is a category, NaN where a value is missing.
+    schema : Schema
+        What the columns are.
+    target : ClassTarget, ValueTarget or None
+        What is to be predicted.
+    weights : ndarray of float64 or None
+        Sample weights times class weights; None if all are equal.
+    """
+
+    X: FloatMatrix | csc_array | csc_matrix
+    schema: Schema
+    target: ClassTarget | ValueTarget | None = None
+    weights: FloatArray | None = None
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self.schema.n_features
+
+    @property
+    def n_levels(self) -> IndexArray:
+        """For each column the number of its levels, 0 for a number."""
+        return self.schema.n_levels
+
+    def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
+        """The table in bytes, with at most ``max_bins`` bins a column; made once."""
+        key = ("bins", max_bins)
+        if key not in self._made:
+            made = binning.bin_columns(self.X, self.weights, self.n_levels, max_bins, n_jobs)
+            # Of two threads that come here at once the first one's is kept; both are equal.
+            self._made.setdefault(key, made)
+        return self._made[key]
+
+    def presorted(self, n_jobs: int = 0) -> _core.Presort:
+        """The rows in the order of every column; made once."""
+        if "presort" not in self._made:
+            self._made.setdefault("presort", binning.sort_columns(self.X, self.n_levels, n_jobs))
+        return self._made["presort"]
+
+    def reweighted(self, weights: FloatArray | None) -> Dataset:
+        """The same data with other weights; the bins that were made already are shared, not made again."""
+        return replace(self, weights=weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was made is quicker to make again than to send to another process.
+        return {**self.__dict__, "_made": {}}

@@ -1,0 +1,53 @@
+"""Every error that the library raises on purpose.
+
+::
+
+    CommitteeError
+    ├── ParameterError       (also ValueError)   a constructor parameter has a value that is not allowed
+    ├── ParameterTypeError   (also TypeError)    a constructor parameter has a type that is not allowed
+    ├── DataError            (also ValueError)   X, y or the weights hold something that cannot be learnt from
+    │   └── DataSizeError    (also MemoryError)  the data cannot fit in the memory of this machine
+    └── DataTypeError        (also TypeError)    X, y or the weights are of a kind that cannot be read
+
+``NotFittedError`` is scikit-learn's own, so that code written for scikit-learn catches it.
+
+A sentence names who complains, what is allowed and what came; a hint may follow.
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import NotFittedError
+
+__all__ = [
+    "CommitteeError",
+    "DataError",
+    "DataSizeError",
+    "DataTypeError",
+    "NotFittedError",
+    "ParameterError",
+    "ParameterTypeError",
+]
+
+
+class CommitteeError(Exception):
+    """Root of the library's own errors."""
+
+
+class ParameterError(CommitteeError, ValueError):
+    """A constructor parameter has a value that is not allowed."""
+
+
+class ParameterTypeError(CommitteeError, TypeError):
+    """A constructor parameter has a type that is not allowed."""
+
+
+class DataError(CommitteeError, ValueError):
+    """The data hold something that cannot be learnt from or predicted for."""
+
+
+class DataSizeError(DataError, MemoryError):
+    """The data cannot fit in the memory of this machine."""
+
+
+class DataTypeError(CommitteeError, TypeError):
+    """The data are of a kind that cannot be read."""

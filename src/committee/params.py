@@ -1,0 +1,176 @@
+"""Constructor parameters, declared once.
+
+An alias such as ``MaxDepth`` holds the type, the range and the sentence for the manual together. A constructor
+uses it as the annotation of its argument; the check in ``fit``, the error sentence and the Parameters section of
+the class docstring all come from there.
+
+A union may give each of its members a range of its own by nesting: see ``MinSamplesSplit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from committee.constraints import (
+    ArrayLike,
+    HasMethods,
+    Hint,
+    Instance,
+    Interval,
+    Options,
+    document_params,
+    validate_params,
+)
+
+__all__ = [
+    "ArrayLike",
+    "CategoricalFeatures",
+    "CcpAlpha",
+    "ClassCriterion",
+    "ClassWeight",
+    "Exact",
+    "HasMethods",
+    "Hint",
+    "Instance",
+    "InteractionCst",
+    "Interval",
+    "MaxBins",
+    "MaxDepth",
+    "MaxFeatures",
+    "MaxLeafNodes",
+    "MinImpurityDecrease",
+    "MinSamplesLeaf",
+    "MinSamplesSplit",
+    "MinWeightFractionLeaf",
+    "MonotonicCst",
+    "NJobs",
+    "Options",
+    "RandomState",
+    "Splitter",
+    "Unseen",
+    "ValueCriterion",
+    "Verbose",
+    "document_params",
+    "validate_params",
+]
+
+# --- the shape of a tree -------------------------------------------------------------------------------------
+
+ClassCriterion: TypeAlias = Annotated[
+    Literal["gini", "entropy", "log_loss", "gain_ratio"],
+    "The impurity that a split must lower: the Gini index, the entropy (``log_loss`` is another name for it), or "
+    "the entropy's gain divided by the information of the split itself (``gain_ratio``, as in C4.5).",
+]
+ValueCriterion: TypeAlias = Annotated[
+    Literal["squared_error", "friedman_mse", "absolute_error", "poisson"],
+    "The impurity that a split must lower: the variance, the variance with Friedman's improvement score, the mean "
+    "absolute deviation from the median, or half the mean Poisson deviance (targets must then not be negative).",
+]
+Splitter: TypeAlias = Annotated[
+    Literal["best", "random"],
+    "Take the best threshold of every candidate feature, or one random threshold of each.",
+]
+MaxDepth: TypeAlias = Annotated[
+    int | None,
+    Interval(1, None),
+    Hint("None grows without a limit."),
+    "The largest depth of a tree; a tree that is only a root has depth 0. None: no limit.",
+]
+MinSamplesSplit: TypeAlias = Annotated[
+    Annotated[int, Interval(2, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
+    "The fewest rows of a node that may be split; a float is a share of all rows, rounded up.",
+]
+MinSamplesLeaf: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="neither")],
+    "The fewest rows that each side of a split must keep; a float is a share of all rows, rounded up.",
+]
+MinWeightFractionLeaf: TypeAlias = Annotated[
+    float,
+    Interval(0.0, 0.5),
+    "The smallest share of the total weight that each side of a split must keep.",
+]
+MaxFeatures: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)]
+    | Annotated[float, Interval(0.0, 1.0, closed="right")]
+    | Literal["sqrt", "log2"]
+    | None,
+    "How many features are drawn as candidates at each node: a number, a share of all features, their square root, "
+    "their binary logarithm, or all of them (None).",
+]
+MaxLeafNodes: TypeAlias = Annotated[
+    int | None,
+    Interval(2, None),
+    Hint("None grows without a limit."),
+    "Grow best-first until the tree has this many leaves. None: depth-first, no limit.",
+]
+MinImpurityDecrease: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None),
+    "A node is split only if this lowers the impurity, weighted by the node's share of the total weight, by at "
+    "least this much.",
+]
+CcpAlpha: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None),
+    "The price of a leaf in minimal cost-complexity pruning; the largest subtree whose every branch is worth it "
+    "is kept. 0: no pruning.",
+]
+MonotonicCst: TypeAlias = Annotated[
+    Mapping[str, int] | Annotated[Any, ArrayLike("of -1, 0 or 1")] | None,
+    "For each feature 1 if the prediction may only rise with it, -1 if it may only fall, 0 if it is free; a dict "
+    "goes by feature names. In a binary classification this holds for the probability of the second class.",
+]
+InteractionCst: TypeAlias = Annotated[
+    Literal["pairwise", "no_interactions"] | Annotated[Any, ArrayLike("of groups of features")] | None,
+    "Groups of features (numbers) that may meet on one path from the root; features in no group "
+    "form one more. ``'no_interactions'``: each feature alone. ``'pairwise'``: every pair.",
+]
+Exact: TypeAlias = Annotated[
+    bool,
+    "Scan the sorted values themselves instead of at most ``max_bins`` bins: slower, and different only where a "
+    "feature has more distinct values than bins.",
+]
+MaxBins: TypeAlias = Annotated[
+    int,
+    Interval(2, 255),
+    "The most bins of a numeric feature. A feature with no more distinct values than this is represented exactly.",
+]
+
+# --- data ----------------------------------------------------------------------------------------------------
+
+ClassWeight: TypeAlias = Annotated[
+    Mapping[Any, float] | Sequence[Mapping[Any, float]] | Literal["balanced"] | None,
+    "Weights of the classes, multiplied with the sample weights: a dict from class to weight, ``'balanced'`` for "
+    "weights in inverse proportion to the weight of each class, and a list of these for several outputs.",
+]
+CategoricalFeatures: TypeAlias = Annotated[
+    Literal["from_dtype"] | Annotated[Any, ArrayLike("of indices, names or a mask")] | None,
+    "Which features are categories. ``'from_dtype'``: those whose column holds strings or a categorical type. "
+    "An array names them by index, by name or by a mask. None: no feature is.",
+]
+Unseen: TypeAlias = Annotated[
+    Literal["missing", "error"],
+    "What a category that did not occur in training is at prediction: a missing value, or an error.",
+]
+
+# --- running -------------------------------------------------------------------------------------------------
+
+RandomState: TypeAlias = Annotated[
+    int | np.random.RandomState | np.random.Generator | None,
+    Interval(0, 2**32 - 1),
+    "The seed of all randomness, or a generator to draw it from. With a fixed number the result is the same to the "
+    "last bit, whatever the number of threads. None: another result each time.",
+]
+NJobs: TypeAlias = Annotated[
+    Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None,
+    Hint("None lets the library decide."),
+    "Threads to use. None: as many as the work is worth, at most the cores this process may use; -1: all of these, "
+    "-2: all but one, and so on.",
+]
+Verbose: TypeAlias = Annotated[
+    Annotated[int, Interval(0, None)] | bool,
+    "How much to tell while fitting; 0 is silence.",
+]
