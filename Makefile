@@ -1,13 +1,70 @@
 # One command per intent; `make` lists them.
 PYTHON ?= python
 BUILD ?= build/dev
+CPP = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
+# Tests that run the kernels; house rules, surface and start-up time gain nothing from a sanitizer.
+SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_house.py \
+  --deselect tests/contract/test_imports.py --deselect tests/contract/test_stub.py -m 'not slow'
+comma := ,
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+setup:  ## install what development needs into the active environment, and the commit hooks
+	$(PYTHON) -m pip install nanobind scikit-build-core cmake ninja
+	$(PYTHON) -m pip install --no-build-isolation '.[dev,bench,docs]'
+	$(PYTHON) -m pip uninstall -y committee
+	pre-commit install
 
 build:  ## compile the core in place (src/committee/_core*.so)
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$$(which $(PYTHON)) -DSKBUILD_PROJECT_VERSION=dev >/dev/null
 	cmake --build $(BUILD)
 	cp $(BUILD)/_core*.so src/committee/ && cp $(BUILD)/_core.pyi src/committee/
 
-.PHONY: help build
+test: build  ## run the tests on the sources in place
+	PYTHONPATH=src $(PYTHON) -m pytest
+
+lint:  ## check style, types, layers and the C++ format (needs `make build` once)
+	ruff check
+	ruff format --check
+	mypy
+	PYTHONPATH=src lint-imports
+	clang-format --dry-run -Werror $(CPP)
+
+format:  ## rewrite Python and C++ in the house style
+	ruff check --fix
+	ruff format
+	clang-format -i $(CPP)
+
+sanitize: sanitize-address sanitize-thread  ## run the tests of the core under ASan + UBSan, then under TSan
+
+# The interpreter is not instrumented, so the runtime is loaded before it; Python's own allocator would hide
+# overruns, and what the interpreter never frees at exit is no leak of ours.
+define run_sanitized
+	cmake -S . -B build/$@ -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$$(which $(PYTHON)) \
+	  -DSKBUILD_PROJECT_VERSION=dev -DCOMMITTEE_SANITIZE=$(1) >/dev/null
+	cmake --build build/$@
+	rm -rf build/$@/package && mkdir build/$@/package && cp -r src/committee build/$@/package/
+	rm -f build/$@/package/committee/_core*.so && cp build/$@/_core*.so build/$@/package/committee/
+	env $(3) PYTHONMALLOC=malloc PYTHONPATH=build/$@/package \
+	  LD_PRELOAD="$(foreach lib,$(2) libstdc++.so.6,$(shell $(CXX) -print-file-name=$(lib)))" \
+	  $(PYTHON) -m pytest $(SANITIZED_TESTS)
+endef
+
+sanitize-address:  ## memory errors and undefined behaviour only
+	$(call run_sanitized,address$(comma)undefined,libasan.so libubsan.so,ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
+
+sanitize-thread:  ## data races only
+	$(call run_sanitized,thread,libtsan.so,TSAN_OPTIONS=halt_on_error=1)
+
+bench:  ## measure against scikit-learn (benchmarks/README.md)
+	PYTHONPATH=src $(PYTHON) -m benchmarks
+
+docs:  ## build the pages into build/docs
+	PYTHONPATH=src sphinx-build -W --keep-going -b html docs build/docs
+
+clean:  ## remove everything that was built
+	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
+	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
+
+.PHONY: help setup build test lint format sanitize sanitize-address sanitize-thread bench docs clean

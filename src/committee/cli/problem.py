@@ -1,0 +1,220 @@
+"""From a table to a learning problem: which columns are used, how, and what is to be predicted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from committee.cli.errors import USAGE, CommandError
+from committee.cli.table import Source, suggest
+
+Task = Literal["classification", "regression"]
+
+# A whole-number target with more values than this is taken as a quantity; --task decides otherwise.
+MAX_INTEGER_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was understood of one feature.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : str
+        "number", "boolean", "category" or "date".
+    n_missing : int
+        Rows without a value.
+    n_distinct : int
+        Different values, "missing" not counted.
+    """
+
+    name: str
+    kind: str
+    n_missing: int
+    n_distinct: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Features, target and what the user should know about them.
+
+    Parameters
+    ----------
+    source : str
+        Name of the table.
+    features : pyarrow.Table
+        The columns that are used, in order.
+    columns : tuple of Column
+        One description a feature.
+    target : str
+        Name of the target.
+    y : ndarray of shape (n_rows,)
+        Its values.
+    task : "classification" or "regression"
+        What kind of prediction.
+    notices : tuple of str
+        Sentences about what was left out and why.
+    """
+
+    source: str
+    features: pa.Table
+    columns: tuple[Column, ...]
+    target: str
+    y: NDArray[Any]
+    task: Task
+    notices: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with a known target."""
+        return len(self.y)
+
+    def count_classes(self) -> dict[str, int]:
+        """Rows of each class, most frequent first."""
+        labels, counts = np.unique(self.y, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {str(labels[i]): int(counts[i]) for i in order}
+
+
+def pose_problem(source: Source, target: str | None, task: str, drop: Sequence[str]) -> Problem:
+    """Choose columns, read the target and decide the task.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    target : str or None
+        Column to predict; None where the table knows its own.
+    task : str
+        "auto", "classification" or "regression".
+    drop : sequence of str
+        Columns to leave out.
+
+    Returns
+    -------
+    Problem
+        Ready to be fitted.
+    """
+    table, target = source.table, target or source.target
+    names = table.column_names
+    if target is None:
+        raise CommandError(
+            "The column to predict is not named.",
+            f"Add --target with one of: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}.",
+            USAGE,
+        )
+    for name in (target, *drop):
+        if name not in names:
+            raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)
+    if target in drop:
+        raise CommandError(f"The target '{target}' cannot be dropped.", "Choose another --target.", USAGE)
+
+    notices: list[str] = []
+    table = _keep_known_targets(table, target, notices)
+    y, decided = _read_target(table.column(target), target, task)
+    features, columns = _choose_features(table.drop_columns([target, *drop]), notices)
+    if not columns:
+        raise CommandError(
+            f"Beside the target '{target}' no column of '{source.name}' can be used.",
+            " ".join(notices) or "A table needs at least one other column.",
+        )
+    return Problem(source.name, features, columns, target, y, decided, tuple(notices))
+
+
+def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.Table:
+    known = table.column(target).is_valid()
+    if pa.types.is_floating(table.schema.field(target).type):
+        known = pc.and_(known, pc.fill_null(pc.invert(pc.is_nan(table.column(target))), False))
+    n_unknown = table.num_rows - pc.sum(known).as_py()
+    if n_unknown == table.num_rows:
+        raise CommandError(f"The target '{target}' is missing in every row.", "Choose another --target.")
+    if n_unknown:
+        notices.append(f"{n_unknown} of {table.num_rows} rows were left out: their target is missing.")
+        table = table.filter(known)
+    return table
+
+
+def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], Task]:
+    kind = _name_kind(column.type)
+    if kind is None or kind == "date":
+        raise CommandError(
+            f"The target '{name}' has the type {column.type}, which cannot be predicted.",
+            "A target must hold numbers, booleans or text.",
+        )
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+        kind = _name_kind(column.type)
+    n_distinct = pc.count_distinct(column).as_py()
+    if n_distinct < 2:
+        raise CommandError(
+            f"The target '{name}' has the same value in every row: {column[0].as_py()!r}.", "Choose another --target."
+        )
+    if task == "auto":
+        whole = pa.types.is_integer(column.type)
+        task = (
+            "regression" if kind == "number" and not (whole and n_distinct <= MAX_INTEGER_CLASSES) else "classification"
+        )
+    if task == "classification":
+        if pa.types.is_floating(column.type) and n_distinct > MAX_INTEGER_CLASSES:
+            raise CommandError(
+                f"The target '{name}' is a quantity with {n_distinct} values, not a class.",
+                "Use --task regression.",
+                USAGE,
+            )
+        return np.asarray(column.to_pylist()), "classification"
+    if kind != "number":
+        raise CommandError(f"The target '{name}' holds no numbers.", "Use --task classification.", USAGE)
+    y = column.cast(pa.float64()).to_numpy()
+    if not np.isfinite(y).all():
+        raise CommandError(f"The target '{name}' holds an infinite value.", "Correct or remove that row.")
+    return y, "regression"
+
+
+def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tuple[Column, ...]]:
+    chosen: dict[str, pa.ChunkedArray] = {}
+    described: list[Column] = []
+    for name in table.column_names:
+        column = table.column(name)
+        kind = _name_kind(column.type)
+        if kind is None and not pa.types.is_null(column.type):
+            notices.append(f"Column '{name}' is left out: its type {column.type} is not understood.")
+            continue
+        if kind == "date":
+            # Days, hours and time zones all become one number line; a tree needs only their order.
+            column = column.cast(pa.int64() if column.type.bit_width == 64 else pa.int32()).cast(pa.float64())
+        elif pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
+            column = column.cast(pa.float64())
+        n_missing = column.null_count
+        if pa.types.is_floating(column.type):
+            n_missing += pc.sum(pc.is_nan(column)).as_py() or 0
+        if n_missing == table.num_rows:
+            notices.append(f"Column '{name}' is left out: it is missing in every row.")
+            continue
+        assert kind is not None
+        n_distinct = len(column.unique().drop_null())
+        if kind == "category" and n_distinct == table.num_rows:
+            notices.append(f"Column '{name}' names every row differently; --drop '{name}' if it is an identifier.")
+        chosen[name] = column
+        described.append(Column(name, kind, n_missing, n_distinct))
+    return pa.table(chosen).combine_chunks(), tuple(described)
+
+
+def _name_kind(kind: pa.DataType) -> str | None:
+    types = pa.types
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "category"
+    if types.is_dictionary(kind):
+        return "category" if _name_kind(kind.value_type) in ("category", "number", "boolean") else None
+    if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind) or types.is_duration(kind):
+        return "date"
+    return None

@@ -1,0 +1,185 @@
+"""How problems and findings look: as text for people, as JSON for programs."""
+
+import json
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from committee.cli.problem import Problem
+from committee.cli.study import Estimate, Findings
+
+_MOST_ROWS = 12
+_BAR = 30
+_WIDEST = 100
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that is tidy in 80 columns and plain when piped.
+
+    Parameters
+    ----------
+    stderr : bool
+        Where it writes.
+
+    Returns
+    -------
+    rich.console.Console
+        Ready to print to.
+    """
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.width <= _WIDEST else Console(stderr=stderr, highlight=False, width=_WIDEST)
+
+
+def show_problem(console: Console, problem: Problem) -> None:
+    """Print what was understood of the table.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    problem : Problem
+        What.
+    """
+    console.print(
+        f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features, "
+        f"target [bold]{escape(problem.target)}[/] ({problem.task})"
+    )
+    columns = _make_table("feature", "type", ">missing", ">values")
+    for column in problem.columns[:_MOST_ROWS]:
+        share = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "-"
+        columns.add_row(escape(column.name), column.kind, share, f"{column.n_distinct:,}")
+    console.print(columns)
+    _tell_rest(console, len(problem.columns))
+    if problem.task == "classification":
+        _show_balance(console, problem)
+    else:
+        y = problem.y
+        console.print(f"target from {y.min():g} to {y.max():g}, mean {y.mean():g}, standard deviation {y.std():g}")
+    for notice in problem.notices:
+        console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def show_findings(console: Console, findings: Findings, folds: int) -> None:
+    """Print scores, the chosen size and the importances.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    findings : Findings
+        What.
+    folds : int
+        Of the cross-validation.
+    """
+    settings = ", ".join(f"{name}={value!r}" for name, value in findings.params.items())
+    console.print(f"\n[bold]{findings.estimator}[/]({escape(settings)})", end="")
+    if findings.n_leaves is not None:
+        console.print(f": {findings.n_leaves} leaves, depth {findings.depth}", end="")
+    console.print()
+    if findings.candidates:
+        sizes = _make_table("max_depth", ">score")
+        for candidate in findings.candidates:
+            chosen = " *" if candidate.max_depth == findings.params["max_depth"] else "  "
+            sizes.add_row(str(candidate.max_depth), _write_estimate(candidate.score) + chosen)
+        console.print(sizes)
+        console.print("* the smallest depth within one standard error of the best")
+    console.print(f"\nScore on rows not seen in training, {folds} folds (± standard error):")
+    scores = _make_table("", ">model", ">naive", ">difference")
+    for name, comparison in findings.comparisons.items():
+        cells = map(_write_estimate, (comparison.model, comparison.baseline))
+        scores.add_row(name, *cells, _write_estimate(comparison.difference, sign="+"))
+    console.print(scores)
+    _show_importances(console, findings.importances)
+    for notice in findings.notices:
+        console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def write_json(problem: Problem, findings: Findings) -> str:
+    """The same facts as one JSON document.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was understood.
+    findings : Findings
+        What was found.
+
+    Returns
+    -------
+    str
+        JSON.
+    """
+
+    def estimate(value: Estimate) -> dict[str, Any]:
+        return {"mean": value.mean, "standard_error": value.error, "folds": list(value.folds)}
+
+    document = {
+        "table": problem.source,
+        "rows": problem.n_rows,
+        "target": problem.target,
+        "task": problem.task,
+        "classes": problem.count_classes() if problem.task == "classification" else None,
+        "features": [
+            {"name": c.name, "type": c.kind, "missing": c.n_missing, "distinct": c.n_distinct} for c in problem.columns
+        ],
+        "estimator": findings.estimator,
+        "parameters": findings.params,
+        "candidates": [{"max_depth": c.max_depth} | estimate(c.score) for c in findings.candidates],
+        "scores": {
+            name: {
+                "model": estimate(comparison.model),
+                "naive": estimate(comparison.baseline),
+                "difference": estimate(comparison.difference),
+            }
+            for name, comparison in findings.comparisons.items()
+        },
+        "leaves": findings.n_leaves,
+        "depth": findings.depth,
+        "importances": findings.importances,
+        "notices": [*problem.notices, *findings.notices],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str)
+
+
+def _make_table(*headings: str) -> Table:
+    """A table without vertical lines; a heading that starts with > is of a column of numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in headings:
+        numeric = heading.startswith(">")
+        table.add_column(
+            heading.removeprefix(">"), justify="right" if numeric else "left", no_wrap=True, overflow="ellipsis"
+        )
+    return table
+
+
+def _write_estimate(value: Estimate, sign: str = "-") -> str:
+    return f"{value.mean:{sign}.4f} ± {value.error:.4f}"
+
+
+def _tell_rest(console: Console, n_items: int) -> None:
+    if n_items > _MOST_ROWS:
+        console.print(f"… and {n_items - _MOST_ROWS} more")
+
+
+def _show_balance(console: Console, problem: Problem) -> None:
+    classes = problem.count_classes()
+    table = _make_table("class", ">rows", ">share")
+    for label, count in list(classes.items())[:_MOST_ROWS]:
+        table.add_row(escape(label), f"{count:,}", f"{count / problem.n_rows:.1%}")
+    console.print(table)
+    _tell_rest(console, len(classes))
+
+
+def _show_importances(console: Console, importances: dict[str, float]) -> None:
+    used = [(name, value) for name, value in importances.items() if value > 0]
+    if not used:
+        return
+    console.print("\nImportance of the features (impurity decrease, fitted on all rows):")
+    table = _make_table("feature", ">share", "")
+    for name, value in used[:_MOST_ROWS]:
+        table.add_row(escape(name), f"{value:.3f}", "#" * max(1, round(_BAR * value / used[0][1])))
+    console.print(table)
+    _tell_rest(console, len(used))

@@ -1,0 +1,230 @@
+"""Reading a table: any file pyarrow knows, or a bundled one, as typed columns."""
+
+import codecs
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.json
+import pyarrow.parquet
+
+from committee.cli.errors import DATA, USAGE, CommandError
+from committee.datasets import BUNDLED, load_table
+
+_COMPRESSED = (".gz", ".bz2", ".zst")
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+# Beside the usual spellings of "missing", the one of the UCI repository.
+_MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as it was read, before any column is chosen.
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    table : pyarrow.Table
+        All columns.
+    target : str or None
+        The target column, where the table itself knows it.
+    """
+
+    name: str
+    table: pa.Table
+    target: str | None = None
+
+
+def read_source(name: str, encoding: str) -> Source:
+    """Read a file, or a bundled table if no file has this name.
+
+    Parameters
+    ----------
+    name : str
+        Path of a file, or a key of ``committee.datasets.BUNDLED``.
+    encoding : str
+        Encoding of a text table.
+
+    Returns
+    -------
+    Source
+        The columns as read.
+    """
+    path = Path(name)
+    if name in BUNDLED and not path.exists():
+        return _read_bundled(name)
+    if not path.exists():
+        raise CommandError(f"There is no file '{name}'.", _suggest_path(path), USAGE)
+    if path.is_dir():
+        raise CommandError(f"'{name}' is a folder, not a table.", "Name one file in it.", USAGE)
+    table = _read_file(path, encoding)
+    _check_names(table, name)
+    if table.num_rows == 0:
+        raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows to learn from.")
+    return Source(path.name, table)
+
+
+def suggest(word: str, known: list[str]) -> str:
+    """Offer the nearest known word, or all of them.
+
+    Parameters
+    ----------
+    word : str
+        What was typed.
+    known : list of str
+        What would have been right.
+
+    Returns
+    -------
+    str
+        A hint.
+    """
+    near = difflib.get_close_matches(word, known, n=1)
+    if near:
+        return f"Did you mean '{near[0]}'?"
+    listed = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f"Known: {listed}."
+
+
+def _read_bundled(name: str) -> Source:
+    bundled = load_table(name)
+    columns = {column: pa.array(bundled.data[:, i]) for i, column in enumerate(bundled.feature_names)}
+    columns[bundled.target_name] = pa.array(bundled.target)
+    return Source(f"{name} (bundled)", pa.table(columns), bundled.target_name)
+
+
+def _suggest_path(path: Path) -> str:
+    beside = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, beside, n=1)
+    if near:
+        return f"Did you mean '{path.with_name(near[0])}'?"
+    return f"Give the path of a table, or one of the bundled names: {', '.join(BUNDLED)}."
+
+
+def _read_file(path: Path, encoding: str) -> pa.Table:
+    suffix = _find_format(path)
+    reader = _READERS.get(suffix)
+    if reader is None:
+        raise CommandError(
+            f"'{path}' has no ending that names a table format.", f"Known endings: {', '.join(_READERS)}.", USAGE
+        )
+    if path.stat().st_size == 0:
+        raise CommandError(f"'{path}' is empty.", "A table needs a line of column names and rows below it.")
+    try:
+        return reader(path, encoding)
+    except (pa.ArrowException, UnicodeError, OSError, EOFError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise CommandError(
+            f"'{path}' could not be read as {suffix.lstrip('.')}: {reason}.",
+            "Check that the ending tells the true format and that the file is whole.",
+        ) from error
+
+
+def _find_format(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _read_text(path: Path, encoding: str, delimiter: str | None = None) -> pa.Table:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise CommandError(f"'{encoding}' is no encoding.", "Common ones: utf-8, latin-1, utf-16.", USAGE) from error
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head: bytes = stream.read(1 << 16)
+    _check_text(path, head, encoding)
+    if delimiter is None:
+        delimiter = _find_delimiter(head.decode(encoding, errors="replace"))
+    table = pyarrow.csv.read_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(encoding=encoding),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_MISSING_WORDS),
+    )
+    # Text that is not valid UTF-8 comes back as bytes rather than as an error.
+    garbled = [field.name for field in table.schema if pa.types.is_binary(field.type)]
+    if garbled:
+        raise _wrong_encoding(path, encoding, f" in column '{garbled[0]}'")
+    return table
+
+
+def _check_text(path: Path, head: bytes, encoding: str) -> None:
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            if encoding.replace("_", "-").lower().startswith(name):
+                return
+            raise CommandError(f"'{path}' is written in {name}, not {encoding}.", f"Add --encoding {name}.")
+    if b"\0" in head and not encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+        raise CommandError(
+            f"'{path}' holds bytes that are no text.", "Check that the ending tells the true format of the file."
+        )
+    first_line = head.split(b"\n", 1)[0]
+    try:
+        first_line.decode(encoding)
+    except UnicodeError as error:
+        raise _wrong_encoding(path, encoding, " in the line of column names") from error
+
+
+def _wrong_encoding(path: Path, encoding: str, where: str) -> CommandError:
+    return CommandError(
+        f"'{path}' is not valid {encoding}{where}.", "Name its encoding, for instance --encoding latin-1.", DATA
+    )
+
+
+def _find_delimiter(head: str) -> str:
+    first_line = head.lstrip("\ufeff").split("\n", 1)[0]
+    # The comma comes first, so that it wins in a table of one column.
+    return max(",;\t|", key=first_line.count)
+
+
+def _check_names(table: pa.Table, name: str) -> None:
+    seen: set[str] = set()
+    for column in table.column_names:
+        if column in seen:
+            raise CommandError(
+                f"'{name}' has two columns named '{column}'.", "Rename one of them: columns are told apart by name."
+            )
+        seen.add(column)
+
+
+def _read_parquet(path: Path, _: str) -> pa.Table:
+    return pyarrow.parquet.read_table(path)
+
+
+def _read_feather(path: Path, _: str) -> pa.Table:
+    return pyarrow.feather.read_table(path)
+
+
+def _read_json_lines(path: Path, _: str) -> pa.Table:
+    return pyarrow.json.read_json(path)
+
+
+def _read_tab_separated(path: Path, encoding: str) -> pa.Table:
+    return _read_text(path, encoding, "\t")
+
+
+_READERS: dict[str, Callable[[Path, str], Any]] = {
+    ".csv": _read_text,
+    ".tsv": _read_tab_separated,
+    ".tab": _read_tab_separated,
+    ".txt": _read_text,
+    ".parquet": _read_parquet,
+    ".pq": _read_parquet,
+    ".feather": _read_feather,
+    ".arrow": _read_feather,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+}
