@@ -1,0 +1,149 @@
+"""Reading Python and C++ sources just well enough to measure them."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALARS = {"bool", "int", "float", "double", "char", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"}
+SCALARS |= {"size_t", "std::size_t", "ptrdiff_t", "std::ptrdiff_t", "std::string", "str"}
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    line: int
+    n_lines: int  # of code: no blank lines, comments or docstring
+    n_scalars: int  # arguments that are plain numbers, flags or names
+
+
+def list_sources(*folders: str, endings: tuple[str, ...]) -> list[Path]:
+    found = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in endings and p.is_file()]
+    return sorted(p for p in found if "__pycache__" not in p.parts and p.name != "_core.pyi")
+
+
+# --- Python ---------------------------------------------------------------------------------------------------
+
+
+def count_python_lines(text: str) -> set[int]:
+    """Numbers of the lines that hold code: neither blank nor comment nor docstring."""
+    tree = ast.parse(text)
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in silent:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def find_python_functions(text: str) -> Iterator[Function]:
+    code = count_python_lines(text)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            # A constructor's arguments are the estimator's parameters, a command's are its options.
+            counted = node.name != "__init__" and not any("command" in ast.dump(d) for d in node.decorator_list)
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if counted else []
+            scalars = [a for a in arguments if a.annotation and _is_scalar(ast.unparse(a.annotation))]
+            yield Function(node.name, node.lineno, sum(line in code for line in span), len(scalars))
+
+
+def find_imports(text: str) -> Iterator[tuple[int, str, str]]:
+    """(line, module, name) of each import that runs; those under TYPE_CHECKING do not."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, node.module or "", alias.name) for alias in node.names)
+
+
+def _is_scalar(annotation: str) -> bool:
+    return all(part.strip() in SCALARS | {"None"} for part in annotation.split("|"))
+
+
+# --- C++ ------------------------------------------------------------------------------------------------------
+
+
+def strip_cpp(text: str) -> str:
+    """Comments, directives and the inside of literals made blank; every line stays in its place."""
+
+    def blank(match: re.Match[str]) -> str:
+        return '""' + "\n" * match[0].count("\n") if match[0][0] in "\"'" else "\n" * match[0].count("\n")
+
+    text = re.sub(
+        r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'", blank, text, flags=re.S
+    )
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m[0].count("\n"), text, flags=re.M)
+
+
+def count_cpp_lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in strip_cpp(text).splitlines())
+
+
+def find_cpp_functions(text: str) -> Iterator[Function]:
+    """Function definitions at namespace or class level; lambdas belong to the function around them."""
+    code = strip_cpp(text)
+    start, depth, opened = 0, 0, 0
+    header, scopes = "", 0  # scopes: braces of namespaces and types that are open
+    for at, sign in enumerate(code):
+        if depth == 0 and sign in ";{}":
+            header = re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[\w:~\[])", "", code[start:at])
+            start = at + 1
+        if sign == "{":
+            if depth == 0 and not _opens_function(header):
+                scopes += 1
+            else:
+                if depth == 0:
+                    opened = at - len(header)
+                depth += 1
+        elif sign == "}":
+            if depth == 0:
+                scopes -= 1
+            else:
+                depth -= 1
+                if depth == 0:
+                    first = code.count("\n", 0, opened) + 1
+                    body = code[opened : at + 1]
+                    n_lines = sum(bool(line.strip()) for line in body.splitlines())
+                    yield Function(_name_function(header), first, n_lines, _count_cpp_scalars(header))
+                    start = at + 1
+
+
+def _opens_function(header: str) -> bool:
+    outside = re.sub(r"\b(?:alignas|requires)\s*\([^)]*\)", "", header)
+    return "(" in outside and not re.search(r"^\s*(?:inline\s+)?(?:namespace|extern)\b", outside)
+
+
+def _name_function(header: str) -> str:
+    found = re.search(r"([\w:~]+|operator\s*\S+?)\s*\(", header)
+    return found[1] if found else header.strip()
+
+
+def _count_cpp_scalars(header: str) -> int:
+    inside, depth, parts, current = False, 0, [], ""
+    for sign in header:
+        if not inside:
+            inside = sign == "("
+            continue
+        if sign == ")" and depth == 0:
+            break
+        depth += (sign in "(<[{") - (sign in ")>]}")
+        if sign == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += sign
+    parts.append(current)
+    types = (re.sub(r"\b(?:const|constexpr)\b|\s*=.*", "", part).split() for part in parts)
+    return sum(bool(words) and words[0] in SCALARS and "*" not in words[-1] for words in types)

@@ -1,0 +1,165 @@
+"""The rules of the house that a machine can check."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import committee
+from tests.contract.source_reading import (
+    ROOT,
+    count_cpp_lines,
+    count_python_lines,
+    find_cpp_functions,
+    find_imports,
+    find_python_functions,
+    list_sources,
+)
+
+MOST_FILE_LINES = 500
+MOST_FUNCTION_LINES = 60
+MOST_SCALAR_ARGUMENTS = 7
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+# Only these rooms may import the module named first.
+DOORS = {
+    "committee._core": ("committee.engines", "committee.losses", "committee.data.binning"),
+    "cupy": ("committee.engines.gpu",),
+    "dask": ("committee.engines.dask",),
+    "distributed": ("committee.engines.dask",),
+}
+
+PYTHON = list_sources("src", "tests", "benchmarks", "examples", endings=(".py",))
+PACKAGE = list_sources("src", endings=(".py",))
+CPP = list_sources("cpp", endings=(".hpp", ".cpp"))
+
+
+def name_source(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def name_module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_the_sources_are_found() -> None:
+    assert len(PACKAGE) > 10
+    assert len(CPP) > 10
+
+
+@pytest.mark.parametrize("path", PYTHON + CPP, ids=name_source)
+def test_files_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    n_lines = len(count_python_lines(text)) if path.suffix == ".py" else count_cpp_lines(text)
+    assert n_lines <= MOST_FILE_LINES
+
+
+@pytest.mark.parametrize("path", PYTHON + CPP, ids=name_source)
+def test_functions_are_short_and_take_few_scalars(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    functions = list(find_python_functions(text) if path.suffix == ".py" else find_cpp_functions(text))
+    # Bindings and tests name every argument of what they call; the rule is for those who define it.
+    defines = not name_source(path).startswith(("cpp/bind/", "tests/", "benchmarks/"))
+    long = [f for f in functions if f.n_lines > MOST_FUNCTION_LINES]
+    wide = [f for f in functions if defines and f.n_scalars > MOST_SCALAR_ARGUMENTS]
+    assert not long
+    assert not wide
+
+
+def test_no_file_is_a_room_for_leftovers() -> None:
+    named = [p for p in PYTHON + CPP if p.stem in FORBIDDEN_NAMES or p.name == "core.py"]
+    folders = [p for p in PYTHON + CPP if FORBIDDEN_NAMES & set(p.relative_to(ROOT).parts[:-1])]
+    assert not named
+    assert not folders
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
+def test_nothing_private_of_scikit_learn_is_imported(path: Path) -> None:
+    private = [
+        f"line {line}: {module} {name}"
+        for line, module, name in find_imports(path.read_text(encoding="utf-8"))
+        if module.partition(".")[0] == "sklearn" and "._" in f".{module}.{name}"
+    ]
+    assert not private
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
+def test_underscore_names_stay_in_their_room(path: Path) -> None:
+    room = name_module(path).split(".")[:2]
+    foreign = []
+    for line, module, name in find_imports(path.read_text(encoding="utf-8")):
+        full = f"{module}.{name}".rstrip(".").split(".")
+        is_private = any(part.startswith("_") and not part.startswith("__") for part in full[1:])
+        if full[0] == "committee" and is_private and full[1] != "_core" and full[:2] != room:
+            foreign.append(f"line {line}: {'.'.join(full)}")
+    assert not foreign
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
+def test_each_engine_has_its_doors(path: Path) -> None:
+    here = name_module(path)
+    uninvited = []
+    for line, module, name in find_imports(path.read_text(encoding="utf-8")):
+        full = f"{module}.{name}."
+        for guarded, doors in DOORS.items():
+            if full.startswith(f"{guarded}.") and not any(f"{here}.".startswith(f"{door}.") for door in doors):
+                uninvited.append(f"line {line}: {guarded} may be imported in {', '.join(doors)} only")
+    assert not uninvited
+
+
+def test_no_path_of_a_machine_is_written_down() -> None:
+    # Put together from parts, or this line would find itself.
+    pattern = re.compile(r"(?<![\w.:/-])/(?:" + "|".join(("home", "root", "work", "Users", "opt", "mnt")) + r")/\w")
+    texts = [
+        *PYTHON,
+        *CPP,
+        *list_sources("docs", ".ci", "tests", "benchmarks", endings=(".md", ".rst", ".sh", ".toml", "")),
+        *(p for p in ROOT.glob("*") if p.suffix in {".md", ".toml", ".txt", ".yaml"} or p.name == "Makefile"),
+    ]
+    found = [name_source(p) for p in texts if pattern.search(p.read_text(encoding="utf-8", errors="replace"))]
+    assert not found
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert committee.__version__ == project["version"]
+
+
+LONG_CPP = """
+namespace committee {
+template <class T, class U = std::vector<T>>
+struct Box {
+  int size() const { return 1; }
+  void set(int a, u32 b, const double c, std::span<const int> d, bool e = true) {
+    auto twice = [&](int x) { return 2 * x; };
+    // a comment with a brace {
+    const char* text = "}";
+  }
+};
+enum class Kind : u8 { a, b };
+inline constexpr int kSizes[] = {1, 2, 3};
+template <class T>
+Box<T> build(const Params& params) {
+LINES}
+}  // namespace committee
+""".replace("LINES", "  step();\n" * 70)
+
+
+def test_the_reader_of_cpp_measures_what_it_should() -> None:
+    functions = {f.name: f for f in find_cpp_functions(LONG_CPP)}
+    assert set(functions) == {"size", "set", "build"}
+    assert functions["build"].n_lines == 72
+    assert functions["set"].n_lines == 4
+    assert functions["set"].n_scalars == 4
+    assert functions["build"].n_scalars == 0
+
+
+def test_the_reader_of_python_measures_what_it_should() -> None:
+    body = "    x = 1\n" * 70
+    source = f'def grow(a: int, b: str | None, c: list[int], d: float):\n    """Two\n    lines."""\n\n    # why\n{body}'
+    (function,) = find_python_functions(source)
+    assert function.n_lines == 71
+    assert function.n_scalars == 3
+    assert list(find_imports("from sklearn.tree import _tree\nif TYPE_CHECKING:\n    import cupy\n")) == [
+        (1, "sklearn.tree", "_tree")
+    ]
