@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
@@ -24,8 +24,12 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
     What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
-    categories included. A subclass that takes less says so in its own ``__sklearn_tags__``.
+    categories included. A subclass that takes less says so in the three class attributes.
     """
+
+    accepts_missing: ClassVar[bool] = True
+    accepts_sparse: ClassVar[bool] = True
+    accepts_categories: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -37,9 +41,9 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.accepts_missing
+        tags.input_tags.sparse = self.accepts_sparse
+        tags.input_tags.categorical = self.accepts_categories
         return tags
 
 

@@ -16,7 +16,7 @@ import textwrap
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -128,7 +128,7 @@ class Hint:
 class Alternative(NamedTuple):
     """One member of a parameter's union."""
 
-    admits: Callable[[Any], bool]
+    admits: Callable[[Any], Any]
     #: Whether a refused value is at least of the right type, so that the error is about its value.
     recognises: Callable[[Any], bool]
     phrases: tuple[str, ...]
@@ -185,7 +185,7 @@ def describe_params(cls: type) -> tuple[Parameter, ...]:
 
 
 def _describe(cls: type) -> tuple[Parameter, ...]:
-    init = cls.__init__
+    init: Any = cls.__init__  # type: ignore[misc]
     if init is object.__init__:
         return ()
     try:
@@ -230,7 +230,7 @@ def document_params(cls: type) -> None:
 # --- from annotations to alternatives --------------------------------------------------------------------------
 
 
-def _compile_table(cls: type) -> tuple[tuple[str, Any, tuple[Callable[[Any], bool], ...]], ...]:
+def _compile_table(cls: type) -> tuple[tuple[str, Any, tuple[Callable[[Any], Any], ...]], ...]:
     params = describe_params(cls)
     for param in params:
         if param.default is not inspect.Parameter.empty and not param.admits(param.default):
@@ -248,7 +248,7 @@ def _describe_param(name: str, default: Any, annotation: Any) -> Parameter:
     return Parameter(name, default, _compile_annotation(annotation), hint, sentence)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compile_annotation(annotation: Any) -> tuple[Alternative, ...]:
     return tuple(_compile_alternatives(annotation, ()))
 
@@ -306,8 +306,8 @@ def _number(kinds: tuple[type, ...], word: str, interval: Interval | None) -> Al
         # True and False are ints to Python; np.bool_ is no number to NumPy.
         return isinstance(value, kinds) and value is not True and value is not False
 
-    def admits(value: Any) -> bool:
-        return isinstance(value, kinds) and value is not True and value is not False and bool(low <= value <= high)
+    def admits(value: Any) -> Any:
+        return isinstance(value, kinds) and value is not True and value is not False and low <= value <= high  # type: ignore[operator]
 
     manual = f"{word} {interval.describe()}".rstrip()
     return Alternative(admits, recognises, (_with_article(manual),), manual)

@@ -7,12 +7,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "FloatMatrix", "IndexArray", "ObjectArray", "Task"]
+__all__ = ["BoolArray", "FloatArray", "FloatMatrix", "IndexArray", "SparseMatrix", "Task"]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 #: A table of raw values: float32 or float64, any strides; a missing value is NaN, a category its code.
 FloatMatrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.uint32]
-ObjectArray: TypeAlias = NDArray[Any]
+#: A SciPy sparse matrix or array in compressed columns (or rows, for prediction); SciPy carries no types.
+SparseMatrix: TypeAlias = Any
 Task: TypeAlias = Literal["classify", "regress", "none"]

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
+from committee.data.intake import take_in, take_in_rows
 
-__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
+__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget", "take_in", "take_in_rows"]

@@ -5,16 +5,9 @@ The only module of the room that knows the compiled core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from committee import _core
 from committee.data.memory import check_room_for
-from committee.typing import FloatArray, FloatMatrix, IndexArray
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csc_matrix
-
-    SparseMatrix = csc_array | csc_matrix
+from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 __all__ = ["all_finite_or_missing", "bin_columns", "sort_columns"]
 

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from committee.data import binning
-from committee.typing import FloatArray, FloatMatrix, IndexArray
+from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csc_matrix
-
     from committee import _core
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
@@ -129,7 +127,7 @@ class ValueTarget:
     @property
     def n_outputs(self) -> int:
         """The number of outputs."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class Dataset:
         Sample weights times class weights; None if all are equal.
     """
 
-    X: FloatMatrix | csc_array | csc_matrix
+    X: FloatMatrix | SparseMatrix
     schema: Schema
     target: ClassTarget | ValueTarget | None = None
     weights: FloatArray | None = None

@@ -1,0 +1,124 @@
+"""Arrays, nested lists and sparse matrices of any type, read as a Table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee.constraints import show_value
+from committee.data.columns import read_objects
+from committee.data.memory import check_room_for
+from committee.data.tables import Table
+from committee.exceptions import CommitteeError, DataError, DataTypeError
+
+__all__ = ["read_array", "read_sequence", "read_sparse", "refuse_axes"]
+
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+_KINDS = {"M": "dates or times", "m": "dates or times", "V": "structs"}
+
+
+def read_array(X: NDArray[Any]) -> Table:
+    """An array of any type and order; float32 and float64 arrays are not copied."""
+    dtype = X.dtype
+    if X.ndim != 2:
+        raise refuse_axes(X.shape)
+    n_rows, n_features = X.shape
+    if isinstance(X, np.ma.MaskedArray):
+        return _read_masked(X)
+    # A memory map and the like is an array in all that matters here.
+    X = np.asarray(X)
+    if dtype is _FLOAT64 or dtype is _FLOAT32:
+        return Table(n_rows, n_features, matrix=X)
+    kind = dtype.kind
+    if kind in "biuf":
+        wanted: np.dtype[Any] = _FLOAT32 if dtype.newbyteorder("=") == _FLOAT32 else _FLOAT64
+        check_room_for(n_rows, n_features, wanted.itemsize)
+        with np.errstate(over="ignore"):
+            return Table(n_rows, n_features, matrix=X.astype(wanted))
+    if kind == "c":
+        raise DataError("Complex data not supported: X holds complex numbers.")
+    if kind in "OUST":
+        check_room_for(n_rows, n_features, _FLOAT64.itemsize)
+        columns = [read_objects(X[:, j].tolist(), f"column {j}") for j in range(n_features)]
+        return Table(n_rows, n_features, columns=columns)
+    raise DataTypeError(
+        f"X holds {_KINDS.get(kind, 'values')} ({dtype}), which cannot be learnt from. Turn it into numbers first."
+    )
+
+
+def _read_masked(X: Any) -> Table:
+    mask, plain = np.ma.getmaskarray(X), np.asarray(X.data)
+    if not mask.any():
+        return read_array(plain)
+    if plain.dtype.kind in "biuf":
+        table = read_array(plain)
+        assert table.matrix is not None
+        # What lies under the mask may be anything, so the array of the caller is left as it is.
+        matrix = table.matrix.copy() if np.shares_memory(table.matrix, plain) else table.matrix
+        matrix[mask] = np.nan
+        return Table(table.n_rows, table.n_features, matrix=matrix)
+    objects = plain.astype(object)
+    objects[mask] = None
+    return read_array(objects)
+
+
+def read_sequence(X: Any) -> Table:
+    """Nested lists, or any other object that NumPy can make an array of."""
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind in "USO" and isinstance(X, list | tuple):
+            # NumPy would turn the numbers beside a piece of text into text.
+            array = np.array(X, dtype=object)
+    except CommitteeError:
+        raise
+    except Exception as error:
+        raise _refuse_sequence(X, error) from None
+    if array.ndim == 0:
+        raise DataTypeError(
+            f"X must be a table: an array, nested lists, a sparse matrix or a frame; got {show_value(X)}."
+        )
+    return read_array(array)
+
+
+def _refuse_sequence(X: Any, error: Exception) -> Exception:
+    if isinstance(X, list | tuple):
+        widths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in X]
+        odd = next((i for i, width in enumerate(widths) if width != widths[0]), None)
+        if odd is not None:
+            return DataError(
+                f"X is ragged: row {odd} has {_count(widths[odd])} where row 0 has {_count(widths[0])}. "
+                "Every row must have the same number of values."
+            )
+    return DataTypeError(f"X cannot be read as a table: {error}")
+
+
+def _count(width: int | None) -> str:
+    return "a single value" if width is None else f"{width} value{'' if width == 1 else 's'}"
+
+
+def refuse_axes(shape: tuple[int, ...]) -> DataError:
+    """The error for anything but two axes."""
+    hint = "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one row."
+    if len(shape) > 2:
+        hint = "Reshape your data: X.reshape(len(X), -1) makes one feature of each value in a row."
+    return DataError(f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. {hint}")
+
+
+def read_sparse(X: Any) -> Table:
+    """A SciPy sparse matrix or array of any format, as CSC with the entries of a column in order."""
+    if len(X.shape) != 2:
+        raise refuse_axes(X.shape)
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: X holds complex numbers.")
+    if X.dtype.kind not in "biuf":
+        raise DataTypeError(f"Sparse X must hold numbers; its dtype is {X.dtype}.")
+    compressed = X.tocsc()
+    if compressed.dtype not in (_FLOAT32, _FLOAT64):
+        compressed = compressed.astype(np.float64)
+    if not compressed.has_canonical_format:
+        compressed = compressed.copy() if compressed is X else compressed
+        compressed.sum_duplicates()
+    return Table(X.shape[0], X.shape[1], sparse=compressed)

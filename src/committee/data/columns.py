@@ -1,0 +1,267 @@
+"""One column at a time: numbers with NaN where missing, or levels with a code for each row.
+
+A column comes here as an array, a list of Python objects or a series of pandas, Polars or PyArrow. It leaves as a
+:class:`Column`, and whether its levels are used as a category is decided later.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee.constraints import show_value
+from committee.exceptions import DataError, DataTypeError
+
+__all__ = [
+    "Column",
+    "encode_levels",
+    "find_observed",
+    "read_arrow_text",
+    "read_objects",
+    "read_pandas_text",
+    "read_polars_text",
+    "refuse_kind",
+]
+
+_MISSING_CODE = -1
+_NUMBERS = (int, float, np.number, np.bool_, Decimal, Fraction)
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_MISSING_NAMES = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
+_HINTS = {
+    "dates or times": "Turn it into numbers first, for example days since a date, year, month and weekday.",
+    "lists": "Spread it over one column for each element.",
+    "structs": "Spread it over one column for each field.",
+    "binary data": "Turn it into numbers or text first.",
+    "periods or intervals": "Turn it into numbers first, for example its start.",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that has been read.
+
+    Attributes
+    ----------
+    where : str
+        The column as a sentence calls it.
+    values : ndarray of float32 or float64, or None
+        The numbers, if it holds numbers.
+    levels : ndarray or None
+        The distinct values that occur, text or numbers, if it came with levels. Text is of dtype object.
+    codes : ndarray of int64 or None
+        For each row the index of its level, -1 where missing.
+    neutral : bool
+        Whether the numbers have no precision of their own (booleans), so that a float32 table stays one.
+    """
+
+    where: str
+    values: NDArray[Any] | None = None
+    levels: NDArray[Any] | None = None
+    codes: NDArray[np.int64] | None = None
+    neutral: bool = False
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether the levels are text, so that the column cannot be read as numbers."""
+        return self.levels is not None and self.levels.dtype == object
+
+    def as_numbers(self) -> NDArray[Any]:
+        """The column as numbers; only if it does not hold text."""
+        if self.values is not None:
+            return self.values
+        assert self.levels is not None
+        assert self.codes is not None
+        padded = np.append(self.levels.astype(np.float64), np.nan)
+        return padded[self.codes]
+
+    def as_levels(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The levels that occur and the code of each row; numbers become their sorted distinct values."""
+        if self.levels is not None and self.codes is not None:
+            return self.levels, self.codes
+        assert self.values is not None
+        # 0.0 and -0.0 are one level; adding zero makes them one value.
+        values = self.values.astype(np.float64) + 0.0
+        levels, codes = np.unique(values, return_inverse=True)
+        if len(levels) and np.isnan(levels[-1]):
+            levels = levels[:-1]
+        return levels, np.where(np.isnan(values), _MISSING_CODE, codes.reshape(-1)).astype(np.int64)
+
+
+def refuse_kind(where: str, kind: str, name: str = "") -> DataTypeError:
+    """The error for a column of a kind that cannot be learnt from."""
+    described = f"{kind} ({name})" if name else kind
+    return DataTypeError(f"X {where} holds {described}, which cannot be learnt from. {_HINTS.get(kind, '')}".rstrip())
+
+
+# --- Python objects ----------------------------------------------------------------------------------------------
+
+
+def read_objects(values: Sequence[Any], where: str) -> Column:
+    """A column of Python objects: all numbers or all text, with anything that means "missing" in between."""
+    kinds: dict[str, type] = {}
+    for found in set(map(type, values)):
+        kinds.setdefault(_find_kind(found), found)
+    for kind in ("complex", "dates or times", "other"):
+        if kind in kinds:
+            raise _refuse_object(kind, kinds[kind], values, where)
+    if "bytes" in kinds:
+        values = [_decode(v, where) if isinstance(v, bytes) else v for v in values]
+        kinds["text"] = str
+    if "text" not in kinds:
+        return Column(where, values=_read_numbers(values, where), neutral=set(kinds) == {"truth"})
+    for value in values:
+        # A float NaN is how pandas and NumPy write a missing piece of text.
+        if isinstance(value, _NUMBERS) and not _is_nan(value):
+            text = next(v for v in values if isinstance(v, str))
+            raise DataTypeError(
+                f"X {where} mixes text and numbers, such as {show_value(text)} and {show_value(value)}. "
+                "Make it one or the other."
+            )
+    levels = sorted({str(v) for v in values if isinstance(v, str)})
+    index = {level: code for code, level in enumerate(levels)}
+    codes = np.fromiter((index.get(v, _MISSING_CODE) for v in values), np.int64, len(values))
+    return Column(where, levels=_text_array(levels), codes=codes)
+
+
+@lru_cache(maxsize=256)
+def _find_kind(found: Any) -> str:
+    if issubclass(found, str):
+        return "text"
+    if issubclass(found, bytes):
+        return "bytes"
+    # NaT is a datetime to Python's type system, so the missing ones come first.
+    if found.__name__ in _MISSING_NAMES:
+        return "missing"
+    if issubclass(found, bool | np.bool_):
+        return "truth"
+    if issubclass(found, complex | np.complexfloating):
+        return "complex"
+    if issubclass(found, _TIMES):
+        return "dates or times"
+    return "number" if issubclass(found, _NUMBERS) else "other"
+
+
+def _refuse_object(kind: str, found: type, values: Sequence[Any], where: str) -> Exception:
+    if kind == "complex":
+        return DataError(f"Complex data not supported: X {where} holds complex numbers.")
+    if kind == "dates or times":
+        return refuse_kind(where, kind, found.__name__)
+    sample = next(v for v in values if type(v) is found)
+    return DataTypeError(
+        f"Every argument must be a string, a number or missing; X {where} holds a value of type "
+        f"{found.__name__}, {show_value(sample)}."
+    )
+
+
+def _read_numbers(values: Sequence[Any], where: str) -> NDArray[np.float64]:
+    clean = [np.nan if type(v).__name__ in _MISSING_NAMES else v for v in values]
+    try:
+        return np.array(clean, dtype=np.float64)
+    except OverflowError:
+        raise DataError(f"Input X contains infinity or a value too large for dtype('float64') in {where}.") from None
+
+
+def _is_nan(value: Any) -> bool:
+    return bool(value != value)
+
+
+def _decode(value: bytes, where: str) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise refuse_kind(where, "binary data") from None
+
+
+# --- levels ------------------------------------------------------------------------------------------------------
+
+
+def encode_levels(levels: Sequence[Any], codes: NDArray[Any], where: str, *, ordered: bool) -> Column:
+    """A column from the levels that its type knows and the code of each row.
+
+    Levels that do not occur are dropped, so that "unseen" means the same for every kind of input. Levels without
+    an order of their own are sorted. Text and numbers are kept, anything else (an interval, a date) becomes its
+    text.
+    """
+    codes = codes.astype(np.int64)
+    kinds = {_find_kind(found) for found in set(map(type, levels))}
+    if kinds <= {"number", "truth"}:
+        kept: NDArray[Any] = np.array([float(level) for level in levels], dtype=np.float64)
+    elif kinds <= {"text"}:
+        kept = _text_array([str(level) for level in levels])
+    elif "missing" in kinds:
+        return _drop_missing_level(levels, codes, where, ordered=ordered)
+    elif "text" in kinds and kinds & {"number", "truth"}:
+        raise DataTypeError(f"X {where} has levels that mix text and numbers. Make them one or the other.")
+    else:
+        kept = _text_array([str(level) for level in levels])
+    observed = find_observed(codes, len(kept))
+    if not ordered:
+        observed = observed[np.argsort(kept[observed], kind="stable")]
+    renumber = np.full(len(kept) + 1, _MISSING_CODE, dtype=np.int64)
+    renumber[observed] = np.arange(len(observed))
+    return Column(where, levels=kept[observed], codes=renumber[codes])
+
+
+def _drop_missing_level(levels: Sequence[Any], codes: NDArray[np.int64], where: str, *, ordered: bool) -> Column:
+    present = [i for i, level in enumerate(levels) if type(level).__name__ not in _MISSING_NAMES]
+    renumber = np.full(len(levels) + 1, _MISSING_CODE, dtype=np.int64)
+    renumber[present] = np.arange(len(present))
+    return encode_levels([levels[i] for i in present], renumber[codes], where, ordered=ordered)
+
+
+def find_observed(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
+    """The codes that occur, ascending; -1 (missing) is none of them."""
+    return np.flatnonzero(np.bincount(codes + 1, minlength=n_levels + 1)[1:])
+
+
+def _text_array(texts: Sequence[str]) -> NDArray[Any]:
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+# --- series of the frame libraries -------------------------------------------------------------------------------
+
+
+def read_pandas_text(series: Any, where: str) -> Column:
+    """A pandas series of text or of a categorical type."""
+    if hasattr(series, "cat"):
+        categories = series.cat.categories
+        return encode_levels(categories.tolist(), series.cat.codes.to_numpy(), where, ordered=True)
+    codes, uniques = series.factorize()
+    return encode_levels(uniques.tolist(), codes, where, ordered=False)
+
+
+def read_polars_text(series: Any, where: str) -> Column:
+    """A Polars series of type String, Categorical or Enum."""
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Enum):
+        levels = series.dtype.categories
+        physical = series
+        ordered = True
+    else:
+        # The codes of a Categorical depend on what else the process has seen; its text does not.
+        text = series.cast(pl.String)
+        levels = text.unique().drop_nulls().sort()
+        physical = text.cast(pl.Enum(levels))
+        ordered = False
+    codes = physical.to_physical().cast(pl.Int64).fill_null(_MISSING_CODE).to_numpy()
+    return encode_levels(levels.to_list(), codes, where, ordered=ordered)
+
+
+def read_arrow_text(chunked: Any, where: str) -> Column:
+    """A PyArrow chunked array of text or of a dictionary type."""
+    encoded = chunked.combine_chunks()
+    if not hasattr(encoded.type, "value_type"):
+        encoded = encoded.dictionary_encode()
+    codes = encoded.indices.cast("int64").fill_null(_MISSING_CODE).to_numpy(zero_copy_only=False)
+    return encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))

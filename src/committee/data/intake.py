@@ -1,0 +1,362 @@
+"""The one door for data. Whatever comes in is checked here, once, and leaves as a frozen Dataset.
+
+Reading goes by the kind of X: an array or nested lists, a SciPy sparse matrix, or a frame (pandas, Polars, PyArrow
+and whatever else narwhals knows or offers an Arrow stream). Every complaint is one sentence, raised before any work
+starts, and the estimator is changed only when all of it went well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee.constraints import show_value
+from committee.data import columns as reading
+from committee.data.arrays import read_array, read_sequence, read_sparse, refuse_axes
+from committee.data.binning import all_finite_or_missing
+from committee.data.columns import Column
+from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
+from committee.data.memory import check_room_for
+from committee.data.tables import Table, choose_categories, encode_table, match_table
+from committee.data.targets import encode_classes, encode_values, read_target
+from committee.data.weights import combine_weights
+from committee.exceptions import DataError, DataTypeError
+from committee.typing import FloatMatrix, Task
+
+__all__ = ["take_in", "take_in_rows"]
+
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+#: Bytes that one value takes when binned: a byte in the column, one in the row's record.
+_BINNED_BYTES = 2
+
+
+def take_in(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    task: Task,
+    class_weight: Any = None,
+    categorical_features: Any = "from_dtype",
+    unseen: str = "missing",
+    multi_output: bool = True,
+    min_classes: int = 1,
+) -> Dataset:
+    """Check and encode what ``fit`` got, and note on the estimator what its columns are.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Gets ``n_features_in_`` and, if the columns have names, ``feature_names_in_``. Its class attributes
+        ``accepts_missing`` and ``accepts_sparse`` say what it can be fitted on.
+    X : array, nested lists, sparse matrix or frame of shape (n_rows, n_features)
+        The table.
+    y : array, list, series or frame of shape (n_rows,) or (n_rows, n_outputs), default=None
+        The target.
+    sample_weight : array of shape (n_rows,), number or None, default=None
+        Weights of the rows.
+    task : {"classify", "regress", "none"}
+        What y is for.
+    class_weight, categorical_features, unseen : see :mod:`committee.params`
+        As the constructor got them.
+    multi_output : bool, default=True
+        Whether y may have several outputs.
+    min_classes : int, default=1
+        The fewest classes that y may have.
+
+    Returns
+    -------
+    Dataset
+        Never changed afterwards. X is not copied if it is a float32 or float64 array without categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee.base import CommitteeEstimator
+    >>> data = take_in(CommitteeEstimator(), [[1, 2], [3, None]], ["no", "yes"], task="classify")
+    >>> data.X
+    array([[ 1.,  2.],
+           [ 3., nan]])
+    >>> data.target.classes
+    [array(['no', 'yes'], dtype=object)]
+    """
+    name = type(estimator).__name__
+    table = _read_table(X, name)
+    _check_shape(table)
+    target: ClassTarget | ValueTarget | None = None
+    if task != "none":
+        labels = read_target(y, table.n_rows, name, multi_output=multi_output)
+        target = encode_classes(labels, name, min_classes) if task == "classify" else encode_values(labels)
+    weights = None
+    if sample_weight is not None or class_weight is not None:
+        weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
+    matrix, schema = _encode(estimator, table, categorical_features, unseen)
+    _check_values(estimator, matrix, schema)
+    _note_columns(estimator, schema)
+    return Dataset(matrix, schema, target, weights)
+
+
+def take_in_rows(estimator: Any, X: Any, schema: Schema) -> Any:
+    """Check and encode what ``predict`` got against what ``fit`` saw.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        For its name in the sentences.
+    X : as in :func:`take_in`
+        Rows to predict.
+    schema : Schema
+        What the columns were at fit.
+
+    Returns
+    -------
+    ndarray of float32 or float64, or CSR matrix if X is sparse
+        Codes where a column is a category, NaN where a value is missing.
+    """
+    # The whole cost of a single row: nothing but what this needs may come before it.
+    if type(X) is np.ndarray and schema.plain and X.ndim == 2:
+        dtype = X.dtype
+        if (
+            (dtype is _FLOAT64 or dtype is _FLOAT32)
+            and X.shape[1] == schema.n_features
+            and X.shape[0]
+            and getattr(estimator, "accepts_missing", True)
+            and all_finite_or_missing(X)
+        ):
+            return X
+    name = type(estimator).__name__
+    table = _read_table(X, name)
+    _compare_names(name, table, schema)
+    if table.n_features != schema.n_features:
+        raise DataError(
+            f"X has {table.n_features} features, but {name} is expecting {schema.n_features} features as input."
+        )
+    _check_shape(table)
+    if table.sparse is not None:
+        if schema.has_categories:
+            raise _refuse_sparse_categories(name)
+        matrix = table.sparse.tocsr()
+    else:
+        matrix = match_table(table, schema)
+    _check_values(estimator, matrix, schema, at_fit=False)
+    return matrix
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+def _read_table(X: Any, name: str) -> Table:
+    if type(X) is np.ndarray or isinstance(X, np.ndarray):
+        return read_array(X)
+    if isinstance(X, list | tuple):
+        return read_sequence(X)
+    if hasattr(X, "tocsc"):
+        return read_sparse(X)
+    if X is None or isinstance(X, str | bytes | dict | set):
+        hint = " Make a frame of it first." if isinstance(X, dict) else ""
+        raise DataTypeError(
+            f"X must be a table: an array, nested lists, a sparse matrix or a frame; got {show_value(X)}.{hint}"
+        )
+    frame = _find_frame(X)
+    return read_sequence(X) if frame is None else _read_frame(frame, name)
+
+
+def _find_frame(X: Any) -> Any:
+    """The narwhals frame of X, or None if X is no frame."""
+    import narwhals as nw
+
+    try:
+        wrapped = nw.from_native(X, pass_through=True, allow_series=True)
+    except Exception as error:
+        raise DataTypeError(f"X cannot be read as a table: {error}") from None
+    if isinstance(wrapped, nw.DataFrame):
+        return wrapped
+    if isinstance(wrapped, nw.LazyFrame):
+        raise DataTypeError("X is a lazy frame, whose rows are not there yet. Call its collect() or compute() first.")
+    if isinstance(wrapped, nw.Series):
+        raise refuse_axes((len(wrapped),))
+    if hasattr(X, "__arrow_c_stream__"):
+        try:
+            import pyarrow
+        except ImportError:
+            raise DataTypeError(
+                f"X offers an Arrow stream ({type(X).__name__}), which needs pyarrow. Install it with pip."
+            ) from None
+        return nw.from_native(pyarrow.table(X))
+    return None
+
+
+def _read_frame(frame: Any, name: str) -> Table:
+    n_rows, n_features = frame.shape
+    check_room_for(n_rows, n_features, _FLOAT64.itemsize)
+    names = _read_names(list(frame.columns))
+    if frame.implementation.is_pandas():
+        matrix = _view_pandas(frame.to_native())
+        if matrix is not None:
+            return Table(n_rows, n_features, names, matrix=matrix)
+    wheres = [f"column {column!r}" for column in frame.columns]
+    columns = [_read_series(series, where) for series, where in zip(frame.iter_columns(), wheres, strict=True)]
+    return Table(n_rows, n_features, names, columns=columns)
+
+
+def _view_pandas(native: Any) -> FloatMatrix | None:
+    """The values of a pandas frame without a copy, if all of it is one block of float32 or float64."""
+    dtypes = set(native.dtypes)
+    if dtypes not in ({_FLOAT32}, {_FLOAT64}):
+        return None
+    values: FloatMatrix = native.to_numpy(copy=False)
+    return values
+
+
+def _read_names(found: list[Any]) -> tuple[str, ...] | None:
+    kinds = {isinstance(column, str) for column in found}
+    if kinds == {True, False}:
+        types = sorted({type(column).__qualname__ for column in found})
+        raise DataTypeError(
+            "Feature names are only supported if all input features have string names, but X has columns named by "
+            f"{types}. Write X.columns = X.columns.astype(str), for example."
+        )
+    return tuple(str(column) for column in found) if kinds == {True} else None
+
+
+def _read_series(series: Any, where: str) -> Column:
+    import narwhals as nw
+
+    dtype, native = series.dtype, series.to_native()
+    if dtype in (nw.Float32, nw.Float64):
+        return Column(where, values=_as_float(series))
+    if dtype.is_numeric():
+        return Column(where, values=_as_float(series.cast(nw.Float64)))
+    if dtype == nw.Boolean:
+        return Column(where, values=_as_float(series.cast(nw.Float64)), neutral=True)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        if series.implementation.is_pandas_like():
+            return reading.read_pandas_text(native, where)
+        if series.implementation.is_polars():
+            return reading.read_polars_text(native, where)
+        if series.implementation.is_pyarrow():
+            return reading.read_arrow_text(native, where)
+        return reading.read_objects(series.to_list(), where)
+    if dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
+        raise reading.refuse_kind(where, "dates or times", str(dtype))
+    if dtype in (nw.List, nw.Array):
+        raise reading.refuse_kind(where, "lists", str(dtype))
+    if dtype == nw.Struct:
+        raise reading.refuse_kind(where, "structs", str(dtype))
+    if dtype == nw.Binary:
+        raise reading.refuse_kind(where, "binary data", str(dtype))
+    return _read_unknown(series, native, where)
+
+
+def _as_float(series: Any) -> NDArray[Any]:
+    values: NDArray[Any] = series.to_numpy()
+    if values.dtype not in (_FLOAT32, _FLOAT64):
+        # Nullable types may come back as objects with a missing marker of their own.
+        values = np.array([np.nan if v is None or v != v else float(v) for v in series.to_list()])
+    return values
+
+
+def _read_unknown(series: Any, native: Any, where: str) -> Column:
+    """A column of Python objects, of nothing but missing values, or of a type that only its library knows."""
+    described = str(native.dtype if hasattr(native, "dtype") else native.type)
+    if described.startswith("complex"):
+        raise DataError(f"Complex data not supported: X {where} holds complex numbers.")
+    if described.startswith(("period", "interval")):
+        raise reading.refuse_kind(where, "periods or intervals", described)
+    if described.startswith("Sparse"):
+        return Column(where, values=np.asarray(native, dtype=np.float64))
+    if series.null_count() == len(series):
+        return Column(where, values=np.full(len(series), np.nan), neutral=True)
+    return reading.read_objects(series.to_list(), where)
+
+
+# --- checking ----------------------------------------------------------------------------------------------------
+
+
+def _check_shape(table: Table) -> None:
+    shape = (table.n_rows, table.n_features)
+    if table.n_rows == 0:
+        raise DataError(f"X has 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+    if table.n_features == 0:
+        raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    check_room_for(*shape, _BINNED_BYTES)
+
+
+def _encode(estimator: Any, table: Table, asked: Any, unseen: str) -> tuple[Any, Schema]:
+    name = type(estimator).__name__
+    if table.sparse is None:
+        if table.matrix is not None and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
+            none = (None,) * table.n_features
+            return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
+        return encode_table(table, choose_categories(table, asked, name), unseen)
+    if not getattr(estimator, "accepts_sparse", True):
+        raise DataTypeError(f"Sparse X is not supported by {name}. Convert it with X.toarray().")
+    if not (asked is None or isinstance(asked, str)) and len(asked):
+        raise _refuse_sparse_categories(name)
+    none = (None,) * table.n_features
+    return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
+
+
+def _refuse_sparse_categories(name: str) -> DataError:
+    return DataError(f"Sparse X cannot hold categories, and {name} was told of some. Convert it with X.toarray().")
+
+
+def _check_values(estimator: Any, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
+    is_sparse = hasattr(matrix, "tocsc")
+    values = matrix.data[:, None] if is_sparse else matrix
+    if not all_finite_or_missing(values):
+        raise _refuse_value(np.isinf, matrix, schema, f"infinity or a value too large for dtype('{matrix.dtype}')", "")
+    if not getattr(estimator, "accepts_missing", True) and np.isnan(values).any():
+        name = type(estimator).__name__
+        raise _refuse_value(np.isnan, matrix, schema, "NaN", f" {name} does not accept missing values.")
+    # One look at the first row settles it for nearly every table.
+    if at_fit and not is_sparse and np.isnan(matrix[0]).all() and np.isnan(matrix).all():
+        raise DataError("Every value of X is missing; there is nothing to learn from.")
+
+
+def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) -> DataError:
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        at = int(np.flatnonzero(find(entries.data))[0])
+        row, column = int(entries.row[at]), int(entries.col[at])
+    else:
+        row, column = (int(k) for k in np.argwhere(find(matrix))[0])
+    return DataError(f"Input X contains {what} in {schema.name_column(column)}, row {row}.{hint}")
+
+
+def _note_columns(estimator: Any, schema: Schema) -> None:
+    estimator.n_features_in_ = schema.n_features
+    if schema.feature_names is not None:
+        estimator.feature_names_in_ = np.array(schema.feature_names, dtype=object)
+    elif "feature_names_in_" in estimator.__dict__:
+        del estimator.feature_names_in_
+
+
+def _compare_names(name: str, table: Table, schema: Schema) -> None:
+    """Complain as scikit-learn does, word for word, since programs look for its words."""
+    fitted, found = schema.feature_names, table.names
+    if fitted == found:
+        return
+    if fitted is None:
+        warnings.warn(f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=4)
+        return
+    if found is None:
+        warnings.warn(
+            f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning, stacklevel=4
+        )
+        return
+    parts = ["The feature names should match those that were passed during fit.\n"]
+    for heading, names in (
+        ("Feature names unseen at fit time:\n", sorted(set(found) - set(fitted))),
+        ("Feature names seen at fit time, yet now missing:\n", sorted(set(fitted) - set(found))),
+    ):
+        if names:
+            parts += [heading, *(f"- {n}\n" for n in names[:5]), "- ...\n" if len(names) > 5 else ""]
+    if len(parts) == 1:
+        parts.append("Feature names must be in the same order as they were in fit.\n")
+    raise DataError("".join(parts))

@@ -1,0 +1,187 @@
+"""From columns that have been read to the one matrix that everything below works on.
+
+At fit the columns decide what the schema is; at prediction the schema decides what the columns must be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from committee.constraints import join_phrases, show_value
+from committee.data.columns import Column
+from committee.data.dataset import Schema
+from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+from committee.typing import BoolArray, FloatMatrix
+
+__all__ = ["Table", "choose_categories", "encode_table", "match_table"]
+
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+#: The largest number of levels whose codes float32 holds exactly.
+_FLOAT32_EXACT = 1 << 24
+
+
+@dataclass(frozen=True)
+class Table:
+    """An input that has been read but not yet encoded: exactly one of the three forms is set.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        The shape.
+    names : tuple of str or None
+        Names of the columns, if all have one.
+    matrix : ndarray of float32 or float64, or None
+        All columns, if all are numbers of one type.
+    sparse : CSC or CSR matrix, or None
+        The same, sparse.
+    columns : list of Column, or None
+        Each column by itself.
+    """
+
+    n_rows: int
+    n_features: int
+    names: tuple[str, ...] | None = None
+    matrix: FloatMatrix | None = None
+    sparse: Any = None
+    columns: list[Column] | None = None
+
+    def name_column(self, index: int) -> str:
+        """A column as a sentence calls it."""
+        return f"column {index}" if self.names is None else f"column {self.names[index]!r}"
+
+    def split_columns(self) -> list[Column]:
+        """Each column by itself."""
+        if self.columns is not None:
+            return self.columns
+        assert self.matrix is not None
+        return [Column(self.name_column(j), values=self.matrix[:, j]) for j in range(self.n_features)]
+
+
+def choose_categories(table: Table, asked: Any, estimator_name: str) -> BoolArray:
+    """Which columns are categories, from the ``categorical_features`` parameter."""
+    chosen = np.zeros(table.n_features, dtype=bool)
+    if asked is None:
+        return chosen
+    if isinstance(asked, str) and asked == "from_dtype":
+        if table.columns is not None:
+            chosen[:] = [column.levels is not None for column in table.columns]
+        return chosen
+    wanted = np.asarray(asked, dtype=object).reshape(-1).tolist()
+    subject = f"The 'categorical_features' parameter of {estimator_name}"
+    if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
+        if len(wanted) != table.n_features:
+            raise ParameterError(
+                f"{subject} must have one entry for each of the {table.n_features} features when it is a mask; "
+                f"got {len(wanted)}."
+            )
+        chosen[:] = wanted
+        return chosen
+    for one in wanted:
+        chosen[_find_column(table, one, subject)] = True
+    return chosen
+
+
+def _find_column(table: Table, wanted: Any, subject: str) -> int:
+    if isinstance(wanted, str):
+        if table.names is None:
+            raise ParameterError(f"{subject} names {wanted!r}, but X has no column names. Use indices or a mask.")
+        if wanted not in table.names:
+            shown = join_phrases([repr(n) for n in table.names[:8]], "and")
+            raise ParameterError(f"{subject} names {wanted!r}, which is no column of X; its columns are {shown}.")
+        return table.names.index(wanted)
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
+        if not 0 <= wanted < table.n_features:
+            raise ParameterError(f"{subject} must hold indices in [0, {table.n_features - 1}]; got {wanted}.")
+        return int(wanted)
+    raise ParameterTypeError(f"{subject} must hold indices, names or a mask; got {show_value(wanted)}.")
+
+
+def encode_table(table: Table, chosen: BoolArray, unseen: str) -> tuple[FloatMatrix, Schema]:
+    """The matrix and its schema, with a code in place of every value of the chosen columns."""
+    none = (None,) * table.n_features
+    if table.matrix is not None and not chosen.any():
+        return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
+    columns = table.split_columns()
+    categories: list[NDArray[Any] | None] = []
+    arrays: list[NDArray[Any]] = []
+    for column, is_category in zip(columns, chosen.tolist(), strict=True):
+        if is_category:
+            levels, codes = column.as_levels()
+            categories.append(levels)
+            arrays.append(_codes_as_numbers(codes))
+        elif column.holds_text:
+            raise DataTypeError(
+                f"X {column.where} holds text, and 'categorical_features' does not say that it is a category. "
+                "Add it there, or leave 'categorical_features' at 'from_dtype'."
+            )
+        else:
+            categories.append(None)
+            arrays.append(column.as_numbers())
+    dtype = _choose_dtype(columns, categories)
+    matrix = _stack(arrays, table.n_rows, dtype)
+    return matrix, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
+
+
+def match_table(table: Table, schema: Schema) -> FloatMatrix:
+    """The matrix for prediction: every column as the schema wants it."""
+    if table.matrix is not None and not schema.has_categories:
+        return table.matrix
+    columns = table.split_columns()
+    arrays: list[NDArray[Any]] = []
+    for j, (column, levels) in enumerate(zip(columns, schema.categories, strict=True)):
+        if levels is not None:
+            arrays.append(_match_levels(column, levels, schema.unseen))
+        elif column.holds_text:
+            raise DataTypeError(f"X {schema.name_column(j)} held numbers at fit and holds text now.")
+        else:
+            arrays.append(column.as_numbers())
+    return _stack(arrays, table.n_rows, _choose_dtype(columns, schema.categories))
+
+
+def _match_levels(column: Column, levels: NDArray[Any], unseen: str) -> NDArray[np.float64]:
+    found, codes = column.as_levels()
+    # A column that is missing throughout has no levels and so no kind.
+    if len(found) and len(levels) and (found.dtype == object) != (levels.dtype == object):
+        then, now = ("text", "numbers") if levels.dtype == object else ("numbers", "text")
+        raise DataTypeError(f"X {column.where} held categories that are {then} at fit and holds {now} now.")
+    index = {level: code for code, level in enumerate(levels.tolist())}
+    known = [index.get(level, -1) for level in found.tolist()]
+    if unseen == "error" and -1 in known:
+        stranger = found.tolist()[known.index(-1)]
+        raise DataError(
+            f"X {column.where} holds the category {stranger!r}, which did not occur in training. "
+            "With unseen='missing' it would count as a missing value."
+        )
+    renumber = np.array([*known, -1], dtype=np.int64)
+    return _codes_as_numbers(renumber[codes])
+
+
+def _codes_as_numbers(codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    numbers = codes.astype(np.float64)
+    numbers[codes < 0] = np.nan
+    return numbers
+
+
+def _choose_dtype(columns: list[Column], categories: Any) -> np.dtype[Any]:
+    found_float32 = False
+    for column, levels in zip(columns, categories, strict=True):
+        if levels is not None:
+            if len(levels) > _FLOAT32_EXACT:
+                return _FLOAT64
+        elif column.values is not None and column.values.dtype == _FLOAT32:
+            found_float32 = True
+        elif not column.neutral:
+            return _FLOAT64
+    return _FLOAT32 if found_float32 else _FLOAT64
+
+
+def _stack(arrays: list[NDArray[Any]], n_rows: int, dtype: np.dtype[Any]) -> FloatMatrix:
+    matrix = np.empty((n_rows, len(arrays)), dtype=dtype, order="F")
+    for j, array in enumerate(arrays):
+        matrix[:, j] = array
+    return matrix

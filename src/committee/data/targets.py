@@ -1,0 +1,228 @@
+"""Targets: labels of any type to class indices, numbers to float64, and what is wrong with them in one sentence."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from committee.constraints import show_value
+from committee.data.columns import read_objects
+from committee.data.dataset import ClassTarget, ValueTarget
+from committee.exceptions import CommitteeError, DataError, DataTypeError
+from committee.typing import FloatArray, IndexArray
+
+__all__ = ["encode_classes", "encode_values", "read_target"]
+
+#: Integer labels whose range is at most this many times their number are counted, others are sorted.
+_DENSE_RANGE = 4
+_SMALL_RANGE = 1024
+
+
+def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool) -> NDArray[Any]:
+    """The target as an array of one or two axes with as many rows as X.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+        Array, list, series, frame or sparse matrix.
+    n_rows : int
+        The number of rows of X.
+    estimator_name : str
+        For the sentences.
+    multi_output : bool
+        Whether several outputs are allowed.
+    """
+    if y is None:
+        raise DataError(f"{estimator_name} requires y to be passed, but the target y is None.")
+    array = y if type(y) is np.ndarray else _as_array(y)
+    if array.ndim not in (1, 2):
+        raise DataError(f"y should be a 1d array, or 2d for several outputs; got an array of shape {array.shape}.")
+    if array.shape[0] != n_rows:
+        raise DataError(f"X and y must have the same number of rows; got {n_rows} and {array.shape[0]}.")
+    if array.ndim == 2:
+        if array.shape[1] == 0:
+            raise DataError(f"y has no column; its shape is {array.shape}.")
+        if not multi_output:
+            return _flatten(array, estimator_name)
+    return array
+
+
+def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:
+    if array.shape[1] > 1:
+        raise DataError(
+            f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
+            "output only."
+        )
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Change the shape of y to (n_samples,), for "
+        "example with ravel().",
+        DataConversionWarning,
+        stacklevel=2,
+    )
+    return array[:, 0]
+
+
+def _as_array(y: Any) -> NDArray[Any]:
+    if hasattr(y, "toarray"):
+        dense: NDArray[Any] = y.toarray()
+        return dense
+    if isinstance(y, str | bytes | dict | set) or np.isscalar(y):
+        raise DataTypeError(f"y must be an array, a list or a series; got {show_value(y)}.")
+    if isinstance(y, np.ma.MaskedArray):
+        if np.ma.getmaskarray(y).any():
+            raise _refuse_missing()
+        return np.asarray(y.data)
+    try:
+        array = np.asarray(y)
+        if array.dtype.kind in "US" and isinstance(y, list | tuple):
+            # A list that mixes text and numbers would be turned into text by NumPy without a word.
+            array = np.array(y, dtype=object)
+    except CommitteeError:
+        raise
+    except Exception as error:
+        raise DataError(f"y cannot be read as an array of one or two axes: {error}") from None
+    return array
+
+
+# --- classes -----------------------------------------------------------------------------------------------------
+
+
+def encode_classes(y: NDArray[Any], estimator_name: str, min_classes: int = 1) -> ClassTarget:
+    """Class indices and the classes of each output."""
+    outputs = [y] if y.ndim == 1 else [y[:, k] for k in range(y.shape[1])]
+    encoded = [_encode_labels(output) for output in outputs]
+    if len(encoded) == 1:
+        labels = encoded[0][1].reshape(-1, 1)
+    else:
+        labels = np.stack([codes for _, codes in encoded], axis=1)
+    for classes, _ in encoded:
+        if len(classes) < min_classes:
+            raise DataError(
+                f"y has only {len(classes)} class, {show_value(classes[0])}; {estimator_name} needs at least "
+                f"{min_classes} classes."
+            )
+    return ClassTarget(np.ascontiguousarray(labels), [classes for classes, _ in encoded], y.ndim == 1)
+
+
+def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+    kind = y.dtype.kind
+    if kind in "iu":
+        return _encode_integers(y)
+    if kind == "b":
+        classes, labels = _encode_integers(y.view(np.uint8))
+        return classes.astype(bool), labels
+    if kind == "f":
+        return _encode_floats(y)
+    if kind in "UST":
+        return _encode_text(y)
+    if kind == "O":
+        return _encode_objects(y)
+    raise DataError(f"Unknown label type: y holds values of type {y.dtype}; classes are text, integers or booleans.")
+
+
+def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+    # Python's integers, because the difference of two int64 may not be one.
+    low, high = int(y.min()), int(y.max())
+    span = high - low + 1
+    if span > max(_SMALL_RANGE, _DENSE_RANGE * len(y)):
+        classes, inverse = np.unique(y, return_inverse=True)
+        return classes, inverse.reshape(-1).astype(np.uint32)
+    offsets = np.subtract(y, y.dtype.type(low), dtype=y.dtype) if low >= 0 else y.astype(np.int64) - low
+    offsets = offsets.astype(np.intp, copy=False)
+    occurring = np.flatnonzero(np.bincount(offsets, minlength=span))
+    if len(occurring) == span:
+        labels = offsets.astype(np.uint32)
+    else:
+        renumber = np.zeros(span, dtype=np.uint32)
+        renumber[occurring] = np.arange(len(occurring), dtype=np.uint32)
+        labels = renumber[offsets]
+    classes = np.array([low + int(k) for k in occurring], dtype=y.dtype)
+    return classes, labels
+
+
+def _encode_floats(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+    if not np.isfinite(y).all():
+        raise _refuse_missing() if np.isnan(y).any() else _refuse_infinite(y)
+    fractional = y != np.floor(y)
+    if fractional.any():
+        raise DataError(
+            f"Unknown label type: y holds continuous numbers, such as {y[fractional][0]}, but a classifier needs "
+            "classes. Use a regressor, or make classes of the numbers first."
+        )
+    classes, inverse = np.unique(y, return_inverse=True)
+    return classes, inverse.reshape(-1).astype(np.uint32)
+
+
+def _encode_text(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+    texts = y.tolist()
+    levels = sorted(set(texts))
+    index = {level: code for code, level in enumerate(levels)}
+    return np.array(levels, dtype=y.dtype), np.fromiter(map(index.__getitem__, texts), np.uint32, len(texts))
+
+
+def _encode_objects(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+    objects = y.tolist()
+    try:
+        column = read_objects(objects, "")
+    except CommitteeError:
+        found = sorted({type(v).__name__ for v in objects})
+        raise DataTypeError(
+            f"Unknown label type: y holds objects of type {', '.join(found)}; classes must be all text, all "
+            "integers or all booleans."
+        ) from None
+    if column.codes is not None and column.levels is not None:
+        if (column.codes < 0).any():
+            raise _refuse_missing()
+        return column.levels, column.codes.astype(np.uint32)
+    if column.neutral:
+        return _encode_labels(np.array(objects, dtype=bool))
+    if all(isinstance(v, int | np.integer) for v in objects):
+        # Beyond int64 NumPy answers with floats or objects; such classes have no array type of their own.
+        integers = np.array([int(v) for v in objects])
+        if integers.dtype.kind in "iu":
+            return _encode_integers(integers)
+    assert column.values is not None
+    return _encode_floats(column.values)
+
+
+def _refuse_missing() -> DataError:
+    return DataError("Input y contains NaN or another missing value; drop the rows that have no target.")
+
+
+def _refuse_infinite(y: NDArray[Any]) -> DataError:
+    return DataError(f"Input y contains infinity or a value too large for dtype('{y.dtype}').")
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+
+
+def encode_values(y: NDArray[Any]) -> ValueTarget:
+    """Numbers as float64, finite, of shape (n_rows, n_outputs)."""
+    values = _as_numbers(y)
+    if not np.isfinite(values).all():
+        raise _refuse_missing() if np.isnan(values).any() else _refuse_infinite(values)
+    flat = values.ndim == 1
+    return ValueTarget(np.ascontiguousarray(values[:, None] if flat else values), flat)
+
+
+def _as_numbers(y: NDArray[Any]) -> FloatArray:
+    kind = y.dtype.kind
+    if kind in "fiub":
+        with np.errstate(over="ignore"):
+            return y.astype(np.float64, copy=False)
+    if kind == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.")
+    if kind == "O":
+        try:
+            columns = [read_objects(part.tolist(), "") for part in np.atleast_2d(y.T)]
+        except CommitteeError:
+            columns = []
+        if columns and all(column.values is not None for column in columns):
+            stacked = np.stack([column.as_numbers() for column in columns], axis=1)
+            return stacked[:, 0] if y.ndim == 1 else stacked
+    sample = next((v for v in y.ravel().tolist() if not isinstance(v, int | float)), None)
+    raise DataError(f"y must hold numbers for a regressor; got {show_value(sample)}.")

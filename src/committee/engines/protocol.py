@@ -1,0 +1,109 @@
+"""The verbs of an engine. The compiled core is the CPU engine itself: a module can satisfy a protocol.
+
+Arrays go in as NumPy arrays that :mod:`committee.data` has checked; an engine trusts them. ``n_jobs`` is the number
+that :func:`committee.base.resolve_jobs` gives, 0 to decide by the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from committee.typing import FloatArray, FloatMatrix, IndexArray
+
+__all__ = ["BinnedColumns", "Engine", "GrownTrees", "SortedColumns"]
+
+
+class BinnedColumns(Protocol):
+    """A table in bytes: at most 255 bins a column, the last code for missing. Immutable and shared."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def n_cols(self) -> int:
+        """The number of columns."""
+        ...
+
+
+class SortedColumns(Protocol):
+    """The order of the rows by each column, for exact splits. Immutable and shared."""
+
+    @property
+    def order(self) -> Any:
+        """For each column the rows in ascending order of its values, missing ones last."""
+        ...
+
+
+class GrownTrees(Protocol):
+    """One or many trees in one arena."""
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns that rows to predict must have."""
+        ...
+
+    def predict(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
+        """The combined values of the leaves that each row falls into, of shape (n_rows, width)."""
+        ...
+
+    def apply(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
+        """The leaf of each row in each tree, of shape (n_rows, n_trees)."""
+        ...
+
+
+class Engine(Protocol):
+    """What a learner asks of an engine.
+
+    The order of a fit: columns are binned (and sorted, for exact splits) once for each data set, then trees are
+    grown from that as often as the ensemble wants, each with weights of its own.
+    """
+
+    GrowParams: Any
+    Trees: Any
+
+    def count_usable_cores(self) -> int:
+        """Cores that this process may use, by affinity and quota."""
+        ...
+
+    def choose_threads(self, n_jobs: int, work: float, min_work: float) -> int:
+        """How many threads a piece of work is worth."""
+        ...
+
+    def grow_tree(
+        self,
+        data: Any,
+        presort: Any,
+        labels: IndexArray | None,
+        n_classes: list[int],
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        params: Any,
+    ) -> tuple[Any, NDArray[Any]]:
+        """A tree, and the importance of each feature in it."""
+        ...
+
+    def find_pruning_path(
+        self,
+        data: Any,
+        presort: Any,
+        labels: IndexArray | None,
+        n_classes: list[int],
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        params: Any,
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The effective alphas of minimal cost-complexity pruning, and the impurity that is left at each."""
+        ...
+
+    def concatenate_trees(self, trees: Any) -> Any:
+        """The trees of several arenas in one, in order."""
+        ...
