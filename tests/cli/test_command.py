@@ -1,0 +1,45 @@
+"""The command around its commands."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import committee
+from tests.cli.conftest import Run
+
+
+def test_version(run: Run) -> None:
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout == f"committee {committee.__version__}\n"
+
+
+def test_help_shows_examples_in_80_columns(run: Run) -> None:
+    done = run("fit", "--help")
+    assert done.returncode == 0
+    assert "committee fit houses.csv --target price" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout
+
+
+def test_alone_it_shows_its_help(run: Run) -> None:
+    done = run()
+    assert done.returncode == 2
+    assert "Commands" in done.stdout
+    assert done.stderr == ""
+
+
+def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
+    # A module that cannot be imported stands in for one that is not installed.
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(\"No module named 'rich'\", name='rich')\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(committee.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-m", "committee", "fit"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert done.returncode == 2
+    assert "pip install 'committee[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr

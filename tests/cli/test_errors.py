@@ -1,0 +1,154 @@
+"""Whatever is wrong with the call or the table: one sentence, one hint, the right exit code, no traceback."""
+
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tests.cli.conftest import Run
+
+USAGE, DATA = 2, 1
+
+
+def expect(done: CompletedProcess[str], code: int, *fragments: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0].startswith("Error: ")
+    assert lines[1].startswith("Hint: ")
+    for fragment in fragments:
+        assert fragment in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def write(folder: Path, name: str, content: str | bytes) -> str:
+    (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+ROWS = "".join(f"{i},{i % 2}\n" for i in range(30))
+
+
+def test_missing_file(run: Run, tmp_path: Path) -> None:
+    expect(run("fit", "houses.csv", "--target", "y"), USAGE, "no file 'houses.csv'", "bundled")
+    write(tmp_path, "house.csv", "a,y\n" + ROWS)
+    expect(run("fit", "houses.csv", "--target", "y"), USAGE, "Did you mean 'house.csv'?")
+
+
+def test_folder(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").mkdir()
+    expect(run("fit", "t.csv", "--target", "y"), USAGE, "is a folder")
+
+
+def test_unknown_format(run: Run, tmp_path: Path) -> None:
+    expect(run("fit", write(tmp_path, "t.xlsx", "PK"), "--target", "y"), USAGE, "format", ".parquet")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_empty_file(run: Run, tmp_path: Path, name: str) -> None:
+    expect(run("fit", write(tmp_path, name, b""), "--target", "y"), DATA, "is empty")
+
+
+def test_no_rows(run: Run, tmp_path: Path) -> None:
+    expect(run("fit", write(tmp_path, "t.csv", "a,y\n"), "--target", "y"), DATA, "no rows")
+
+
+def test_target_not_named(run: Run, tmp_path: Path) -> None:
+    expect(run("fit", write(tmp_path, "t.csv", "a,y\n" + ROWS)), USAGE, "--target", "a, y")
+
+
+def test_target_not_there(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "age,price\n" + ROWS)
+    expect(run("fit", path, "--target", "prices"), USAGE, "no column 'prices'", "Did you mean 'price'?")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl"])
+def test_unreadable_bytes(run: Run, tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, name, bytes(range(256)) * 20)
+    expect(run("fit", path, "--target", "y"), DATA, "could not be read as", "true format")
+
+
+def test_bytes_that_are_no_text(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", bytes(range(256)) * 20)
+    expect(run("fit", path, "--target", "y"), DATA, "no text")
+
+
+def test_cut_parquet(run: Run, tmp_path: Path, table: pa.Table) -> None:
+    pyarrow.parquet.write_table(table, tmp_path / "whole.parquet")
+    path = write(tmp_path, "t.parquet", (tmp_path / "whole.parquet").read_bytes()[:-50])
+    expect(run("fit", path, "--target", "species"), DATA, "could not be read")
+
+
+def test_ragged_rows(run: Run, tmp_path: Path) -> None:
+    expect(run("fit", write(tmp_path, "t.csv", "a,y\n1,2\n3\n"), "--target", "y"), DATA, "could not be read as csv")
+
+
+def test_one_target_value(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + "1,yes\n2,yes\n" * 9)
+    expect(run("fit", path, "--target", "y"), DATA, "'y' has the same value in every row: 'yes'")
+
+
+def test_target_missing_everywhere(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + "1,\n2,NA\n" * 9)
+    expect(run("fit", path, "--target", "y"), DATA, "missing in every row")
+
+
+def test_features_missing_everywhere(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,b,y\n" + ",NA,0\n,,1\n" * 9)
+    expect(run("fit", path, "--target", "y"), DATA, "no column", "'a' is left out", "'b' is left out")
+
+
+def test_duplicate_columns(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,a,y\n1,2,3\n")
+    expect(run("fit", path, "--target", "y"), DATA, "two columns named 'a'", "Rename")
+
+
+@pytest.mark.parametrize("content", ["a,y\nkön,0\n", "kön,y\n1,0\n"], ids=["cell", "heading"])
+def test_wrong_encoding(run: Run, tmp_path: Path, content: str) -> None:
+    path = write(tmp_path, "t.csv", content.encode("latin-1"))
+    expect(run("fit", path, "--target", "y"), DATA, "not valid utf-8", "--encoding latin-1")
+
+
+def test_utf16_is_recognised(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", ("a,y\n" + ROWS).encode("utf-16"))
+    expect(run("fit", path, "--target", "y"), DATA, "written in utf-16", "--encoding utf-16")
+
+
+def test_unknown_encoding(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + ROWS)
+    expect(run("fit", path, "--target", "y", "--encoding", "klingon"), USAGE, "'klingon' is no encoding")
+
+
+def test_text_is_no_quantity(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + "1,yes\n2,no\n" * 9)
+    expect(run("fit", path, "--target", "y", "--task", "regression"), USAGE, "no numbers", "--task classification")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["fit", "--folds", "1"], "--folds"),
+        (["fit", "--estimator", "forrest"], "--estimator"),
+        (["fit", "--nonsense"], "--nonsense"),
+        (["fit", "a.csv", "b.csv"], "b.csv"),
+        (["fti"], "fti"),
+        (["fit", "--set", "max_depth"], "max_depth"),
+        (["fit", "--jobs", "two"], "--jobs"),
+        (["fit", "iris", "--drop", "petal"], "petal"),
+        (["fit", "iris", "--drop", "species"], "species"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_usage(run: Run, arguments: list[str], fragment: str) -> None:
+    expect(run(*arguments), USAGE, fragment)
+
+
+def test_debug_shows_the_traceback(run: Run) -> None:
+    done = run("fit", "houses.csv", "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "no file 'houses.csv'" in done.stderr
