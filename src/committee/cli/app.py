@@ -12,10 +12,8 @@ import committee
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.cli.problem import pose_problem
 from committee.cli.show import make_console, show_findings, show_problem, write_json
-from committee.cli.study import Plan, Study
 from committee.cli.table import read_source
 from committee.datasets import BUNDLED
-from committee.exceptions import CommitteeError, ParameterError, ParameterTypeError
 
 # Typer's root of all errors of usage, by the one road that is public in every version of it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
@@ -90,10 +88,12 @@ def fit(
     set max_depth, max_leaf_nodes or ccp_alpha yourself and nothing is searched.
     """
     del debug  # looked up by `run`, which must know it even where parsing fails
-    plan = Plan(estimator, _parse_settings(settings or []), folds, seed, jobs)
-    source = read_source(table, encoding)
-    problem = pose_problem(source, target, task, drop or [])
-    study = Study(problem, plan)
+    chosen = _parse_settings(settings or [])
+    problem = pose_problem(read_source(table, encoding), target, task, drop or [])
+    # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
+    from committee.cli.study import Plan, Study
+
+    study = Study(problem, Plan(estimator, chosen, folds, seed, jobs))
     console = make_console()
     if not as_json:
         show_problem(console, problem)
@@ -157,6 +157,8 @@ def _explain(error: Exception) -> tuple[str, str, int]:
         return error.sentence, error.hint, error.code
     if isinstance(error, _UsageError):
         return _write_sentence(error.format_message()), "See committee fit --help.", USAGE
+    from committee.exceptions import CommitteeError, ParameterError, ParameterTypeError
+
     if isinstance(error, (ParameterError, ParameterTypeError)):
         return _write_sentence(str(error)), "See committee fit --help, or the manual of the estimator.", USAGE
     if isinstance(error, CommitteeError):

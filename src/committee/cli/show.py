@@ -1,15 +1,18 @@
 """How problems and findings look: as text for people, as JSON for programs."""
 
+from __future__ import annotations
+
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from committee.cli.problem import Problem
-from committee.cli.study import Estimate, Findings
+if TYPE_CHECKING:
+    from committee.cli.problem import Problem
+    from committee.cli.study import Estimate, Findings
 
 _MOST_ROWS = 12
 _BAR = 30
