@@ -1,0 +1,21 @@
+from importlib import import_module
+
+project = "committee"
+author = "the committee developers"
+copyright = "2026, the committee developers"
+release = import_module("committee").__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "myst_parser",
+    "numpydoc",
+    "sphinxcontrib.bibtex",
+]
+bibtex_bibfiles = ["references.bib"]
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+autodoc_typehints = "none"
+html_theme = "pydata_sphinx_theme"
+html_title = "committee"
+exclude_patterns = ["_build"]
