@@ -2,7 +2,7 @@
 
 Reading goes by the kind of X: an array or nested lists, a SciPy sparse matrix, or a frame (pandas, Polars, PyArrow
 and whatever else narwhals knows or offers an Arrow stream). Every complaint is one sentence, raised before any work
-starts, and the estimator is changed only when all of it went well.
+starts; the estimator is never changed here.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def take_in(
     multi_output: bool = True,
     min_classes: int = 1,
 ) -> Dataset:
-    """Check and encode what ``fit`` got, and note on the estimator what its columns are.
+    """Check and encode what ``fit`` got.
 
     Parameters
     ----------
     estimator : estimator instance
-        Gets ``n_features_in_`` and, if the columns have names, ``feature_names_in_``. Its class attributes
-        ``accepts_missing`` and ``accepts_sparse`` say what it can be fitted on.
+        For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was. Its
+        class attributes ``accepts_missing`` and ``accepts_sparse`` say what it can be fitted on.
     X : array, nested lists, sparse matrix or frame of shape (n_rows, n_features)
         The table.
     y : array, list, series or frame of shape (n_rows,) or (n_rows, n_outputs), default=None
@@ -97,7 +97,6 @@ def take_in(
         weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
     matrix, schema = _encode(estimator, table, categorical_features, unseen)
     _check_values(estimator, matrix, schema)
-    _note_columns(estimator, schema)
     return Dataset(matrix, schema, target, weights)
 
 
@@ -327,14 +326,6 @@ def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) 
     else:
         row, column = (int(k) for k in np.argwhere(find(matrix))[0])
     return DataError(f"Input X contains {what} in {schema.name_column(column)}, row {row}.{hint}")
-
-
-def _note_columns(estimator: Any, schema: Schema) -> None:
-    estimator.n_features_in_ = schema.n_features
-    if schema.feature_names is not None:
-        estimator.feature_names_in_ = np.array(schema.feature_names, dtype=object)
-    elif "feature_names_in_" in estimator.__dict__:
-        del estimator.feature_names_in_
 
 
 def _compare_names(name: str, table: Table, schema: Schema) -> None:
