@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
-    from committee.typing import FloatArray, FloatMatrix, Task
+    from committee.typing import FloatArray, Task
 
 _DENSE_BLOCK = 1 << 22
 """Values of a sparse table that are made dense at a time in prediction (32 MB)."""
@@ -191,20 +191,20 @@ class BaseTree(CommitteeEstimator):
             )
         return trees
 
-    def _ask(self, X: Any, question: Callable[[FloatMatrix], NDArray[Any]]) -> NDArray[Any]:
+    def _ask(self, X: Any, question: Callable[..., NDArray[Any]], *options: Any) -> NDArray[Any]:
         """Put a question to the engine about each row; sparse rows are made dense a block at a time."""
         rows = take_in_rows(self, X, self._schema)
+        # A row is never worth a second thread, nor the question how many there may be, which costs more than it.
+        jobs = 1 if rows.shape[0] == 1 else resolve_jobs(self.n_jobs)
         if type(rows) is np.ndarray:
-            return question(rows)
+            return question(rows, *options, n_jobs=jobs)
         step = max(1, _DENSE_BLOCK // rows.shape[1])
-        blocks = [question(rows[first : first + step].toarray()) for first in range(0, rows.shape[0], step)]
-        return np.concatenate(blocks)
+        starts = range(0, rows.shape[0], step)
+        return np.concatenate([question(rows[k : k + step].toarray(), *options, n_jobs=jobs) for k in starts])
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Class shares side by side, or the value of each output, of the leaf of each row."""
-        trees, combine = self._fitted_trees(), self._combine
-        jobs = resolve_jobs(self.n_jobs)
-        return self._ask(X, lambda rows: trees.predict(rows, combine, n_jobs=jobs))
+        return self._ask(X, self._fitted_trees().predict, self._combine)
 
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.intp]:
         """Leaf that each row ends in.
@@ -221,8 +221,8 @@ class BaseTree(CommitteeEstimator):
         ndarray of shape (n_samples,)
             Numbers of nodes, as in `tree_`.
         """
-        trees, jobs = self._fitted_trees(), resolve_jobs(self.n_jobs)
-        return self._ask(X, lambda rows: trees.apply(rows, n_jobs=jobs))[:, 0].astype(np.intp)
+        leaves = self._ask(X, self._fitted_trees().apply)
+        return leaves[:, 0].astype(np.intp)
 
     def decision_path(self, X: Any, check_input: bool = True) -> csr_matrix:
         """Nodes that each row passes.
