@@ -1,5 +1,127 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "tree_arrays.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
-void bind_tree(nb::module_&) {}
+namespace committee {
+
+namespace {
+
+std::size_t count_bytes(const Trees& trees) {
+  const std::size_t nodes = trees.node_offsets[trees.n_trees],
+                    leaves = trees.leaf_offsets[trees.n_trees];
+  const std::size_t node_bytes =
+      trees.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
+  const std::size_t value_bytes = trees.value_type == ValueType::real64
+                                      ? 8
+                                      : std::size_t{1} << static_cast<int>(trees.value_type);
+  return nodes * node_bytes + leaves * trees.width * value_bytes + trees.node_offsets.size_bytes() +
+         trees.leaf_offsets.size_bytes() + trees.outputs.size_bytes() +
+         trees.category_offsets.size_bytes() + trees.category_words.size_bytes() +
+         trees.leaf_samples.size_bytes() + trees.leaf_weights.size_bytes() +
+         trees.node_impurity.size_bytes();
+}
+
+BoundTrees strip_trees(const BoundTrees& self) {
+  Trees bare = self.trees();
+  bare.leaf_samples = {};
+  bare.leaf_weights = {};
+  bare.node_impurity = {};
+  return BoundTrees(concatenate_trees({&bare, 1}));
+}
+
+BoundTrees build_trees(const std::vector<nb::dict>& grown, std::vector<u32> outputs,
+                       std::size_t n_features, bool keep_training_info) {
+  std::vector<GrownTree> trees;
+  for (const nb::dict& tree : grown) trees.push_back(import_grown(tree));
+  Trees made = compact_trees(trees, {n_features, std::move(outputs), keep_training_info});
+  validate_trees(made);
+  return BoundTrees(std::move(made));
+}
+
+void bind_arrays(nb::class_<BoundTrees>& c) {
+  for (const char* name : {"nodes", "node_offsets", "leaf_offsets", "values", "category_offsets",
+                           "category_words", "leaf_samples", "leaf_weights", "node_impurity"}) {
+    c.def_prop_ro(name, [name](nb::pointer_and_handle<BoundTrees> self) {
+      return view_tree_array(self.p->trees(), name, self.h);
+    });
+  }
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_tree(nb::module_& m) {
+  using namespace committee;
+  nb::class_<BoundTrees> c(m, "Trees", "Decision trees in one arena: flat, compact, immutable.");
+  c.def_prop_ro("n_trees", [](const BoundTrees& self) { return self.trees().n_trees; });
+  c.def_prop_ro("n_features", [](const BoundTrees& self) { return self.trees().n_features; });
+  c.def_prop_ro("width", [](const BoundTrees& self) { return self.trees().width; });
+  c.def_prop_ro("outputs", [](const BoundTrees& self) {
+    return std::vector<u32>(self.trees().outputs.begin(), self.trees().outputs.end());
+  });
+  c.def_prop_ro("nbytes", [](const BoundTrees& self) { return count_bytes(self.trees()); });
+  bind_arrays(c);
+  c.def(
+      "select",
+      [](const BoundTrees& self, std::size_t first, std::size_t last) {
+        return BoundTrees(select_trees(self.trees(), first, last));
+      },
+      "first"_a, "last"_a, "Trees first .. last - 1, as a view.");
+  c.def("stripped", &strip_trees, "A copy without what only training knew.");
+  c.def(
+      "describe",
+      [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
+        return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
+      },
+      "tree"_a, "criterion"_a, "One tree as arrays with scikit-learn's names, one entry a node.");
+  c.def_static(
+      "from_arrays", [](const nb::dict& state) { return BoundTrees(import_arrays(state)); },
+      "state"_a,
+      "Trees from the arrays of __getstate__, checked; read-only arrays are not copied.");
+  c.def("__getstate__", [](nb::pointer_and_handle<BoundTrees> self) {
+    return export_arrays(self.p->trees(), self.h);
+  });
+  // nanobind calls this as a constructor and refuses it on an object that is ready.
+  c.def("__setstate__", [](BoundTrees& self, const nb::dict& state) {
+    new (&self) BoundTrees(import_arrays(state));
+  });
+
+  m.def(
+      "concatenate_trees",
+      [](const std::vector<const BoundTrees*>& parts) {
+        std::vector<Trees> arenas;
+        for (const BoundTrees* part : parts) {
+          if (!part) throw nb::value_error("A part is None.");
+          arenas.push_back(part->trees());
+        }
+        return BoundTrees(concatenate_trees(arenas));
+      },
+      "parts"_a, "The trees of all parts in one arena.");
+  m.def("build_trees", &build_trees, "grown"_a, "outputs"_a, "n_features"_a,
+        "keep_training_info"_a = true,
+        "Trees from dicts of arrays with scikit-learn's names, one entry a node.");
+  m.def(
+      "prune_grown",
+      [](const nb::dict& grown, double ccp_alpha) {
+        GrownTree tree = import_grown(grown);
+        prune_tree(tree, ccp_alpha);
+        return export_grown(tree);
+      },
+      "grown"_a, "ccp_alpha"_a, "Minimal cost-complexity pruning of a grown tree.");
+  m.def(
+      "pruning_path_grown",
+      [](const nb::dict& grown) {
+        PruningPath path = find_pruning_path(import_grown(grown));
+        return nb::make_tuple(own_array<double>(std::move(path.alphas)),
+                              own_array<double>(std::move(path.impurities)));
+      },
+      "grown"_a,
+      "Effective alphas and total leaf impurities while the weakest links are pruned one by one.");
+}

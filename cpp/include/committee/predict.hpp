@@ -1,27 +1,74 @@
 // Prediction: three ways through the same trees, chosen by shape, giving the same bytes.
 #pragma once
+#include <memory>
+#include <mutex>
+
 #include "tree.hpp"
 
 namespace committee {
 
 enum class Combine : u8 {
-  sum = 0,   // out[row][slot] += weight_t * leaf value (boosting, regression; slot: see PredictOptions)
-  mean = 1,  // class weights are divided by their sum within each output first: a probability; then averaged by weight
+  sum = 0,   // out[row][slot] += weight_t * leaf value (boosting, regression; slot: see
+             // PredictOptions)
+  mean = 1,  // class weights are divided by their sum within each output first: a probability; then
+             // averaged by weight
   vote = 2,  // out[row][first class with the largest leaf weight in each output] += weight_t
+};
+
+// The way through the trees. Tests and benchmarks ask for one; everyone else lets the shape decide.
+enum class PredictPath : u8 {
+  automatic = 0,
+  plain = 1,        // a row at a time, several trees in flight
+  interleaved = 2,  // blocks of rows by trees, several rows in flight
+  sequence = 3,  // few leaves: splits replayed on bytes, 16 rows an instruction (no categories, <=
+                 // 256 leaves a tree)
 };
 
 struct PredictOptions {
   Combine combine = Combine::mean;
-  std::span<const double> tree_weights;  // empty: all one. `mean` divides by the sum of the weights.
-  std::span<const u32> slots;            // per tree: column of `out` that width-1 values go to; empty: 0
+  std::span<const double>
+      tree_weights;  // one for each tree of the arena; empty: all one. `mean` divides by the sum of
+                     // the weights of the trees taken part in, which must be > 0.
+  std::span<const u32> slots;  // per tree of the arena: column of `out` that width-1 values go to
+                               // (`sum` only); empty: 0
+  PredictPath path = PredictPath::automatic;
   std::size_t first_tree = 0, last_tree = static_cast<std::size_t>(-1);
   int n_jobs = 0;
 };
 
-// out: [n_rows][out_width], row-major, written (not added to). out_width = trees.width, or the number of slots.
-// Sums run over the trees in tree order, for every row, whatever the path or the threads.
-void predict_trees(const Trees& trees, const MatrixView& x, const PredictOptions& options, double* out,
-                   std::size_t out_width);
+class SplitSequence;
+
+// Trees made ready for prediction. What the fast path for few leaves needs is derived once, when it
+// is first needed, by whichever thread comes first; it is never saved.
+class Predictor {
+ public:
+  explicit Predictor(Trees trees);
+  ~Predictor();
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+
+  const Trees& trees() const { return trees_; }
+  // As predict_trees and apply_trees below.
+  void predict(const MatrixView& x, const PredictOptions& options, double* out,
+               std::size_t out_width) const;
+  void apply(const MatrixView& x, int n_jobs, u32* leaves) const;
+
+ private:
+  PredictPath choose_path(std::size_t n_rows, std::size_t n_trees) const;
+  const SplitSequence* sequence() const;
+
+  Trees trees_;
+  std::size_t most_leaves_ = 0;
+  mutable std::once_flag sequence_made_;
+  mutable std::unique_ptr<const SplitSequence>
+      sequence_;  // stays null where the arena has no such form
+};
+
+// out: [n_rows][out_width], row-major, written (not added to). out_width = trees.width, or the
+// number of slots. Sums run over the trees in tree order, for every row, whatever the path or the
+// threads.
+void predict_trees(const Trees& trees, const MatrixView& x, const PredictOptions& options,
+                   double* out, std::size_t out_width);
 
 // leaves[row * n_trees + t] = index of the node that row ends in, within tree t.
 void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves);

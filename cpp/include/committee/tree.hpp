@@ -36,7 +36,8 @@ static_assert(sizeof(Node<float>) == 12 && sizeof(Node<double>) == 16);
 // integers as counts (u8, u16, u32), everything else as double.
 enum class ValueType : u8 { count8 = 0, count16 = 1, count32 = 2, real64 = 3 };
 
-// A view of flat arrays; `owner` keeps them alive (vectors of the grower, numpy arrays, a mapped file).
+// A view of flat arrays; `owner` keeps them alive (vectors of the grower, numpy arrays, a mapped
+// file).
 struct Trees {
   std::size_t n_trees = 0;
   std::size_t n_features = 0;
@@ -44,29 +45,41 @@ struct Trees {
   std::span<const u64> node_offsets;  // n_trees + 1
   std::span<const u64> leaf_offsets;  // n_trees + 1
   const void* nodes = nullptr;        // Node<float> or Node<double>, breadth-first within a tree
-  // Leaf values, row-major [leaf][width]; width = number of classes over all outputs, or of outputs.
+  // Leaf values, row-major [leaf][width]; width = number of classes over all outputs, or of
+  // outputs.
   u32 width = 1;
   ValueType value_type = ValueType::real64;
   const void* values = nullptr;
-  std::span<const u32> outputs;  // classes of each output (sum = width) for class weights; empty for plain values
-  // Category sets, for all trees: set s is the bit set category_words[category_offsets[s] .. [s + 1]).
+  std::span<const u32>
+      outputs;  // classes of each output (sum = width) for class weights; empty for plain values
+  // Category sets, for all trees: set s is the bit set category_words[category_offsets[s] .. [s +
+  // 1]).
   std::span<const u32> category_offsets;  // n_sets + 1 (or empty)
   std::span<const u32> category_words;
   // What training knew and prediction does not need; empty in stripped models.
-  std::span<const u32> leaf_samples;      // rows in each leaf
-  std::span<const double> leaf_weights;   // weight in each leaf; empty: as the values or samples say
-  std::span<const double> node_impurity;  // per node; empty for class weights, where the values give it
+  std::span<const u32> leaf_samples;     // rows in each leaf
+  std::span<const double> leaf_weights;  // weight in each leaf; empty: as the values or samples say
+  std::span<const double>
+      node_impurity;  // per node; empty for class weights, where the values give it
   std::shared_ptr<const void> owner;
 
-  std::size_t n_nodes(std::size_t tree) const { return node_offsets[tree + 1] - node_offsets[tree]; }
-  std::size_t n_leaves(std::size_t tree) const { return leaf_offsets[tree + 1] - leaf_offsets[tree]; }
+  std::size_t n_nodes(std::size_t tree) const {
+    return node_offsets[tree + 1] - node_offsets[tree];
+  }
+  std::size_t n_leaves(std::size_t tree) const {
+    return leaf_offsets[tree + 1] - leaf_offsets[tree];
+  }
   double value(std::size_t leaf, u32 column) const {  // leaf: number in the arena
     const std::size_t at = leaf * width + column;
     switch (value_type) {
-      case ValueType::count8: return static_cast<const u8*>(values)[at];
-      case ValueType::count16: return static_cast<const u16*>(values)[at];
-      case ValueType::count32: return static_cast<const u32*>(values)[at];
-      default: return static_cast<const double*>(values)[at];
+      case ValueType::count8:
+        return static_cast<const u8*>(values)[at];
+      case ValueType::count16:
+        return static_cast<const u16*>(values)[at];
+      case ValueType::count32:
+        return static_cast<const u32*>(values)[at];
+      default:
+        return static_cast<const double*>(values)[at];
     }
   }
 };
@@ -75,27 +88,28 @@ struct Trees {
 struct GrownTree {
   struct Split {
     u32 feature = 0;
-    double threshold = 0.0;              // numeric
-    std::vector<u32> left_categories;    // categorical: bit set of the codes that go left
+    double threshold = 0.0;            // numeric
+    std::vector<u32> left_categories;  // categorical: bit set of the codes that go left
     bool categorical = false, missing_left = false;
   };
   static constexpr u32 kNoChild = 0xFFFFFFFFu;
   u32 width = 1;
   // One entry a node; node 0 is the root.
-  std::vector<u32> left, right;            // kNoChild in leaves
-  std::vector<Split> splits;               // meaningful in inner nodes
+  std::vector<u32> left, right;  // kNoChild in leaves
+  std::vector<Split> splits;     // meaningful in inner nodes
   std::vector<u32> n_samples;
   std::vector<double> weight, impurity;
-  std::vector<double> values;              // [node][width]; class weights or outputs
+  std::vector<double> values;  // [node][width]; class weights or outputs
 
-  u32 add_node(u32 samples, double node_weight, double node_impurity, std::span<const double> value);
+  u32 add_node(u32 samples, double node_weight, double node_impurity,
+               std::span<const double> value);
   bool is_leaf(u32 node) const { return left[node] == kNoChild; }
   std::size_t size() const { return left.size(); }
 };
 
 struct ArenaOptions {
   std::size_t n_features = 0;
-  std::vector<u32> outputs;      // as Trees::outputs
+  std::vector<u32> outputs;        // as Trees::outputs
   bool keep_training_info = true;  // leaf_samples, leaf_weights, node_impurity
 };
 
@@ -103,10 +117,14 @@ struct ArenaOptions {
 Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& options);
 // Trees of one or more arenas (same features, width and outputs) in one.
 Trees concatenate_trees(std::span<const Trees> parts);
-// One tree of an arena as an arena of its own (a view; shares the owner).
+// Trees first .. last - 1 of an arena as an arena of their own (a view of the nodes and values that
+// shares the owner; only the offsets are made anew, to start at zero).
 Trees select_trees(const Trees& trees, std::size_t first, std::size_t last);
-// Throws std::invalid_argument with a sentence if any index, offset or size is out of place, so that
-// prediction needs no check: called on everything that did not come from compact_trees.
+// The weight in a leaf (its number in the arena): stored, or the sum of the first output's class
+// weights, or the number of its rows. Not known (NaN) for plain values without leaf_samples.
+double leaf_weight(const Trees& trees, std::size_t leaf);
+// Throws std::invalid_argument with a sentence if any index, offset or size is out of place, so
+// that prediction needs no check: called on everything that did not come from compact_trees.
 void validate_trees(const Trees& trees);
 
 // Minimal cost-complexity pruning [Breiman1984, ch. 3], on the grown form.

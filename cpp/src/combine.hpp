@@ -1,0 +1,27 @@
+// What a leaf adds to a row: the one place for the meaning of Combine.
+#pragma once
+#include "committee/predict.hpp"
+
+namespace committee {
+
+// How the trees of one call add up. Every path asks here, so all give the same bytes.
+struct Terms {
+  const Trees* trees = nullptr;
+  Combine combine = Combine::mean;
+  std::span<const double> tree_weights;
+  std::span<const u32> slots;
+
+  double weight(std::size_t tree) const { return tree_weights.empty() ? 1.0 : tree_weights[tree]; }
+  u32 slot(std::size_t tree) const { return slots.empty() ? 0 : slots[tree]; }
+};
+
+// out[c] += weight of the tree * what the leaf (numbered within its tree) says of column c; `out`
+// is the row's first column, width values are added from the tree's slot on.
+void add_leaf(const Terms& terms, std::size_t tree, u32 leaf, double* out);
+
+// The same for many rows of one tree: row i ended in leaves[i], its columns start at out + i *
+// out_width.
+void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leaves, double* out,
+                std::size_t out_width);
+
+}  // namespace committee

@@ -1,0 +1,365 @@
+#include "committee/predict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "combine.hpp"
+#include "committee/parallel.hpp"
+#include "split_sequence.hpp"
+#include "traversal.hpp"
+
+namespace committee {
+
+namespace {
+
+// Below this many rows there is nothing to interleave: rows go one by one through several trees at
+// a time.
+constexpr std::size_t kPlainRows = 8;
+// Where the split sequence stops paying against the interleaved walk (measured, see
+// benchmarks/bench_predict.py): mean leaves a tree, rows that pay for deriving it, and trees for
+// each column of codes that pay for encoding it.
+constexpr std::size_t kSequenceLeaves = 128;
+constexpr std::size_t kSequenceRows = 256;
+constexpr double kSequenceTreesPerColumn = 0.5;
+// Estimated nanoseconds, to decide on threads: one row through one tree, and what a thread is worth
+// waking for.
+constexpr double kWalkCost = 15.0, kThreadCost = 100'000.0;
+// Rows of a block fill this much of the second-level cache, or this many times the largest tree if
+// that is more: a large tree is read into the cache once a block, and many rows must pay for it.
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+constexpr std::size_t kBlockTrees = 8;
+// Codes of a block of the split sequence stay in the first-level cache.
+constexpr std::size_t kCodeBytes = std::size_t{24} << 10;
+// Rows whose leaves are known before their values are added.
+constexpr std::size_t kEnds = 512;
+
+struct Job {
+  const MatrixView& x;
+  Terms terms;
+  std::size_t first_tree, last_tree;
+  double divisor;  // of mean; 1 otherwise
+  double* out;
+  std::size_t out_width;
+
+  std::size_t n_trees() const { return last_tree - first_tree; }
+  double* row(std::size_t r) const { return out + r * out_width; }
+  // Divides only for `mean`: the other sums are whole already.
+  void finish(std::size_t first_row, std::size_t n_rows) const {
+    if (terms.combine != Combine::mean) return;
+    double* const end = row(first_row + n_rows);
+    for (double* at = row(first_row); at != end; ++at) *at /= divisor;
+  }
+};
+
+Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& options, double* out,
+              std::size_t out_width) {
+  const auto refuse = [](const std::string& sentence) { throw std::invalid_argument(sentence); };
+  if (x.n_cols != trees.n_features) {
+    refuse("X must have " + std::to_string(trees.n_features) + " columns; got " +
+           std::to_string(x.n_cols) + ".");
+  }
+  const std::size_t last = std::min(options.last_tree, trees.n_trees);
+  if (options.first_tree > last) refuse("The first tree must not come after the last.");
+  if (!options.tree_weights.empty() && options.tree_weights.size() != trees.n_trees) {
+    refuse("tree_weights must have one entry a tree.");
+  }
+  if (options.combine == Combine::vote && trees.outputs.empty())
+    refuse("Only trees with class weights can vote.");
+  if (options.slots.empty()) {
+    if (out_width != trees.width)
+      refuse("The output must have one column for each value of a leaf.");
+  } else {
+    if (options.slots.size() != trees.n_trees) refuse("slots must have one entry a tree.");
+    if (trees.width != 1 || options.combine != Combine::sum)
+      refuse("slots are for sums of trees with one value a leaf.");
+    for (const u32 slot : options.slots) {
+      if (slot >= out_width) refuse("A slot lies outside the output.");
+    }
+  }
+  Job job{x,
+          {&trees, options.combine, options.tree_weights, options.slots},
+          options.first_tree,
+          last,
+          1.0,
+          out,
+          out_width};
+  if (options.combine == Combine::mean) {
+    job.divisor = 0.0;
+    for (std::size_t t = job.first_tree; t < last; ++t) job.divisor += job.terms.weight(t);
+    if (!(job.divisor > 0.0 && std::isfinite(job.divisor)))
+      refuse("The weights of the trees must have a positive sum.");
+  }
+  return job;
+}
+
+// Rows whose columns are neighbours: the caller's own memory where it is so, else a copy.
+template <class X>
+class RowBlock {
+ public:
+  RowBlock(const MatrixView& x, std::size_t first_row, std::size_t n_rows) {
+    const X* const from =
+        static_cast<const X*>(x.data) + static_cast<std::ptrdiff_t>(first_row) * x.row_stride;
+    if (x.col_stride == 1 || x.n_cols == 1) {
+      rows_ = from;
+      stride_ = x.row_stride;
+      return;
+    }
+    X* to = near_.data();
+    if (n_rows * x.n_cols > near_.size()) {
+      far_.resize(n_rows * x.n_cols);
+      to = far_.data();
+    }
+    rows_ = to;
+    stride_ = static_cast<std::ptrdiff_t>(x.n_cols);
+    constexpr std::size_t kTile = 16;  // rows, so that both sides stay in the first-level cache
+    for (std::size_t r = 0; r < n_rows; r += kTile) {
+      const std::size_t end = std::min(n_rows, r + kTile);
+      for (std::size_t c = 0; c < x.n_cols; ++c) {
+        const X* const column = from + static_cast<std::ptrdiff_t>(c) * x.col_stride;
+        for (std::size_t i = r; i < end; ++i)
+          to[i * x.n_cols + c] = column[static_cast<std::ptrdiff_t>(i) * x.row_stride];
+      }
+    }
+  }
+  const X* row(std::size_t r) const { return rows_ + static_cast<std::ptrdiff_t>(r) * stride_; }
+  std::ptrdiff_t stride() const { return stride_; }
+
+ private:
+  const X* rows_;
+  std::ptrdiff_t stride_;
+  std::array<X, 256> near_;  // a single row needs no allocation
+  std::vector<X> far_;
+};
+
+template <class X>
+void predict_plain(const Job& job) {
+  std::array<u32, 64> leaves;
+  for (std::size_t r = 0; r < job.x.n_rows; ++r) {
+    const RowBlock<X> block(job.x, r, 1);
+    double* const out = job.row(r);
+    std::fill_n(out, job.out_width, 0.0);
+    for (std::size_t t = job.first_tree; t < job.last_tree;) {
+      const std::size_t n = std::min(leaves.size(), job.last_tree - t);
+      end_row(*job.terms.trees, t, block.row(0), Ending::leaf, std::span(leaves).first(n));
+      for (std::size_t i = 0; i < n; ++i, ++t) add_leaf(job.terms, t, leaves[i], out);
+    }
+    job.finish(r, 1);
+  }
+}
+
+template <class X>
+void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_rows) {
+  const RowBlock<X> block(job.x, first_row, n_rows);
+  std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
+  std::array<u32, kEnds> leaves;
+  for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    for (std::size_t r = 0; r < n_rows; r += kEnds) {
+      const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
+      end_rows(*job.terms.trees, t, block.row(r), block.stride(), Ending::leaf, ends);
+      add_leaves(job.terms, t, ends, job.row(first_row + r), job.out_width);
+    }
+  }
+  job.finish(first_row, n_rows);
+}
+
+// What each leaf adds, in the order of the sequence's ids: the values and weights of one call.
+std::vector<double> tabulate_terms(const Job& job, const SplitSequence& sequence) {
+  const Trees& trees = *job.terms.trees;
+  const std::size_t first_leaf = trees.leaf_offsets[job.first_tree];
+  std::vector<double> table((trees.leaf_offsets[job.last_tree] - first_leaf) * trees.width, 0.0);
+  Terms terms = job.terms;
+  terms.slots = {};
+  double* at = table.data();
+  for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    for (const u8 leaf : sequence.leaf_of_id(t)) {
+      add_leaf(terms, t, leaf, at);
+      at += trees.width;
+    }
+  }
+  return table;
+}
+
+void predict_sequence(const Job& job, const SplitSequence& sequence, std::span<const double> table,
+                      std::size_t first_row, std::size_t n_rows, std::size_t block_rows) {
+  const Trees& trees = *job.terms.trees;
+  const std::size_t width = trees.width;
+  AlignedBuffer<std::int8_t> codes(sequence.n_columns() * block_rows);
+  AlignedBuffer<u8> ids(block_rows);
+  std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
+  for (std::size_t b = 0; b < n_rows; b += block_rows) {
+    const std::size_t n = std::min(block_rows, n_rows - b);
+    const std::size_t n_groups = (n + SplitSequence::kRows - 1) / SplitSequence::kRows;
+    sequence.encode(job.x, first_row + b, n, codes.data(), block_rows);
+    for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+      sequence.replay(t, codes.data(), block_rows, n_groups, ids.data());
+      const double* const terms =
+          table.data() + (trees.leaf_offsets[t] - trees.leaf_offsets[job.first_tree]) * width;
+      double* const out = job.row(first_row + b) + job.terms.slot(t);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t c = 0; c < width; ++c)
+          out[i * job.out_width + c] += terms[ids[i] * width + c];
+      }
+    }
+  }
+  job.finish(first_row, n_rows);
+}
+
+std::size_t round_up(std::size_t n, std::size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+// Blocks of at most `most` rows, at least one for each thread; multiples of the sequence's groups.
+template <class Task>
+void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task) {
+  const std::size_t share =
+      (n_rows + static_cast<std::size_t>(n_threads) - 1) / static_cast<std::size_t>(n_threads);
+  const std::size_t block =
+      round_up(std::max<std::size_t>(std::min(most, share), 1), SplitSequence::kRows);
+  parallel_for((n_rows + block - 1) / block, n_threads,
+               [&](std::size_t b) { task(b * block, std::min(block, n_rows - b * block)); });
+}
+
+std::size_t size_block(std::size_t row_bytes, std::size_t tree_bytes) {
+  return std::max(kBlockBytes, kBlockTrees * tree_bytes) / std::max<std::size_t>(row_bytes, 1);
+}
+
+std::size_t row_bytes(const MatrixView& x) {
+  return x.n_cols * (x.is_double ? sizeof(double) : sizeof(float));
+}
+
+}  // namespace
+
+Predictor::Predictor(Trees trees) : trees_(std::move(trees)) {
+  for (std::size_t t = 0; t < trees_.n_trees; ++t)
+    most_leaves_ = std::max(most_leaves_, trees_.n_leaves(t));
+}
+
+Predictor::~Predictor() = default;
+
+const SplitSequence* Predictor::sequence() const {
+  std::call_once(sequence_made_, [this] { sequence_ = SplitSequence::make(trees_); });
+  return sequence_.get();
+}
+
+PredictPath Predictor::choose_path(std::size_t n_rows, std::size_t n_trees) const {
+  if (n_rows < kPlainRows) return PredictPath::plain;
+  const double least_trees = kSequenceTreesPerColumn * static_cast<double>(trees_.n_features);
+  if (n_rows < kSequenceRows || most_leaves_ > SplitSequence::kMostLeaves ||
+      !trees_.category_offsets.empty() ||
+      trees_.leaf_offsets[trees_.n_trees] > kSequenceLeaves * trees_.n_trees ||
+      static_cast<double>(n_trees) < least_trees) {
+    return PredictPath::interleaved;
+  }
+  return sequence() ? PredictPath::sequence : PredictPath::interleaved;
+}
+
+void Predictor::predict(const MatrixView& x, const PredictOptions& options, double* out,
+                        std::size_t out_width) const {
+  const Job job = check_job(trees_, x, options, out, out_width);
+  PredictPath path = options.path;
+  if (path == PredictPath::automatic) path = choose_path(x.n_rows, job.n_trees());
+  if (path == PredictPath::plain)
+    return x.is_double ? predict_plain<double>(job) : predict_plain<float>(job);
+  const double work =
+      kWalkCost * static_cast<double>(x.n_rows) * static_cast<double>(job.n_trees());
+  const int n_threads = choose_threads(options.n_jobs, work, kThreadCost);
+  if (path == PredictPath::sequence) {
+    const SplitSequence* const made = sequence();
+    if (!made)
+      throw std::invalid_argument(
+          "These trees have no split sequence: categories, or more than 256 leaves.");
+    const std::vector<double> table = tabulate_terms(job, *made);
+    const std::size_t fitting = kCodeBytes / std::max<std::size_t>(made->n_columns(), 1);
+    const std::size_t block = std::clamp<std::size_t>(fitting / 64 * 64, 64, 1024);
+    for_row_blocks(x.n_rows, 8 * block, n_threads, [&](std::size_t first, std::size_t n) {
+      predict_sequence(job, *made, table, first, n, block);
+    });
+    return;
+  }
+  const std::size_t node_bytes =
+      trees_.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
+  const std::size_t most = size_block(row_bytes(x), 2 * most_leaves_ * node_bytes);
+  for_row_blocks(x.n_rows, most, n_threads, [&](std::size_t first, std::size_t n) {
+    x.is_double ? predict_interleaved<double>(job, first, n)
+                : predict_interleaved<float>(job, first, n);
+  });
+}
+
+namespace {
+
+template <class X>
+void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row, std::size_t n_rows,
+                 u32* leaves) {
+  const RowBlock<X> block(x, first_row, n_rows);
+  std::array<u32, kEnds> nodes;
+  for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    for (std::size_t r = 0; r < n_rows; r += kEnds) {
+      const std::span<u32> ends(nodes.data(), std::min(kEnds, n_rows - r));
+      end_rows(trees, t, block.row(r), block.stride(), Ending::node, ends);
+      u32* at = leaves + (first_row + r) * trees.n_trees + t;
+      for (const u32 node : ends) {
+        *at = node;
+        at += trees.n_trees;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void Predictor::apply(const MatrixView& x, int n_jobs, u32* leaves) const {
+  if (x.n_cols != trees_.n_features) {
+    throw std::invalid_argument("X must have " + std::to_string(trees_.n_features) +
+                                " columns; got " + std::to_string(x.n_cols) + ".");
+  }
+  const double work =
+      kWalkCost * static_cast<double>(x.n_rows) * static_cast<double>(trees_.n_trees);
+  const std::size_t node_bytes =
+      trees_.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
+  const std::size_t most = size_block(row_bytes(x), 2 * most_leaves_ * node_bytes);
+  for_row_blocks(x.n_rows, most, choose_threads(n_jobs, work, kThreadCost),
+                 [&](std::size_t first, std::size_t n) {
+                   x.is_double ? apply_block<double>(trees_, x, first, n, leaves)
+                               : apply_block<float>(trees_, x, first, n, leaves);
+                 });
+}
+
+namespace {
+
+template <class X>
+bool finite_or_missing(const MatrixView& x) {
+  for (std::size_t r = 0; r < x.n_rows; ++r) {
+    const X* const row =
+        static_cast<const X*>(x.data) + static_cast<std::ptrdiff_t>(r) * x.row_stride;
+    bool infinite = false;
+    for (std::size_t c = 0; c < x.n_cols; ++c) {
+      infinite |= std::abs(row[static_cast<std::ptrdiff_t>(c) * x.col_stride]) ==
+                  std::numeric_limits<X>::infinity();
+    }
+    if (infinite) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool all_finite_or_missing(const MatrixView& x) {
+  MatrixView lines = x;  // along the shorter stride
+  if (std::abs(x.row_stride) < std::abs(x.col_stride)) {
+    std::swap(lines.n_rows, lines.n_cols);
+    std::swap(lines.row_stride, lines.col_stride);
+  }
+  return x.is_double ? finite_or_missing<double>(lines) : finite_or_missing<float>(lines);
+}
+
+void predict_trees(const Trees& trees, const MatrixView& x, const PredictOptions& options,
+                   double* out, std::size_t out_width) {
+  Predictor(trees).predict(x, options, out, out_width);
+}
+
+void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves) {
+  Predictor(trees).apply(x, n_jobs, leaves);
+}
+
+}  // namespace committee

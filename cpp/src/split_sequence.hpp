@@ -1,0 +1,85 @@
+// The fast path for trees of few leaves. The splits of a tree are replayed in the order of growth
+// on columns of bytes: split k sends the rows that are in leaf L and whose code is above the
+// split's to the new leaf k + 1. Every split looks at every row, so the cost is linear in the
+// leaves, but 16 rows share an instruction and nothing branches.
+#pragma once
+#include "committee/predict.hpp"
+
+namespace committee {
+
+// Made from an arena without categories whose trees have at most 256 leaves.
+//
+// A code column is a feature, a run of at most kThresholds of the thresholds that the arena's trees
+// ask of it, and a side for the missing. The code of x is the number of those thresholds below x,
+// so that "x <= threshold[b]" and "code <= b" are the same question. As signed bytes: where missing
+// values go right, codes are -128 .. 126 and missing is 127; where they go left, -127 .. 127 and
+// missing is -128.
+class SplitSequence {
+ public:
+  static constexpr std::size_t kRows = 64;  // rows replayed together; blocks are multiples of it
+  static constexpr std::size_t kThresholds = 254;
+  static constexpr std::size_t kMostLeaves = 256;
+
+  // Null if the arena has no such form.
+  static std::unique_ptr<const SplitSequence> make(const Trees& trees);
+
+  std::size_t n_columns() const { return n_columns_; }
+
+  // codes[column * stride + i] for rows first_row + i of x, i < n_rows; codes up to the next
+  // multiple of kRows are written (with those of zero rows), so stride must be at least that.
+  void encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows, std::int8_t* codes,
+              std::size_t stride) const;
+
+  // ids[i]: the leaf of row i by its number in the sequence, for all rows of n_groups * kRows.
+  void replay(std::size_t tree, const std::int8_t* codes, std::size_t stride, std::size_t n_groups,
+              u8* ids) const;
+
+  // leaf_of_id(tree)[id]: the leaf's number within its tree.
+  std::span<const u8> leaf_of_id(std::size_t tree) const {
+    return {leaf_of_id_.data() + leaf_offsets_[tree],
+            leaf_offsets_[tree + 1] - leaf_offsets_[tree]};
+  }
+
+ private:
+  struct Split {
+    u16 column;
+    std::int8_t code;
+    u8 from, to;
+  };
+  // A run of thresholds of one feature, padded with +infinity to a power of two less one.
+  struct Run {
+    u32 feature = 0;
+    u32 first = 0;   // in thresholds_
+    u32 padded = 1;  // the power of two
+    i32 column_right = -1,
+        column_left = -1;  // where its codes go, by the side of the missing; -1: unused
+  };
+  // A threshold that some node asks of a feature.
+  using Question = std::pair<u32, double>;
+
+  SplitSequence() = default;
+  template <class T>
+  void build(const Trees& trees);
+  void make_runs(std::span<const Question> questions);
+  template <class T>
+  void append_tree(const Trees& trees, std::size_t tree, std::span<const Question> questions);
+  template <class X, class T>
+  void encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
+                 const std::vector<T>& thresholds, std::int8_t* codes, std::size_t stride) const;
+
+  std::size_t n_columns_ = 0;
+  bool double_thresholds_ = false;
+  std::vector<Run> runs_;
+  struct Place {
+    u32 run;
+    u32 code;
+  };
+  std::vector<Place> places_;  // of each question; emptied when the sequences are made
+  std::vector<double> thresholds_;
+  std::vector<float> float_thresholds_;  // the same, if they are all float32 numbers
+  std::vector<Split> splits_;            // all trees, one after the other
+  std::vector<u64> split_offsets_{0}, leaf_offsets_{0};
+  std::vector<u8> leaf_of_id_;
+};
+
+}  // namespace committee
