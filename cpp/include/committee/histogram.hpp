@@ -6,7 +6,7 @@
 
 namespace committee {
 
-inline constexpr std::size_t kPrefetchAhead = 12;  // items; the item array is padded by as many
+inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
 // Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
@@ -20,9 +20,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
   u64 groups[kFeatures] = {};
   u32 at[kFeatures];
   for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
-  for (std::size_t i = 0; i < n; ++i) {
-    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
-    const auto item = items[i];
+  auto add_item = [&](const typename Tally::Item item) {
     const u8* record = records + item.row * stride;
 #pragma GCC unroll 8
     for (int k = 0; k < kFeatures; ++k) {
@@ -30,7 +28,15 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
       tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
     }
+  };
+  // Items past the end may belong to another thread: the look-ahead stops at the end.
+  const std::size_t n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    add_item(items[i]);
   }
+  for (; i < n; ++i) add_item(items[i]);
   for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
 }
 

@@ -18,6 +18,7 @@ struct Candidate {
   bool categorical = false;
   bool missing_left = false;
   bool has_missing = false;  // missing values of the feature occur in the node
+  double middle = 0.0;       // between the levels of the two sides, where monotone bounds are in force
   std::vector<u32> left_codes, right_codes;  // categorical only
 
   bool found() const { return feature != kNone; }
@@ -82,8 +83,8 @@ class SplitFinder {
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                            Candidate& best) = 0;
-  // Weighted impurity decrease of the split that leaves `left` of `total` on the left.
-  virtual double measure_decrease(const Slot* total, const Slot* left) = 0;
+  // Weighted impurity decrease of the candidate that won since begin_node, in the units of the tally.
+  virtual double measure_decrease(const Candidate& best) = 0;
 };
 
 struct FinderOptions {
