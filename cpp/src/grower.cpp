@@ -193,7 +193,7 @@ std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch) {
   check_input(input, params);
   const std::size_t n_features = input.data->n_cols;
-  GrowthPlan plan{input, params, watch};
+  GrowthPlan plan(input, params, watch);
   plan.draws_features = params.max_features < n_features;
   plan.sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
   plan.bounded = std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });

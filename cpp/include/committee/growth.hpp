@@ -22,6 +22,8 @@ struct TreePart {
 
 // What stays the same during a growth.
 struct GrowthPlan {
+  GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params, InterruptWatch& interrupts)
+      : input(grow_input), params(grow_params), watch(interrupts) {}
   const GrowInput& input;
   const GrowParams& params;
   InterruptWatch& watch;
