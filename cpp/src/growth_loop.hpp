@@ -302,6 +302,11 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
       return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
     });
   }
+  const u8* column = data_.column(best.feature);
+  if (!best.categorical && !best.has_missing) {
+    const u32 cut = best.cut;
+    return partition_items(items, node.size(), worker.spare.data(), [=](u32 row) { return column[row] <= cut; });
+  }
   u8 is_left[kHistogramBins] = {};
   if (best.categorical) {
     for (const u32 code : best.left_codes) is_left[code] = 1;
@@ -309,7 +314,6 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
     for (u32 bin = 0; bin <= best.cut && bin < kMissingBin; ++bin) is_left[bin] = 1;
   }
   is_left[kMissingBin] = missing_left;
-  const u8* column = data_.column(best.feature);
   return partition_items(items, node.size(), worker.spare.data(),
                          [&](u32 row) { return is_left[column[row]] != 0; });
 }

@@ -34,9 +34,10 @@ std::size_t Growth<Tally>::batch_size() const {
 
 template <class Tally>
 void Growth<Tally>::sum_items(const OpenNode& node, Worker& worker) const {
-  std::fill(worker.total.begin(), worker.total.end(), Slot{0});
-  Slot* total = worker.total.data();
-  for (std::size_t i = node.begin; i < node.end; ++i) sample_.tally.add(total, items_[i]);
+  CellSum<Tally> sum(sample_.tally, worker.total);
+  sum.set(sample_.tally, nullptr);
+  for (std::size_t i = node.begin; i < node.end; ++i) sample_.tally.add(sum.data(), items_[i]);
+  if constexpr (Tally::kFixedCell > 0) std::copy_n(sum.data(), Tally::kFixedCell, worker.total.data());
 }
 
 template <class Tally>

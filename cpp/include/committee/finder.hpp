@@ -35,8 +35,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
     const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
     const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
     bool varies = false;
+    CellSum<Tally> left(tally_, left_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      start_left(pass == 1 ? missing : nullptr);
+      left.set(tally_, pass == 1 ? missing : nullptr);
       u32 previous = kNone;
       for (u64 groups = touched; groups; groups &= groups - 1) {
         const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
@@ -45,15 +46,15 @@ class CriterionFinder final : public SplitFinder<Tally> {
           if (tally_.is_empty(cell)) continue;
           if (previous != kNone) {
             varies = true;
-            consider(view, previous, bin, pass == 1, has_missing, best);
+            consider(left.data(), view, {previous, bin, pass == 1, has_missing}, best);
           }
-          add_left(cell);
+          left.add(tally_, cell);
           previous = bin;
         }
       }
       if (has_missing && pass == 0 && previous != kNone) {
         varies = true;
-        consider(view, previous, kNone, false, true, best);
+        consider(left.data(), view, {previous, kNone, false, true}, best);
       }
     }
     return varies;
@@ -76,11 +77,12 @@ class CriterionFinder final : public SplitFinder<Tally> {
     Rng rng(view.random_key, 0, 0, Purpose::threshold);
     const u32 cut = lo == hi ? hi : draw_cut(view, lo, hi, rng);
     const bool missing_left = has_missing && lo != hi && (rng.next() >> 63) != 0;
-    start_left(missing_left ? missing : nullptr);
+    CellSum<Tally> left(tally_, left_);
+    left.set(tally_, missing_left ? missing : nullptr);
     for (u32 bin = lo; bin <= cut; ++bin) {
-      add_left(hist + static_cast<std::size_t>(bin) * tally_.cell());
+      left.add(tally_, hist + static_cast<std::size_t>(bin) * tally_.cell());
     }
-    consider(view, cut, lo == hi ? kNone : cut + 1, missing_left, has_missing, best);
+    consider(left.data(), view, {cut, lo == hi ? kNone : cut + 1, missing_left, has_missing}, best);
     return true;
   }
 
@@ -92,27 +94,28 @@ class CriterionFinder final : public SplitFinder<Tally> {
     const u32 lo = static_cast<u32>(rows.keyed[0] >> 32);
     const u32 hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
     if (lo == hi && !has_missing) return false;
+    CellSum<Tally> left(tally_, left_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       if (rows.only_cut != kNone && (pass == 1) != rows.only_missing_left) continue;
-      start_left(nullptr);
-      if (pass == 1) {
-        for (std::size_t i = n_values; i < rows.keyed.size(); ++i) add_left_row(items, rows.keyed[i]);
+      left.set(tally_, nullptr);
+      for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i) {
+        tally_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
       }
       u32 previous = lo;
       for (std::size_t i = 0; i < n_values; ++i) {
         const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
         if (code != previous) {
           if (rows.only_cut == kNone) {
-            consider(view, previous, code, pass == 1, has_missing, best);
+            consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
           } else if (previous <= rows.only_cut && code > rows.only_cut) {
-            consider(view, rows.only_cut, rows.only_cut + 1, pass == 1, has_missing, best);
+            consider(left.data(), view, {rows.only_cut, rows.only_cut + 1, pass == 1, has_missing}, best);
           }
           previous = code;
         }
-        add_left_row(items, rows.keyed[i]);
+        tally_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
       }
       if (has_missing && pass == 0 && (rows.only_cut == kNone || lo == hi)) {
-        consider(view, hi, kNone, false, true, best);
+        consider(left.data(), view, {hi, kNone, false, true}, best);
       }
     }
     return true;
@@ -122,12 +125,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
                        Candidate& best) override {
     if (cells.size() < 2) return false;
     order_categories(cells, random, view);
-    start_left(nullptr);
+    CellSum<Tally> left(tally_, left_);
+    left.set(tally_, nullptr);
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
-      add_left(cells[order_[k].second].cell);
+      left.add(tally_, cells[order_[k].second].cell);
       if (random && k + 1 != random_size_) continue;
-      const double score = evaluate(0);
-      if (best.loses_to(score, view.feature, static_cast<u32>(k)) && std::isfinite(score)) {
+      const double score = evaluate(left.data(), 0);
+      if (score > kForbidden && best.loses_to(score, view.feature, static_cast<u32>(k))) {
+        std::copy_n(left.data(), tally_.cell(), best_left_.begin());
         take_categories(cells, k, score, view, best);
       }
     }
@@ -144,16 +149,6 @@ class CriterionFinder final : public SplitFinder<Tally> {
   }
 
  private:
-  void start_left(const Slot* from) {
-    for (u32 s = 0; s < tally_.cell(); ++s) left_[s] = from ? from[s] : Slot{0};
-  }
-  void add_left(const Slot* cell) {
-    for (u32 s = 0; s < tally_.cell(); ++s) left_[s] += cell[s];
-  }
-  void add_left_row(const Item* items, u64 keyed) {
-    tally_.add(left_.data(), items[static_cast<u32>(keyed)]);
-  }
-
   double measure_worth(const Slot* sum, double weight) const {
     if constexpr (Tally::kKind == TallyKind::binary) {
       const double p = tally_.positive(sum);
@@ -183,20 +178,21 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  bool is_monotone(double left_weight, double right_weight, i32 direction) const {
-    const double a = measure_level(left_.data(), left_weight);
+  bool is_monotone(const Slot* left, double left_weight, double right_weight, i32 direction) const {
+    const double a = measure_level(left, left_weight);
     const double b = measure_level(right_.data(), right_weight);
     return a >= limits_.lower && a <= limits_.upper && b >= limits_.lower && b <= limits_.upper &&
            (b - a) * direction >= 0.0;
   }
 
-  // Score of the split with left_ on the left; minus infinity if the limits forbid it.
-  double evaluate(i32 direction) {
-    constexpr double kForbidden = -std::numeric_limits<double>::infinity();
-    const double wl = tally_.weight(left_.data()), wr = total_weight_ - wl;
+  static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+
+  // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
+  double evaluate(const Slot* left_sum, i32 direction) {
+    const double wl = tally_.weight(left_sum), wr = total_weight_ - wl;
     if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return kForbidden;
     if (limits_.min_samples_leaf > 1) {
-      const u32 count = tally_.count(left_.data());
+      const u32 count = tally_.count(left_sum);
       if (count < limits_.min_samples_leaf || total_count_ - count < limits_.min_samples_leaf) {
         return kForbidden;
       }
@@ -204,14 +200,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
     if constexpr (Tally::kKind == TallyKind::binary) {
       if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
         if (!limits_.bounded) {
-          return criterion_.score_binary(wl, tally_.positive(left_.data()), total_weight_,
+          return criterion_.score_binary(wl, tally_.positive(left_sum), total_weight_,
                                          tally_.positive(total_.data()));
         }
       }
     }
-    for (u32 s = 0; s < tally_.cell(); ++s) right_[s] = total_[s] - left_[s];
-    if (limits_.bounded && !is_monotone(wl, wr, direction)) return kForbidden;
-    const double left = measure_worth(left_.data(), wl), right = measure_worth(right_.data(), wr);
+    for (u32 s = 0; s < tally_.cell(); ++s) right_[s] = total_[s] - left_sum[s];
+    if (limits_.bounded && !is_monotone(left_sum, wl, wr, direction)) return kForbidden;
+    const double left = measure_worth(left_sum, wl), right = measure_worth(right_.data(), wr);
     if constexpr (Tally::kKind == TallyKind::moments) {
       return left + right;
     } else {
@@ -219,23 +215,25 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  void consider(const FeatureView& view, u32 cut, u32 next, bool missing_left, bool has_missing,
-                Candidate& best) {
-    const double score = evaluate(view.monotonic);
-    if (!best.loses_to(score, view.feature, cut) || !(score > -std::numeric_limits<double>::infinity())) {
-      return;
-    }
-    best_left_ = left_;
+  struct Cut {
+    u32 cut, next;
+    bool missing_left, has_missing;
+  };
+
+  void consider(const Slot* left, const FeatureView& view, const Cut& at, Candidate& best) {
+    const double score = evaluate(left, view.monotonic);
+    if (!(score > kForbidden) || !best.loses_to(score, view.feature, at.cut)) return;
+    std::copy_n(left, tally_.cell(), best_left_.begin());
     best.score = score;
     best.feature = view.feature;
-    best.cut = cut;
-    best.next = next;
+    best.cut = at.cut;
+    best.next = at.next;
     best.categorical = false;
-    best.missing_left = missing_left;
-    best.has_missing = has_missing;
+    best.missing_left = at.missing_left;
+    best.has_missing = at.has_missing;
     if (limits_.bounded) {
-      const double wl = tally_.weight(left_.data());
-      best.middle = measure_level(left_.data(), wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
+      const double wl = tally_.weight(left);
+      best.middle = measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
     }
   }
 
@@ -300,7 +298,6 @@ class CriterionFinder final : public SplitFinder<Tally> {
 
   void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
                        Candidate& best) {
-    best_left_ = left_;
     best = Candidate{};
     best.score = score;
     best.feature = view.feature;
