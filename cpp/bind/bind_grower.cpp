@@ -65,8 +65,10 @@ void bind_params(nb::module_& m) {
   COMMITTEE_GROW_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND
   c.def_rw("monotonic", &GrowParams::monotonic, "per feature -1, 0 or 1; empty: none");
-  c.def_rw("interaction_groups", &GrowParams::interaction_groups, "features that may meet on a path; empty: all");
-  c.def_prop_ro_static("fields", [fields](nb::handle) { return fields; }, "Names of the scalar fields.");
+  c.def_rw("interaction_groups", &GrowParams::interaction_groups,
+           "features that may meet on a path; empty: all");
+  c.def_prop_ro_static(
+      "fields", [fields](nb::handle) { return fields; }, "Names of the scalar fields.");
 }
 
 }  // namespace
@@ -88,12 +90,15 @@ void bind_grower(nanobind::module_& m) {
         options.n_features = data.n_cols;
         options.outputs = target.n_classes;
         Trees trees = compact_trees({&grown.tree, 1}, options);
-        return nb::make_tuple(BoundTrees(std::move(trees)), own_array<double>(std::move(grown.importances)));
+        return nb::make_tuple(BoundTrees(std::move(trees)),
+                              own_array<double>(std::move(grown.importances)));
       },
       nb::arg("data"), nb::arg("presort").none(), nb::arg("labels").none(), nb::arg("n_classes"),
       nb::arg("values").none(), nb::arg("weights").none(), nb::arg("params"),
-      nb::sig("def grow_tree(data: BinnedMatrix, presort: Presort | None, labels: numpy.typing.NDArray[numpy.uint32] | "
-              "None, n_classes: Sequence[int], values: numpy.typing.NDArray[numpy.float64] | None, weights: "
+      nb::sig("def grow_tree(data: BinnedMatrix, presort: Presort | None, labels: "
+              "numpy.typing.NDArray[numpy.uint32] | "
+              "None, n_classes: Sequence[int], values: numpy.typing.NDArray[numpy.float64] | None, "
+              "weights: "
               "numpy.typing.NDArray[numpy.float64] | None, params: GrowParams) -> tuple[Trees, "
               "numpy.typing.NDArray[numpy.float64]]"),
       "Grow one tree; returns it with the sums of weighted impurity decreases per feature.");
@@ -107,13 +112,15 @@ void bind_grower(nanobind::module_& m) {
         GrowParams unpruned = params;
         unpruned.ccp_alpha = 0.0;
         PruningPath path = find_pruning_path(grow(input, unpruned).tree);
-        return nb::make_tuple(own_array<double>(std::move(path.alphas)), own_array<double>(std::move(path.impurities)));
+        return nb::make_tuple(own_array<double>(std::move(path.alphas)),
+                              own_array<double>(std::move(path.impurities)));
       },
       nb::arg("data"), nb::arg("presort").none(), nb::arg("labels").none(), nb::arg("n_classes"),
       nb::arg("values").none(), nb::arg("weights").none(), nb::arg("params"),
       nb::sig("def find_pruning_path(data: BinnedMatrix, presort: Presort | None, labels: "
               "numpy.typing.NDArray[numpy.uint32] | None, n_classes: Sequence[int], values: "
-              "numpy.typing.NDArray[numpy.float64] | None, weights: numpy.typing.NDArray[numpy.float64] | None, "
+              "numpy.typing.NDArray[numpy.float64] | None, weights: "
+              "numpy.typing.NDArray[numpy.float64] | None, "
               "params: GrowParams) -> tuple[numpy.typing.NDArray[numpy.float64], "
               "numpy.typing.NDArray[numpy.float64]]"),
       "Effective alphas and total leaf impurities along minimal cost-complexity pruning.");

@@ -1,4 +1,5 @@
-// Ctrl-C while the core works: the watch asks the interpreter, the guard turns the answer into Python's exception.
+// Ctrl-C while the core works: the watch asks the interpreter, the guard turns the answer into
+// Python's exception.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -6,7 +7,8 @@
 
 namespace committee {
 
-// Runs work(watch) without the GIL; KeyboardInterrupt (or whatever a signal handler raised) comes out as such.
+// Runs work(watch) without the GIL; KeyboardInterrupt (or whatever a signal handler raised) comes
+// out as such.
 template <class Work>
 auto run_interruptible(Work&& work) {
   InterruptWatch watch([] {

@@ -1,4 +1,5 @@
-// From data and parameters to a finished tree: pick the tally, grow, fill in what only the whole tree knows.
+// From data and parameters to a finished tree: pick the tally, grow, fill in what only the whole
+// tree knows.
 #include "committee/grower.hpp"
 
 #include <algorithm>
@@ -11,19 +12,23 @@ namespace committee {
 
 namespace {
 
-constexpr int kClassWeightBits = 52;   // sums stay exact in a double
-constexpr int kMomentWeightBits = 32;  // a single weight fits 32 bits
+constexpr int kClassWeightBits = 52;    // sums stay exact in a double
+constexpr int kMomentWeightBits = 32;   // a single weight fits 32 bits
 constexpr double kMinThreadWork = 4e6;  // row-features over all levels that are worth a thread
 
-bool is_classification(const Target& target) { return !target.labels.empty(); }
+bool is_classification(const Target& target) {
+  return !target.labels.empty();
+}
 
 void check_input(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
   const bool newton = params.criterion == Newton::kName;
   if (n == 0 || n >= (std::size_t{1} << MomentTally<false>::kCountBits)) {
-    throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " + std::to_string(n));
+    throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " +
+                                std::to_string(n));
   }
-  if (params.exact && input.presort == nullptr) throw std::invalid_argument("exact splits need a presort");
+  if (params.exact && input.presort == nullptr)
+    throw std::invalid_argument("exact splits need a presort");
   if (!input.weights.empty() && input.weights.size() != n) {
     throw std::invalid_argument("weights must have one entry a row");
   }
@@ -39,13 +44,15 @@ void check_input(const GrowInput& input, const GrowParams& params) {
   }
   for (const auto& group : params.interaction_groups) {
     for (const u32 feature : group) {
-      if (feature >= input.data->n_cols) throw std::invalid_argument("interaction group names an unknown feature");
+      if (feature >= input.data->n_cols)
+        throw std::invalid_argument("interaction group names an unknown feature");
     }
   }
 }
 
 // How much one unit of a finder's decrease is, in the units of weight times impurity.
-double measure_decrease_unit(const std::string& criterion, double weight_unit, double target_unit, u32 n_outputs) {
+double measure_decrease_unit(const std::string& criterion, double weight_unit, double target_unit,
+                             u32 n_outputs) {
   if (criterion == Newton::kName) return 0.5 * target_unit * target_unit / weight_unit;
   const double per_output = weight_unit / n_outputs;
   if (criterion == SquaredError::kName || criterion == FriedmanMse::kName) {
@@ -57,8 +64,8 @@ double measure_decrease_unit(const std::string& criterion, double weight_unit, d
 template <class Tally>
 TreePart grow_sample(GrowthPlan& plan, Sample<Tally>& sample) {
   if constexpr (Tally::kKind == TallyKind::moments) {
-    plan.decrease_unit = measure_decrease_unit(plan.params.criterion, sample.weight_unit, sample.targets.unit,
-                                               sample.tally.n_outputs);
+    plan.decrease_unit = measure_decrease_unit(plan.params.criterion, sample.weight_unit,
+                                               sample.targets.unit, sample.tally.n_outputs);
     plan.level_unit = sample.targets.unit;
     plan.level_offset = sample.targets.offsets[0];
   } else {
@@ -83,9 +90,10 @@ TreePart grow_classes(GrowthPlan& plan) {
   const SampleSource source{input.target, weights, input.data->n_rows, counted};
   const auto& n_classes = input.target.n_classes;
   const u32 most_classes = *std::max_element(n_classes.begin(), n_classes.end());
-  const bool small = weights.integral && weights.largest < (1u << 16) && weights.total < (u64{1} << 32) &&
-                     most_classes < (1u << 16);
-  if (small && n_classes.size() == 1 && n_classes[0] == 2 && (!counted || weights.weights.empty())) {
+  const bool small = weights.integral && weights.largest < (1u << 16) &&
+                     weights.total < (u64{1} << 32) && most_classes < (1u << 16);
+  if (small && n_classes.size() == 1 && n_classes[0] == 2 &&
+      (!counted || weights.weights.empty())) {
     auto sample = make_binary_sample(source);
     return grow_sample(plan, sample);
   }
@@ -128,11 +136,13 @@ void clip_values(TreePart& part, bool classes) {
   }
 }
 
-// Values and impurities of a regression tree from the moments of its leaves, children before parents.
+// Values and impurities of a regression tree from the moments of its leaves, children before
+// parents.
 void fill_values(TreePart& part, const GrowParams& params) {
   GrownTree& tree = part.tree;
   const u32 n_outputs = tree.width;
-  const bool newton = params.criterion == Newton::kName, poisson = params.criterion == Poisson::kName;
+  const bool newton = params.criterion == Newton::kName,
+             poisson = params.criterion == Poisson::kName;
   for (u32 node = static_cast<u32>(tree.size()); node-- > 0;) {
     double* own = part.moments.data() + static_cast<std::size_t>(node) * 2 * n_outputs;
     if (!tree.is_leaf(node)) {
@@ -161,7 +171,8 @@ void fill_values(TreePart& part, const GrowParams& params) {
   }
 }
 
-// Sums of weighted impurity decreases, over the nodes breadth-first: an order that depends on the tree alone.
+// Sums of weighted impurity decreases, over the nodes breadth-first: an order that depends on the
+// tree alone.
 std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_features) {
   std::vector<double> importances(n_features, 0.0);
   std::vector<u32> queue{0};
@@ -169,7 +180,8 @@ std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_fea
     const u32 node = queue[at];
     if (tree.is_leaf(node)) continue;
     const u32 left = tree.left[node], right = tree.right[node];
-    const double decrease = tree.weight[node] * tree.impurity[node] - tree.weight[left] * tree.impurity[left] -
+    const double decrease = tree.weight[node] * tree.impurity[node] -
+                            tree.weight[left] * tree.impurity[left] -
                             tree.weight[right] * tree.impurity[right];
     importances[tree.splits[node].feature] += std::max(0.0, decrease);
     queue.push_back(left);
@@ -183,7 +195,8 @@ std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t
   const std::size_t words = (params.interaction_groups.size() + 63) / 64;
   std::vector<std::vector<u64>> groups(n_features, std::vector<u64>(words, 0));
   for (std::size_t g = 0; g < params.interaction_groups.size(); ++g) {
-    for (const u32 feature : params.interaction_groups[g]) groups[feature][g / 64] |= u64{1} << (g % 64);
+    for (const u32 feature : params.interaction_groups[g])
+      groups[feature][g / 64] |= u64{1} << (g % 64);
   }
   return groups;
 }
@@ -196,7 +209,8 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   GrowthPlan plan(input, params, watch);
   plan.draws_features = params.max_features < n_features;
   plan.sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
-  plan.bounded = std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
+  plan.bounded =
+      std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
   plan.feature_groups = index_groups(params, n_features);
   const double depth = std::log2(static_cast<double>(input.data->n_rows) + 1.0);
   const double work = static_cast<double>(input.data->n_rows) * depth *
@@ -209,7 +223,8 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   if (classes) {
     for (u32 node = 0; node < tree.size(); ++node) {
       tree.impurity[node] = measure_class_impurity(
-          params.criterion, {tree.values.data() + static_cast<std::size_t>(node) * tree.width, tree.width},
+          params.criterion,
+          {tree.values.data() + static_cast<std::size_t>(node) * tree.width, tree.width},
           input.target.n_classes);
     }
   } else if (params.criterion != AbsoluteError::kName) {

@@ -1,4 +1,5 @@
-// The growing loop: what happens to a node once its best split is known. Included by growth_<family>.cpp.
+// The growing loop: what happens to a node once its best split is known. Included by
+// growth_<family>.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -172,11 +173,13 @@ u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& wor
     std::vector<double> value(sample_.tally.n_slots);
     for (u32 k = 0; k < sample_.tally.n_slots; ++k) value[k] = static_cast<double>(total[k]) * unit;
     part.tree.width = sample_.tally.n_slots;
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0, value);
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
+                            value);
   } else {
     part.tree.width = sample_.tally.n_outputs;
     const std::vector<double> value(part.tree.width, 0.0);
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0, value);
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
+                            value);
     part.moments.resize(part.moments.size() + 2 * part.tree.width, 0.0);
     if (params_.criterion == AbsoluteError::kName) summarise_medians(node, part, id);
   }
@@ -188,8 +191,8 @@ u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& wor
   return id;
 }
 
-// Weighted median of each output and the mean absolute deviation from it. Where the weight is cut in
-// equal halves between two values the median is their middle.
+// Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
+// in equal halves between two values the median is their middle.
 template <class Tally>
 void Growth<Tally>::summarise_medians(const OpenNode& node, TreePart& part, u32 id) {
   const u32 n_outputs = part.tree.width;
@@ -221,7 +224,8 @@ bool Growth<Tally>::is_terminal(const OpenNode& node, const Worker& worker) cons
   const std::size_t n = node.size();
   return node.depth >= params_.max_depth || n < params_.min_samples_split ||
          n < 2 * static_cast<std::size_t>(params_.min_samples_leaf) ||
-         sample_.tally.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf || is_pure(node, worker);
+         sample_.tally.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
+         is_pure(node, worker);
 }
 
 template <class Tally>
@@ -234,7 +238,8 @@ bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
     const Slot weight = sample_.tally.total(total);
     for (std::size_t o = 0; o < sample_.tally.outputs.size(); ++o) {
       const Slot* c = total + sample_.tally.offsets[o];
-      if (std::find(c, c + sample_.tally.outputs[o], weight) == c + sample_.tally.outputs[o]) return false;
+      if (std::find(c, c + sample_.tally.outputs[o], weight) == c + sample_.tally.outputs[o])
+        return false;
     }
     return true;
   } else {
@@ -250,14 +255,16 @@ bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
   }
 }
 
-// Leaf values come from the targets themselves in the rows' own order, not from the fixed-point sums.
+// Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
+// sums.
 template <class Tally>
 void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
   if constexpr (Tally::kKind == TallyKind::moments) {
     if (params_.criterion == AbsoluteError::kName) return;
     const u32 n_outputs = sample_.tally.n_outputs;
     const double* y = plan_.input.target.values.data();
-    const bool newton = params_.criterion == Newton::kName, poisson = params_.criterion == Poisson::kName;
+    const bool newton = params_.criterion == Newton::kName,
+               poisson = params_.criterion == Poisson::kName;
     const double* weights = plan_.input.weights.empty() ? nullptr : plan_.input.weights.data();
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
     double weight = 0.0;
@@ -296,7 +303,8 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
     });
   }
   if (params_.exact && !best.categorical) {
-    const u32* rank = plan_.input.presort->rank.data() + static_cast<std::size_t>(best.feature) * data_.n_rows;
+    const u32* rank =
+        plan_.input.presort->rank.data() + static_cast<std::size_t>(best.feature) * data_.n_rows;
     const u32 cut = best.cut;
     return partition_items(items, node.size(), worker.spare.data(), [=](u32 row) {
       return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
@@ -305,7 +313,8 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
   const u8* column = data_.column(best.feature);
   if (!best.categorical && !best.has_missing) {
     const u32 cut = best.cut;
-    return partition_items(items, node.size(), worker.spare.data(), [=](u32 row) { return column[row] <= cut; });
+    return partition_items(items, node.size(), worker.spare.data(),
+                           [=](u32 row) { return column[row] <= cut; });
   }
   u8 is_left[kHistogramBins] = {};
   if (best.categorical) {
@@ -318,8 +327,8 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
                          [&](u32 row) { return is_left[column[row]] != 0; });
 }
 
-// Where bins between the two sides are empty in this node, the boundary nearest to the middle of the
-// gap is taken, as an exact split would take the middle itself.
+// Where bins between the two sides are empty in this node, the boundary nearest to the middle of
+// the gap is taken, as an exact split would take the middle itself.
 template <class Tally>
 void Growth<Tally>::settle_cut(Candidate& best) const {
   if (best.categorical || params_.exact || best.next == kNone || best.next == best.cut + 1) return;
@@ -344,7 +353,8 @@ GrownTree::Split Growth<Tally>::describe_split(const OpenNode& node) const {
     // Levels that do not occur in the node follow the missing values.
     split.left_categories.assign((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
     for (const u32 code : best.left_codes) split.left_categories[code / 32] |= 1u << (code % 32);
-    for (const u32 code : best.right_codes) split.left_categories[code / 32] &= ~(1u << (code % 32));
+    for (const u32 code : best.right_codes)
+      split.left_categories[code / 32] &= ~(1u << (code % 32));
     const u32 spare = bins.n_bins % 32;
     if (spare != 0) split.left_categories.back() &= (1u << spare) - 1;
   } else if (best.next == kNone) {
@@ -377,7 +387,8 @@ void Growth<Tally>::append_part(TreePart& part, TreePart&& grown, u32 parent, bo
   }
   append(part.tree.left, grown.tree.left);
   append(part.tree.right, grown.tree.right);
-  std::move(grown.tree.splits.begin(), grown.tree.splits.end(), std::back_inserter(part.tree.splits));
+  std::move(grown.tree.splits.begin(), grown.tree.splits.end(),
+            std::back_inserter(part.tree.splits));
   append(part.tree.n_samples, grown.tree.n_samples);
   append(part.tree.weight, grown.tree.weight);
   append(part.tree.impurity, grown.tree.impurity);

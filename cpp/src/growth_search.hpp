@@ -7,13 +7,16 @@
 
 namespace committee {
 
-// Nodes of at least this many rows keep dense histograms of all features, so that the larger child is
-// had by subtraction; below, sparse histograms are cheaper than 256 cells a feature (measured).
+// Nodes of at least this many rows keep dense histograms of all features, so that the larger child
+// is had by subtraction; below, sparse histograms are cheaper than 256 cells a feature (measured).
 inline constexpr std::size_t kDenseRows = 2048;
-inline constexpr std::size_t kDenseBytes = std::size_t{256} << 20;  // of dense histograms alive at once
-inline constexpr std::size_t kBatchBytes = std::size_t{64} << 10;   // of histograms filled in one pass
-inline constexpr std::size_t kParallelWork = std::size_t{1} << 20;  // row-features worth several threads
-inline constexpr std::size_t kRadixRows = 512;                      // below, comparison sort is faster
+inline constexpr std::size_t kDenseBytes = std::size_t{256}
+                                           << 20;  // of dense histograms alive at once
+inline constexpr std::size_t kBatchBytes = std::size_t{64}
+                                           << 10;  // of histograms filled in one pass
+inline constexpr std::size_t kParallelWork = std::size_t{1}
+                                             << 20;  // row-features worth several threads
+inline constexpr std::size_t kRadixRows = 512;       // below, comparison sort is faster
 
 template <class Tally>
 std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() const {
@@ -37,7 +40,8 @@ void Growth<Tally>::sum_items(const OpenNode& node, Worker& worker) const {
   CellSum<Tally> sum(sample_.tally, worker.total);
   sum.set(sample_.tally, nullptr);
   for (std::size_t i = node.begin; i < node.end; ++i) sample_.tally.add(sum.data(), items_[i]);
-  if constexpr (Tally::kFixedCell > 0) std::copy_n(sum.data(), Tally::kFixedCell, worker.total.data());
+  if constexpr (Tally::kFixedCell > 0)
+    std::copy_n(sum.data(), Tally::kFixedCell, worker.total.data());
 }
 
 template <class Tally>
@@ -61,7 +65,8 @@ FeatureView Growth<Tally>::view_feature(const OpenNode& node, u32 feature) const
     const bool exact = params_.exact && !bins.categorical;
     view.low = exact ? &plan_.input.presort->values[feature] : &bins.low;
     view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
-    view.random_key = combine_keys(combine_keys(combine_keys(params_.seed, params_.tree), node.key), feature);
+    view.random_key =
+        combine_keys(combine_keys(combine_keys(params_.seed, params_.tree), node.key), feature);
   }
   return view;
 }
@@ -99,19 +104,23 @@ void Growth<Tally>::search_all(OpenNode& node, Worker& worker, Found& found) {
       Worker& own = *lease;
       own.finder->begin_node(worker.total.data(), limits_of(node));
       const std::size_t first = b * batch, n = std::min(batch, features.size() - first);
-      scan_features(node, {features.data() + first, n}, own, results[b].best, worker.varies.data() + first);
-      if (results[b].best.found()) results[b].decrease = own.finder->measure_decrease(results[b].best);
+      scan_features(node, {features.data() + first, n}, own, results[b].best,
+                    worker.varies.data() + first);
+      if (results[b].best.found())
+        results[b].decrease = own.finder->measure_decrease(results[b].best);
     });
     for (Found& result : results) {
       const Candidate& best = result.best;
-      if (best.found() && found.best.loses_to(best.score, best.feature, best.cut)) found = std::move(result);
+      if (best.found() && found.best.loses_to(best.score, best.feature, best.cut))
+        found = std::move(result);
     }
   } else {
     scan_features(node, features, worker, found.best, worker.varies.data());
     if (found.best.found()) found.decrease = worker.finder->measure_decrease(found.best);
   }
   // A feature that is constant here is constant below: the children need not look at it again.
-  const auto n_varying = static_cast<std::size_t>(std::count(worker.varies.begin(), worker.varies.end(), u8{1}));
+  const auto n_varying =
+      static_cast<std::size_t>(std::count(worker.varies.begin(), worker.varies.end(), u8{1}));
   if (!node.groups && n_varying + n_varying / 4 < features.size()) {
     auto shorter = std::make_shared<std::vector<u32>>();
     shorter->reserve(n_varying);
@@ -155,14 +164,16 @@ void Growth<Tally>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
     n_varying += scan_features(node, drawn, worker, found.best, worker.varies.data());
     visited = last;
   }
-  for (u32 k = visited; k-- > 0;) std::swap(places[k], places[k < 64 ? swaps[k] : more_swaps[k - 64]]);
+  for (u32 k = visited; k-- > 0;)
+    std::swap(places[k], places[k < 64 ? swaps[k] : more_swaps[k - 64]]);
   if (found.best.found()) found.decrease = worker.finder->measure_decrease(found.best);
 }
 
-// Looks at the features one after the other; varies[k] tells whether feature k is not constant here.
+// Looks at the features one after the other; varies[k] tells whether feature k is not constant
+// here.
 template <class Tally>
-std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u32> features, Worker& worker,
-                                         Candidate& best, u8* varies) {
+std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u32> features,
+                                         Worker& worker, Candidate& best, u8* varies) {
   std::size_t n_varying = 0;
   auto note = [&](std::size_t k, bool varying) {
     varies[k] = varying;
@@ -175,7 +186,8 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
     const u32 feature = features[k];
     if ((*data_.bins)[feature].wide) {
       note(k++, scan_wide(node, feature, worker, best));
-    } else if (plan_.sorts_rows && (is_numeric(feature) || params_.criterion == AbsoluteError::kName)) {
+    } else if (plan_.sorts_rows &&
+               (is_numeric(feature) || params_.criterion == AbsoluteError::kName)) {
       note(k, is_numeric(feature) ? scan_in_order(node, feature, worker, best)
                                   : scan_categories_in_order(node, feature, worker, best));
       ++k;
@@ -186,7 +198,8 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
       // A run of features of one record group, filled in one pass over the rows.
       std::size_t end = k + 1;
       while (end < features.size() && end - k < batch && features[end] / 64 == feature / 64 &&
-             !(*data_.bins)[features[end]].wide && !(plan_.sorts_rows && is_numeric(features[end]))) {
+             !(*data_.bins)[features[end]].wide &&
+             !(plan_.sorts_rows && is_numeric(features[end]))) {
         ++end;
       }
       const auto run = features.subspan(k, end - k);
@@ -216,7 +229,8 @@ bool Growth<Tally>::scan_filled(const OpenNode& node, u32 feature, const Slot* h
 }
 
 template <class Tally>
-void Growth<Tally>::collect_category_cells(u32 feature, const Slot* hist, u64 touched, Worker& worker) const {
+void Growth<Tally>::collect_category_cells(u32 feature, const Slot* hist, u64 touched,
+                                           Worker& worker) const {
   const u32 cell = sample_.tally.cell();
   worker.cells.clear();
   for (; touched; touched &= touched - 1) {
@@ -224,7 +238,8 @@ void Growth<Tally>::collect_category_cells(u32 feature, const Slot* hist, u64 to
     for (u32 bin = first; bin < first + 4; ++bin) {
       if (bin >= (*data_.bins)[feature].n_bins && bin != kMissingBin) continue;
       const Slot* at = hist + static_cast<std::size_t>(bin) * cell;
-      if (!sample_.tally.is_empty(at)) worker.cells.push_back({bin == kMissingBin ? kMissingCode : bin, at});
+      if (!sample_.tally.is_empty(at))
+        worker.cells.push_back({bin == kMissingBin ? kMissingCode : bin, at});
     }
   }
 }
@@ -236,21 +251,25 @@ void Growth<Tally>::tally_wide(const OpenNode& node, u32 feature, Worker& worker
   const u32* codes = data_.wide[feature].data();
   worker.wide_cells.assign((static_cast<std::size_t>(n_levels) + 1) * cell, Slot{0});
   for (std::size_t i = node.begin; i < node.end; ++i) {
-    const u32 code = std::min(codes[items_[i].row], n_levels);  // missing: the place behind the last level
+    const u32 code =
+        std::min(codes[items_[i].row], n_levels);  // missing: the place behind the last level
     sample_.tally.add(worker.wide_cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
   }
   worker.cells.clear();
   for (u32 code = 0; code <= n_levels; ++code) {
     const Slot* at = worker.wide_cells.data() + static_cast<std::size_t>(code) * cell;
-    if (!sample_.tally.is_empty(at)) worker.cells.push_back({code == n_levels ? kMissingCode : code, at});
+    if (!sample_.tally.is_empty(at))
+      worker.cells.push_back({code == n_levels ? kMissingCode : code, at});
   }
 }
 
 template <class Tally>
 bool Growth<Tally>::scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best) {
-  if (params_.criterion == AbsoluteError::kName) return scan_categories_in_order(node, feature, worker, best);
+  if (params_.criterion == AbsoluteError::kName)
+    return scan_categories_in_order(node, feature, worker, best);
   tally_wide(node, feature, worker);
-  return worker.finder->scan_categories(worker.cells, params_.random_splits, view_feature(node, feature), best);
+  return worker.finder->scan_categories(worker.cells, params_.random_splits,
+                                        view_feature(node, feature), best);
 }
 
 // Sorts keyed rows by code; stable, so that equal codes stay in row order.
@@ -261,7 +280,8 @@ inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 lar
   }
   constexpr int kDigit = 11;
   spare.resize(keyed.size());
-  for (int shift = 32; shift < 64 && (static_cast<u64>(largest_code) >> (shift - 32)) != 0; shift += kDigit) {
+  for (int shift = 32; shift < 64 && (static_cast<u64>(largest_code) >> (shift - 32)) != 0;
+       shift += kDigit) {
     u32 count[(1 << kDigit) + 1] = {};
     for (const u64 key : keyed) ++count[((key >> shift) & ((1 << kDigit) - 1)) + 1];
     for (int d = 0; d < (1 << kDigit); ++d) count[d + 1] += count[d];
@@ -285,10 +305,13 @@ SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& w
     if (!missing) largest = std::max(largest, code);
   };
   if (params_.exact) {
-    const u32* rank = plan_.input.presort->rank.data() + static_cast<std::size_t>(feature) * data_.n_rows;
+    const u32* rank =
+        plan_.input.presort->rank.data() + static_cast<std::size_t>(feature) * data_.n_rows;
     if (n == data_.n_rows) {  // the root of an unweighted fit: the order is known
-      const u32* order = plan_.input.presort->order.data() + static_cast<std::size_t>(feature) * data_.n_rows;
-      for (std::size_t i = 0; i < n; ++i) worker.keyed[i] = static_cast<u64>(rank[order[i]]) << 32 | order[i];
+      const u32* order =
+          plan_.input.presort->order.data() + static_cast<std::size_t>(feature) * data_.n_rows;
+      for (std::size_t i = 0; i < n; ++i)
+        worker.keyed[i] = static_cast<u64>(rank[order[i]]) << 32 | order[i];
       for (std::size_t i = n; i-- > 0 && (worker.keyed[i] >> 32) == kMissingCode;) ++rows.n_missing;
       rows.keyed = worker.keyed;
       return rows;
@@ -301,7 +324,8 @@ SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& w
       place(i, bin == kMissingBin ? kMissingCode : bin);
     }
   }
-  std::vector<u64> missing(worker.keyed.begin() + static_cast<std::ptrdiff_t>(n_values), worker.keyed.end());
+  std::vector<u64> missing(worker.keyed.begin() + static_cast<std::ptrdiff_t>(n_values),
+                           worker.keyed.end());
   worker.keyed.resize(n_values);
   sort_keyed(worker.keyed, worker.keyed_spare, largest);
   worker.keyed.insert(worker.keyed.end(), missing.begin(), missing.end());
@@ -310,12 +334,14 @@ SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& w
 }
 
 template <class Tally>
-bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best) {
+bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
+                                  Candidate& best) {
   SortedRows rows = sort_rows(node, feature, worker);
   const FeatureView view = view_feature(node, feature);
   const std::size_t n_values = rows.keyed.size() - rows.n_missing;
   if (n_values == 0) return false;
-  const u32 lo = static_cast<u32>(rows.keyed[0] >> 32), hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
+  const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
+            hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
   if (params_.random_splits && lo < hi) {
     Rng rng(view.random_key, 0, 0, Purpose::threshold);
     rows.only_cut = draw_cut(view, lo, hi, rng);
@@ -386,7 +412,8 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
 
 template <class Tally>
 bool Growth<Tally>::fits_dense(std::size_t n_rows) const {
-  if (plan_.draws_features || params_.random_splits || plan_.sorts_rows || n_rows < kDenseRows) return false;
+  if (plan_.draws_features || params_.random_splits || plan_.sorts_rows || n_rows < kDenseRows)
+    return false;
   const std::size_t bytes = data_.n_cols * kHistogramBins * sample_.tally.cell() * sizeof(Slot);
   return bytes * (sample_.n / kDenseRows + 1) <= kDenseBytes;
 }
@@ -423,12 +450,13 @@ void Growth<Tally>::build_dense(OpenNode& node) {
     Slot* own = hist + features[first] * feature_cells;
     std::memset(own, 0, (end - first) * feature_cells * sizeof(Slot));
     u64 touched[kBatch];
-    fill_histograms(sample_.tally, data_.group_of(features[first]), items_ + node.begin, node.size(),
-                    {features.data() + first, end - first}, own, touched);
+    fill_histograms(sample_.tally, data_.group_of(features[first]), items_ + node.begin,
+                    node.size(), {features.data() + first, end - first}, own, touched);
   });
 }
 
-// Histograms of the children: the smaller one is counted, the larger one is what remains of the parent.
+// Histograms of the children: the smaller one is counted, the larger one is what remains of the
+// parent.
 template <class Tally>
 void Growth<Tally>::share_histograms(OpenNode& node, OpenNode& left, OpenNode& right) {
   OpenNode& small = left.size() <= right.size() ? left : right;
@@ -446,7 +474,8 @@ void Growth<Tally>::share_histograms(OpenNode& node, OpenNode& left, OpenNode& r
 }
 
 template <class Tally>
-std::shared_ptr<const std::vector<u32>> Growth<Tally>::allowed_features(const std::vector<u64>& groups) const {
+std::shared_ptr<const std::vector<u32>> Growth<Tally>::allowed_features(
+    const std::vector<u64>& groups) const {
   auto features = std::make_shared<std::vector<u32>>();
   for (u32 f = 0; f < data_.n_cols; ++f) {
     const auto& own = plan_.feature_groups[f];

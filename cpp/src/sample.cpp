@@ -17,7 +17,8 @@ bool take_multiples(std::span<const double> weights, double smallest, FixedWeigh
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double ratio = weights[i] / smallest;
     const double nearest = std::nearbyint(ratio);
-    if (nearest > static_cast<double>(kLargestSmallWeight) || std::abs(ratio - nearest) > 1e-12 * nearest) {
+    if (nearest > static_cast<double>(kLargestSmallWeight) ||
+        std::abs(ratio - nearest) > 1e-12 * nearest) {
       return false;
     }
     fixed.weights[i] = static_cast<u64>(nearest);
@@ -27,7 +28,8 @@ bool take_multiples(std::span<const double> weights, double smallest, FixedWeigh
 }
 
 template <class Item>
-AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows, std::size_t& n) {
+AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows,
+                                   std::size_t& n) {
   n = n_rows;
   if (!weights.weights.empty()) {
     n = static_cast<std::size_t>(
@@ -82,7 +84,8 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   for (u32 o = 0; o < n_outputs; ++o) {
     double offset = 0.0;
     for (std::size_t i = 0; centre && i < n_rows; ++i) {
-      offset += static_cast<double>(weights[i]) / static_cast<double>(weights.total) * values[i * n_outputs + o];
+      offset += static_cast<double>(weights[i]) / static_cast<double>(weights.total) *
+                values[i * n_outputs + o];
     }
     for (std::size_t i = 0; i < n_rows; ++i) {
       if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - offset));
@@ -91,7 +94,8 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   }
   int exponent = 0;
   if (largest > 0.0) std::frexp(largest, &exponent);
-  const int bits = std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(weights.total)));
+  const int bits =
+      std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(weights.total)));
   const int shift = bits - exponent;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (weights[i / n_outputs] == 0) continue;
@@ -182,7 +186,8 @@ Sample<MomentTally<false>> make_newton_sample(const Target& target, std::span<co
   std::size_t at = 0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     if (fixed[i] == 0) continue;
-    sample.items[at++] = {static_cast<u32>(i), static_cast<u32>(fixed[i]), sample.targets.values[i]};
+    sample.items[at++] = {static_cast<u32>(i), static_cast<u32>(fixed[i]),
+                          sample.targets.values[i]};
   }
   return sample;
 }

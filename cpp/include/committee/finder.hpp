@@ -108,7 +108,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
           if (rows.only_cut == kNone) {
             consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
           } else if (previous <= rows.only_cut && code > rows.only_cut) {
-            consider(left.data(), view, {rows.only_cut, rows.only_cut + 1, pass == 1, has_missing}, best);
+            consider(left.data(), view, {rows.only_cut, rows.only_cut + 1, pass == 1, has_missing},
+                     best);
           }
           previous = code;
         }
@@ -233,7 +234,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
     best.has_missing = at.has_missing;
     if (limits_.bounded) {
       const double wl = tally_.weight(left);
-      best.middle = measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
+      best.middle =
+          measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
     }
   }
 

@@ -1,5 +1,6 @@
 // The growing of one tree over one tally: pop a node, part its rows, open its children.
-// Declared here; defined in src/growth_loop.hpp and src/growth_search.hpp, compiled in growth_<family>.cpp.
+// Declared here; defined in src/growth_loop.hpp and src/growth_search.hpp, compiled in
+// growth_<family>.cpp.
 #pragma once
 #include <mutex>
 
@@ -13,8 +14,8 @@ namespace committee {
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
   GrownTree tree;
-  // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second moment
-  // (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
+  // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
+  // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
   std::vector<double> moments;
   std::vector<double> offsets;       // of the targets, per output (whole trees only)
   std::vector<double> lower, upper;  // monotone bounds of the node's value, in target units
@@ -27,15 +28,16 @@ struct GrowthPlan {
   const GrowInput& input;
   const GrowParams& params;
   InterruptWatch& watch;
-  double total_weight = 0.0;     // of the root, original units
-  double decrease_unit = 1.0;    // a finder's decrease in original units
-  double min_weight_leaf = 0.0;  // tally units
+  double total_weight = 0.0;                    // of the root, original units
+  double decrease_unit = 1.0;                   // a finder's decrease in original units
+  double min_weight_leaf = 0.0;                 // tally units
   double level_unit = 1.0, level_offset = 0.0;  // a finder's level in target units
-  bool draws_features = false;   // fewer than all at each node
-  bool sorts_rows = false;       // exact splits or absolute error
+  bool draws_features = false;                  // fewer than all at each node
+  bool sorts_rows = false;                      // exact splits or absolute error
   bool bounded = false;
   int n_threads = 1;
-  std::vector<std::vector<u64>> feature_groups;  // per feature: bit set of its interaction groups; empty: none
+  std::vector<std::vector<u64>>
+      feature_groups;  // per feature: bit set of its interaction groups; empty: none
 };
 
 template <class Tally>
@@ -59,8 +61,9 @@ class Growth {
     double upper = std::numeric_limits<double>::infinity();
     Candidate best;
     std::shared_ptr<const std::vector<u32>> features;  // worth looking at; null: all
-    std::shared_ptr<const std::vector<u64>> groups;    // interaction groups still open; null: no rule
-    std::unique_ptr<AlignedBuffer<Slot>> dense;        // histograms of all features; null: build on demand
+    std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open; null: no rule
+    std::unique_ptr<AlignedBuffer<Slot>>
+        dense;  // histograms of all features; null: build on demand
     std::size_t size() const { return end - begin; }
   };
 
@@ -86,8 +89,10 @@ class Growth {
 
   // The loop.
   void run(OpenNode root, TreePart& part, Worker& worker, bool may_defer);
-  void open_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier, bool may_defer);
-  void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier, bool may_defer);
+  void open_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+                 bool may_defer);
+  void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+                  bool may_defer);
   void close_leaf(const OpenNode& node, TreePart& part);
   u32 add_to_tree(const OpenNode& node, TreePart& part, Worker& worker);
   void summarise_medians(const OpenNode& node, TreePart& part, u32 id);

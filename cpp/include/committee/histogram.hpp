@@ -1,5 +1,5 @@
-// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four bins
-// were touched, so that small nodes scan and clear a few cells instead of 256.
+// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
+// bins were touched, so that small nodes scan and clear a few cells instead of 256.
 #pragma once
 #include "binning.hpp"
 #include "tally.hpp"
@@ -42,9 +42,9 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
 
 // The same for a run-time number of features of one record group, 1 .. kBatch.
 template <class Tally>
-void fill_histograms(const Tally& tally, const RecordGroup& group, const typename Tally::Item* items,
-                     std::size_t n, std::span<const u32> features, typename Tally::Slot* hist,
-                     u64* touched) {
+void fill_histograms(const Tally& tally, const RecordGroup& group,
+                     const typename Tally::Item* items, std::size_t n,
+                     std::span<const u32> features, typename Tally::Slot* hist, u64* touched) {
   u32 columns[kBatch];
   for (std::size_t k = 0; k < features.size(); ++k) {
     columns[k] = static_cast<u32>(features[k] - group.first_col);
@@ -54,14 +54,22 @@ void fill_histograms(const Tally& tally, const RecordGroup& group, const typenam
     fill_features<kFeatures>(tally, records, group.stride, items, n, columns, hist, touched);
   };
   switch (features.size()) {
-    case 1: return run.template operator()<1>();
-    case 2: return run.template operator()<2>();
-    case 3: return run.template operator()<3>();
-    case 4: return run.template operator()<4>();
-    case 5: return run.template operator()<5>();
-    case 6: return run.template operator()<6>();
-    case 7: return run.template operator()<7>();
-    default: return run.template operator()<8>();
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    case 4:
+      return run.template operator()<4>();
+    case 5:
+      return run.template operator()<5>();
+    case 6:
+      return run.template operator()<6>();
+    case 7:
+      return run.template operator()<7>();
+    default:
+      return run.template operator()<8>();
   }
 }
 

@@ -27,7 +27,7 @@ class MedianTree {
     total_weighted_ += weighted_value;
   }
   struct Centre {
-    u32 place;        // of the lower weighted median
+    u32 place;                  // of the lower weighted median
     i64 below, below_weighted;  // weight and weighted sum of the places before it
   };
   Centre find_median() const {
@@ -46,7 +46,8 @@ class MedianTree {
   }
   // Sum of w |y - median|; the same for every median, so the lower one serves.
   i64 measure_deviation(const Centre& at, i64 median) const {
-    const i64 above = total_weight_ - at.below, above_weighted = total_weighted_ - at.below_weighted;
+    const i64 above = total_weight_ - at.below,
+              above_weighted = total_weighted_ - at.below_weighted;
     return above_weighted - median * above + median * at.below - at.below_weighted;
   }
 
@@ -137,7 +138,8 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
         set_.insert(k, w, w * order[k].first);
       }
       const auto centre = set_.find_median();
-      node_deviation_ += static_cast<double>(set_.measure_deviation(centre, sorted_[o * n + centre.place]));
+      node_deviation_ +=
+          static_cast<double>(set_.measure_deviation(centre, sorted_[o * n + centre.place]));
     }
     ranked_ = true;
   }
@@ -208,7 +210,8 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     const std::size_t count = b.position + (missing_left ? rows.n_missing : 0);
     const double wl = static_cast<double>(b.left_weight), wr = total_weight_ - wl;
     if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return;
-    if (count < limits_.min_samples_leaf || rows.keyed.size() - count < limits_.min_samples_leaf) return;
+    if (count < limits_.min_samples_leaf || rows.keyed.size() - count < limits_.min_samples_leaf)
+      return;
     if (limits_.bounded) {
       const double a = b.left_median, c = b.right_median;
       if (a < limits_.lower || a > limits_.upper || c < limits_.lower || c > limits_.upper) return;

@@ -4,8 +4,8 @@
 
 namespace committee {
 
-// Items whose row satisfies goes_left(row) come first, both sides in their old order; returns how many.
-// `spare` holds at least n items.
+// Items whose row satisfies goes_left(row) come first, both sides in their old order; returns how
+// many. `spare` holds at least n items.
 template <class Item, class GoesLeft>
 std::size_t partition_items(Item* items, std::size_t n, Item* spare, GoesLeft&& goes_left) {
   std::size_t n_left = 0, n_right = 0;

@@ -5,9 +5,9 @@
 
 namespace committee {
 
-// Weights as integers. Where all weights are integer multiples of the smallest one they are taken so,
-// exactly: a weight of k is the row k times, and a common factor drops out. Otherwise fixed point, with
-// a power of two as unit, chosen so that the total stays below 2^bits.
+// Weights as integers. Where all weights are integer multiples of the smallest one they are taken
+// so, exactly: a weight of k is the row k times, and a common factor drops out. Otherwise fixed
+// point, with a power of two as unit, chosen so that the total stays below 2^bits.
 struct FixedWeights {
   std::vector<u64> weights;  // per row; empty: all one
   double unit = 1.0;         // original weight = integer * unit
@@ -21,7 +21,8 @@ FixedWeights fix_weights(std::span<const double> weights, std::size_t n_rows, in
 struct FixedTargets {
   std::vector<i64> values;      // [row][output]
   std::vector<double> offsets;  // per output
-  double unit = 1.0;            // target = integer * unit + offset; one unit for all outputs, whose errors are added
+  double unit =
+      1.0;  // target = integer * unit + offset; one unit for all outputs, whose errors are added
 };
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
                          bool centre);
@@ -47,7 +48,8 @@ template <class S>
 Sample<ClassTally<S>> make_class_sample(const SampleSource& source);
 template <bool kMulti>
 Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
-// Boosting: values hold (gradient, hessian) pairs; an item's weight is the hessian, its wy minus the gradient.
+// Boosting: values hold (gradient, hessian) pairs; an item's weight is the hessian, its wy minus
+// the gradient.
 Sample<MomentTally<false>> make_newton_sample(const Target& target, std::span<const double> weights,
                                               std::size_t n_rows);
 

@@ -1,6 +1,6 @@
 // What a node knows of its rows, in integers: sums are exact, so their order never matters.
-// A tally defines the row as it is kept during growth (Item), the cell of a histogram (some Slots) and
-// how a row adds to a cell. Three families: two classes, any classes, moments of numbers.
+// A tally defines the row as it is kept during growth (Item), the cell of a histogram (some Slots)
+// and how a row adds to a cell. Three families: two classes, any classes, moments of numbers.
 #pragma once
 #include <array>
 
@@ -10,7 +10,8 @@ namespace committee {
 
 enum class TallyKind { binary, classes, moments };
 
-// Two classes, one output, small integer weights: one word a cell, weight | weight of class 1 << 32.
+// Two classes, one output, small integer weights: one word a cell, weight | weight of class 1
+// << 32.
 struct BinaryTally {
   static constexpr TallyKind kKind = TallyKind::binary;
   using Slot = u64;
@@ -31,7 +32,8 @@ struct BinaryTally {
   static u32 count(const Slot* cell) { return static_cast<u32>(*cell); }
 };
 
-// Any number of classes and outputs: a slot a class, and the number of rows behind them if asked for.
+// Any number of classes and outputs: a slot a class, and the number of rows behind them if asked
+// for.
 template <class S>
 struct ClassTally {
   static constexpr TallyKind kKind = TallyKind::classes;
@@ -46,10 +48,10 @@ struct ClassTally {
     u64 weight;
   };
   using Item = std::conditional_t<sizeof(S) == 4, SmallItem, LargeItem>;
-  u32 n_slots = 0;            // classes over all outputs
-  bool counted = false;       // cells carry the number of rows in slot n_slots
-  std::vector<u32> outputs;   // classes of each output
-  std::vector<u32> offsets;   // first slot of each output
+  u32 n_slots = 0;              // classes over all outputs
+  bool counted = false;         // cells carry the number of rows in slot n_slots
+  std::vector<u32> outputs;     // classes of each output
+  std::vector<u32> offsets;     // first slot of each output
   const u32* labels = nullptr;  // [row][output], read where there are several outputs
 
   static constexpr u32 kFixedCell = 0;  // known at run time only
@@ -91,7 +93,8 @@ struct MomentTally {
   using Item = std::conditional_t<kMulti, MultiItem, SingleItem>;
   static constexpr bool counted = true;
   u32 n_outputs = 1;
-  const i64* targets = nullptr;  // [row][output] in fixed point, read where there are several outputs
+  const i64* targets =
+      nullptr;  // [row][output] in fixed point, read where there are several outputs
 
   static constexpr u32 kFixedCell = kMulti ? 0 : 2;
   constexpr u32 cell() const { return kMulti ? 1 + n_outputs : kFixedCell; }
@@ -139,7 +142,8 @@ class CellSum {
   }
 
  private:
-  std::conditional_t<Tally::kFixedCell == 0, Slot*, std::array<Slot, Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell>>
+  std::conditional_t<Tally::kFixedCell == 0, Slot*,
+                     std::array<Slot, Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell>>
       slots_{};
 };
 
