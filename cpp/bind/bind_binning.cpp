@@ -128,13 +128,16 @@ void bind_mapper(nb::module_& m) {
           "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0)
       .def_prop_ro(
           "n_bins",
-          [](const BinMapper& self) { return collect_field<u32>(self, &ColumnBins::n_bins); })
+          [](const BinMapper& self) { return collect_field<u32>(self, &ColumnBins::n_bins); },
+          nb::rv_policy::automatic)
       .def_prop_ro(
           "has_missing",
-          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::has_missing); })
+          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::has_missing); },
+          nb::rv_policy::automatic)
       .def_prop_ro(
           "is_categorical",
-          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::categorical); })
+          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::categorical); },
+          nb::rv_policy::automatic)
       .def("thresholds", &view_field<&ColumnBins::thresholds>, "col"_a)
       .def("low", &view_field<&ColumnBins::low>, "col"_a)
       .def("high", &view_field<&ColumnBins::high>, "col"_a);
@@ -145,12 +148,14 @@ void bind_matrix(nb::module_& m) {
       .def_ro("n_rows", &BinnedMatrix::n_rows)
       .def_ro("n_cols", &BinnedMatrix::n_cols)
       .def_prop_ro("nbytes", &BinnedMatrix::bytes)
-      .def_prop_ro("columns",
-                   [](nb::handle_t<BinnedMatrix> self) {
-                     const BinnedMatrix& matrix = nb::cast<const BinnedMatrix&>(self);
-                     return view_array(matrix.columns.data(), {matrix.n_cols, matrix.n_rows}, self,
-                                       {static_cast<i64>(matrix.column_stride), 1});
-                   })
+      .def_prop_ro(
+          "columns",
+          [](nb::handle_t<BinnedMatrix> self) {
+            const BinnedMatrix& matrix = nb::cast<const BinnedMatrix&>(self);
+            return view_array(matrix.columns.data(), {matrix.n_cols, matrix.n_rows}, self,
+                              {static_cast<i64>(matrix.column_stride), 1});
+          },
+          nb::rv_policy::automatic)
       .def(
           "record",
           [](const BinnedMatrix& self, std::size_t row) {
@@ -163,14 +168,16 @@ void bind_matrix(nb::module_& m) {
             return own_array<u8>(std::move(bins));
           },
           "row"_a, "The bins of one row, read from the records.")
-      .def_prop_ro("record_strides",
-                   [](const BinnedMatrix& self) {
-                     std::vector<u32> strides;
-                     for (const RecordGroup& group : self.groups) {
-                       strides.push_back(static_cast<u32>(group.stride));
-                     }
-                     return own_array<u32>(std::move(strides));
-                   })
+      .def_prop_ro(
+          "record_strides",
+          [](const BinnedMatrix& self) {
+            std::vector<u32> strides;
+            for (const RecordGroup& group : self.groups) {
+              strides.push_back(static_cast<u32>(group.stride));
+            }
+            return own_array<u32>(std::move(strides));
+          },
+          nb::rv_policy::automatic)
       .def(
           "wide_codes",
           [](nb::handle_t<BinnedMatrix> self, std::size_t col) {
@@ -185,17 +192,20 @@ void bind_presort(nb::module_& m) {
   nb::class_<Presort>(m, "Presort", "The order of every column's values, for exact splits.")
       .def_ro("n_rows", &Presort::n_rows)
       .def_ro("n_cols", &Presort::n_cols)
-      .def_prop_ro("order",
-                   [](nb::handle_t<Presort> self) {
-                     const Presort& presort = nb::cast<const Presort&>(self);
-                     return view_array(presort.order.data(), {presort.n_cols, presort.n_rows},
-                                       self);
-                   })
-      .def_prop_ro("rank",
-                   [](nb::handle_t<Presort> self) {
-                     const Presort& presort = nb::cast<const Presort&>(self);
-                     return view_array(presort.rank.data(), {presort.n_cols, presort.n_rows}, self);
-                   })
+      .def_prop_ro(
+          "order",
+          [](nb::handle_t<Presort> self) {
+            const Presort& presort = nb::cast<const Presort&>(self);
+            return view_array(presort.order.data(), {presort.n_cols, presort.n_rows}, self);
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "rank",
+          [](nb::handle_t<Presort> self) {
+            const Presort& presort = nb::cast<const Presort&>(self);
+            return view_array(presort.rank.data(), {presort.n_cols, presort.n_rows}, self);
+          },
+          nb::rv_policy::automatic)
       .def(
           "values",
           [](nb::handle_t<Presort> self, std::size_t col) {
