@@ -53,6 +53,40 @@ void bind_arrays(nb::class_<BoundTrees>& c) {
   }
 }
 
+void bind_functions(nb::module_& m) {
+  m.def(
+      "concatenate_trees",
+      [](const std::vector<const BoundTrees*>& parts) {
+        std::vector<Trees> arenas;
+        for (const BoundTrees* part : parts) {
+          if (!part) throw nb::value_error("A part is None.");
+          arenas.push_back(part->trees());
+        }
+        return BoundTrees(concatenate_trees(arenas));
+      },
+      "parts"_a, "The trees of all parts in one arena.");
+  m.def("build_trees", &build_trees, "grown"_a, "outputs"_a, "n_features"_a,
+        "keep_training_info"_a = true,
+        "Trees from dicts of arrays with scikit-learn's names, one entry a node.");
+  m.def(
+      "prune_grown",
+      [](const nb::dict& grown, double ccp_alpha) {
+        GrownTree tree = import_grown(grown);
+        prune_tree(tree, ccp_alpha);
+        return export_grown(tree);
+      },
+      "grown"_a, "ccp_alpha"_a, "Minimal cost-complexity pruning of a grown tree.");
+  m.def(
+      "pruning_path_grown",
+      [](const nb::dict& grown) {
+        PruningPath path = find_pruning_path(import_grown(grown));
+        return nb::make_tuple(own_array<double>(std::move(path.alphas)),
+                              own_array<double>(std::move(path.impurities)));
+      },
+      "grown"_a,
+      "Effective alphas and total leaf impurities while the weakest links are pruned one by one.");
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -92,36 +126,5 @@ void bind_tree(nb::module_& m) {
   c.def("__setstate__", [](BoundTrees& self, const nb::dict& state) {
     new (&self) BoundTrees(import_arrays(state));
   });
-
-  m.def(
-      "concatenate_trees",
-      [](const std::vector<const BoundTrees*>& parts) {
-        std::vector<Trees> arenas;
-        for (const BoundTrees* part : parts) {
-          if (!part) throw nb::value_error("A part is None.");
-          arenas.push_back(part->trees());
-        }
-        return BoundTrees(concatenate_trees(arenas));
-      },
-      "parts"_a, "The trees of all parts in one arena.");
-  m.def("build_trees", &build_trees, "grown"_a, "outputs"_a, "n_features"_a,
-        "keep_training_info"_a = true,
-        "Trees from dicts of arrays with scikit-learn's names, one entry a node.");
-  m.def(
-      "prune_grown",
-      [](const nb::dict& grown, double ccp_alpha) {
-        GrownTree tree = import_grown(grown);
-        prune_tree(tree, ccp_alpha);
-        return export_grown(tree);
-      },
-      "grown"_a, "ccp_alpha"_a, "Minimal cost-complexity pruning of a grown tree.");
-  m.def(
-      "pruning_path_grown",
-      [](const nb::dict& grown) {
-        PruningPath path = find_pruning_path(import_grown(grown));
-        return nb::make_tuple(own_array<double>(std::move(path.alphas)),
-                              own_array<double>(std::move(path.impurities)));
-      },
-      "grown"_a,
-      "Effective alphas and total leaf impurities while the weakest links are pruned one by one.");
+  bind_functions(m);
 }
