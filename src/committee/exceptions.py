@@ -16,6 +16,9 @@ A sentence names who complains, what is allowed and what came; a hint may follow
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 from sklearn.exceptions import NotFittedError
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "NotFittedError",
     "ParameterError",
     "ParameterTypeError",
+    "warn_caller",
 ]
 
 
@@ -51,3 +55,11 @@ class DataSizeError(DataError, MemoryError):
 
 class DataTypeError(CommitteeError, TypeError):
     """The data are of a kind that cannot be read."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, and blame the line outside this library from which it was called."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "committee":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

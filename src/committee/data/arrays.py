@@ -75,7 +75,9 @@ def read_sequence(X: Any) -> Table:
     except CommitteeError:
         raise
     except Exception as error:
-        raise _refuse_sequence(X, error) from None
+        array = _read_rows(X, error)
+    if array.shape == (0,):
+        raise DataError("X has 0 sample(s) (shape=(0,)) while a minimum of 1 is required.")
     if array.ndim == 0:
         raise DataTypeError(
             f"X must be a table: an array, nested lists, a sparse matrix or a frame; got {show_value(X)}."
@@ -83,16 +85,22 @@ def read_sequence(X: Any) -> Table:
     return read_array(array)
 
 
-def _refuse_sequence(X: Any, error: Exception) -> Exception:
-    if isinstance(X, list | tuple):
-        widths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in X]
-        odd = next((i for i, width in enumerate(widths) if width != widths[0]), None)
-        if odd is not None:
-            return DataError(
-                f"X is ragged: row {odd} has {_count(widths[odd])} where row 0 has {_count(widths[0])}. "
-                "Every row must have the same number of values."
-            )
-    return DataTypeError(f"X cannot be read as a table: {error}")
+def _read_rows(X: Any, error: Exception) -> NDArray[Any]:
+    """Rows that NumPy makes no array of: ragged, or with something inside a value; the latter are told apart later."""
+    if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in X[:1]):
+        raise DataTypeError(f"X cannot be read as a table: {error}") from None
+    widths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in X]
+    odd = next((i for i, width in enumerate(widths) if width != widths[0]), None)
+    if odd is not None:
+        raise DataError(
+            f"X is ragged: row {odd} has {_count(widths[odd])} where row 0 has {_count(widths[0])}. "
+            "Every row must have the same number of values."
+        ) from None
+    array = np.empty((len(X), len(X[0])), dtype=object)
+    for i, row in enumerate(X):
+        for j, value in enumerate(row):
+            array[i, j] = value
+    return array
 
 
 def _count(width: int | None) -> str:

@@ -12,9 +12,9 @@ from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 __all__ = ["all_finite_or_missing", "bin_columns", "sort_columns"]
 
 
-def all_finite_or_missing(X: FloatMatrix) -> bool:
-    """Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine."""
-    return _core.all_finite_or_missing(X)
+#: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
+#: a wrapper would be a tenth of what a single row costs.
+all_finite_or_missing = _core.all_finite_or_missing
 
 
 def bin_columns(

@@ -106,8 +106,13 @@ def refuse_kind(where: str, kind: str, name: str = "") -> DataTypeError:
 
 def read_objects(values: Sequence[Any], where: str) -> Column:
     """A column of Python objects: all numbers or all text, with anything that means "missing" in between."""
+    found_types = set(map(type, values))
+    if any(issubclass(found, Decimal) for found in found_types):
+        # A signalling NaN of decimal arithmetic can be neither compared nor hashed nor made a float.
+        values = [None if isinstance(v, Decimal) and v.is_nan() else v for v in values]
+        found_types = set(map(type, values))
     kinds: dict[str, type] = {}
-    for found in set(map(type, values)):
+    for found in found_types:
         kinds.setdefault(_find_kind(found), found)
     for kind in ("complex", "dates or times", "other"):
         if kind in kinds:
@@ -117,17 +122,19 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
         kinds["text"] = str
     if "text" not in kinds:
         return Column(where, values=_read_numbers(values, where), neutral=set(kinds) == {"truth"})
-    for value in values:
-        # A float NaN is how pandas and NumPy write a missing piece of text.
-        if isinstance(value, _NUMBERS) and not _is_nan(value):
-            text = next(v for v in values if isinstance(v, str))
-            raise DataTypeError(
-                f"X {where} mixes text and numbers, such as {show_value(text)} and {show_value(value)}. "
-                "Make it one or the other."
-            )
-    levels = sorted({str(v) for v in values if isinstance(v, str)})
-    index = {level: code for code, level in enumerate(levels)}
-    codes = np.fromiter((index.get(v, _MISSING_CODE) for v in values), np.int64, len(values))
+    distinct = set(values)
+    # A float NaN is how pandas and NumPy write a missing piece of text.
+    number = next((v for v in distinct if isinstance(v, _NUMBERS) and not _is_nan(v)), None)
+    if number is not None:
+        text = next(v for v in values if isinstance(v, str))
+        raise DataTypeError(
+            f"X {where} mixes text and numbers, such as {show_value(text)} and {show_value(number)}. "
+            "Make it one or the other."
+        )
+    levels = sorted(str(v) for v in distinct if isinstance(v, str))
+    index: dict[Any, int] = dict.fromkeys(distinct, _MISSING_CODE)
+    index.update((level, code) for code, level in enumerate(levels))
+    codes = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
     return Column(where, levels=_text_array(levels), codes=codes)
 
 

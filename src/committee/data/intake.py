@@ -7,7 +7,6 @@ starts; the estimator is never changed here.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,10 @@ from committee.data.memory import check_room_for
 from committee.data.tables import Table, choose_categories, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import combine_weights
-from committee.exceptions import DataError, DataTypeError
+from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.typing import FloatMatrix, Task
 
-__all__ = ["take_in", "take_in_rows"]
+__all__ = ["note_columns", "take_in", "take_in_rows"]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -52,8 +51,9 @@ def take_in(
     Parameters
     ----------
     estimator : estimator instance
-        For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was. Its
-        class attributes ``accepts_missing`` and ``accepts_sparse`` say what it can be fitted on.
+        For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was
+        (:func:`note_columns` is for a fit that went well). Its class attributes ``accepts_missing`` and
+        ``accepts_sparse`` say what it can be fitted on.
     X : array, nested lists, sparse matrix or frame of shape (n_rows, n_features)
         The table.
     y : array, list, series or frame of shape (n_rows,) or (n_rows, n_outputs), default=None
@@ -88,6 +88,7 @@ def take_in(
     name = type(estimator).__name__
     table = _read_table(X, name)
     _check_shape(table)
+    check_room_for(table.n_rows, table.n_features, _BINNED_BYTES)
     target: ClassTarget | ValueTarget | None = None
     if task != "none":
         labels = read_target(y, table.n_rows, name, multi_output=multi_output)
@@ -172,6 +173,10 @@ def _find_frame(X: Any) -> Any:
     try:
         wrapped = nw.from_native(X, pass_through=True, allow_series=True)
     except Exception as error:
+        names = [str(column) for column in getattr(X, "columns", ())]
+        twice = next((n for n in names if names.count(n) > 1), None)
+        if twice is not None:
+            raise DataError(f"X has several columns named {twice!r}; the names of columns must be unique.") from None
         raise DataTypeError(f"X cannot be read as a table: {error}") from None
     if isinstance(wrapped, nw.DataFrame):
         return wrapped
@@ -249,6 +254,8 @@ def _read_series(series: Any, where: str) -> Column:
         raise reading.refuse_kind(where, "structs", str(dtype))
     if dtype == nw.Binary:
         raise reading.refuse_kind(where, "binary data", str(dtype))
+    if dtype == nw.Object:
+        return reading.read_objects(series.to_list(), where)
     return _read_unknown(series, native, where)
 
 
@@ -261,7 +268,7 @@ def _as_float(series: Any) -> NDArray[Any]:
 
 
 def _read_unknown(series: Any, native: Any, where: str) -> Column:
-    """A column of Python objects, of nothing but missing values, or of a type that only its library knows."""
+    """A column of nothing but missing values, or of a type that only its library knows."""
     described = str(native.dtype if hasattr(native, "dtype") else native.type)
     if described.startswith("complex"):
         raise DataError(f"Complex data not supported: X {where} holds complex numbers.")
@@ -283,7 +290,6 @@ def _check_shape(table: Table) -> None:
         raise DataError(f"X has 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
     if table.n_features == 0:
         raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-    check_room_for(*shape, _BINNED_BYTES)
 
 
 def _encode(estimator: Any, table: Table, asked: Any, unseen: str) -> tuple[Any, Schema]:
@@ -328,18 +334,25 @@ def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) 
     return DataError(f"Input X contains {what} in {schema.name_column(column)}, row {row}.{hint}")
 
 
+def note_columns(estimator: Any, schema: Schema) -> None:
+    """Put ``n_features_in_`` and ``feature_names_in_`` on an estimator, once its fit has gone well."""
+    estimator.n_features_in_ = schema.n_features
+    if schema.feature_names is not None:
+        estimator.feature_names_in_ = np.array(schema.feature_names, dtype=object)
+    else:
+        vars(estimator).pop("feature_names_in_", None)
+
+
 def _compare_names(name: str, table: Table, schema: Schema) -> None:
     """Complain as scikit-learn does, word for word, since programs look for its words."""
     fitted, found = schema.feature_names, table.names
     if fitted == found:
         return
     if fitted is None:
-        warnings.warn(f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=4)
+        warn_caller(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         return
     if found is None:
-        warnings.warn(
-            f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning, stacklevel=4
-        )
+        warn_caller(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
         return
     parts = ["The feature names should match those that were passed during fit.\n"]
     for heading, names in (

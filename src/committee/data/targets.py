@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from committee.constraints import show_value
 from committee.data.columns import read_objects
 from committee.data.dataset import ClassTarget, ValueTarget
-from committee.exceptions import CommitteeError, DataError, DataTypeError
+from committee.exceptions import CommitteeError, DataError, DataTypeError, warn_caller
 from committee.typing import FloatArray, IndexArray
 
 __all__ = ["encode_classes", "encode_values", "read_target"]
@@ -57,11 +56,10 @@ def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:
             f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
             "output only."
         )
-    warnings.warn(
+    warn_caller(
         "A column-vector y was passed when a 1d array was expected. Change the shape of y to (n_samples,), for "
         "example with ravel().",
         DataConversionWarning,
-        stacklevel=2,
     )
     return array[:, 0]
 
@@ -131,7 +129,7 @@ def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
     if span > max(_SMALL_RANGE, _DENSE_RANGE * len(y)):
         classes, inverse = np.unique(y, return_inverse=True)
         return classes, inverse.reshape(-1).astype(np.uint32)
-    offsets = np.subtract(y, y.dtype.type(low), dtype=y.dtype) if low >= 0 else y.astype(np.int64) - low
+    offsets = y - y.dtype.type(low) if low >= 0 else y.astype(np.int64) - low
     offsets = offsets.astype(np.intp, copy=False)
     occurring = np.flatnonzero(np.bincount(offsets, minlength=span))
     if len(occurring) == span:
