@@ -17,7 +17,9 @@ struct ColumnBins {
   bool has_missing = false;  // a missing value was seen in training
   u32 n_bins = 0;            // value bins; for a category the number of its levels
   std::vector<double> thresholds;  // numeric only
-  std::vector<double> low, high;   // numeric only: smallest and largest training value in each bin
+  // Numeric only: smallest and largest training value in each bin. Where bins come from a sample (more
+  // than 200,000 rows and 255 values) the sample's, but for the ends of the column's range.
+  std::vector<double> low, high;
 };
 
 // Layout 2: records of up to 64 neighbouring columns; a row's record lies within one cache line.
@@ -42,6 +44,17 @@ struct BinnedMatrix {
   std::size_t bytes() const;
 };
 
+// A table in compressed sparse columns: the entries of column c are data[indptr[c] .. indptr[c + 1])
+// in the rows indices[..], strictly ascending; every other value of the column is 0.
+struct SparseView {
+  const void* data = nullptr;     // float or double
+  const void* indices = nullptr;  // i32 or i64, both of them
+  const void* indptr = nullptr;
+  std::size_t n_rows = 0, n_cols = 0, n_entries = 0;
+  bool is_double = true;
+  bool wide_indices = false;
+};
+
 class BinMapper {
  public:
   // Learn the bins. `weights` may be empty; rows of weight zero do not take part. n_levels[c] > 0
@@ -50,12 +63,18 @@ class BinMapper {
   static BinMapper fit(const MatrixView& x, std::span<const double> weights, std::span<const u32> n_levels,
                        int max_bins, int n_jobs);
   std::shared_ptr<const BinnedMatrix> transform(const MatrixView& x, int n_jobs) const;
+  // The same for a sparse table, with the bytes of its dense form; floats are never made dense.
+  // std::invalid_argument if the offsets or row numbers are out of place.
+  static BinMapper fit_sparse(const SparseView& x, std::span<const double> weights,
+                              std::span<const u32> n_levels, int max_bins, int n_jobs);
+  std::shared_ptr<const BinnedMatrix> transform_sparse(const SparseView& x, int n_jobs) const;
   const std::vector<ColumnBins>& columns() const { return *columns_; }
   std::shared_ptr<const std::vector<ColumnBins>> shared_columns() const { return columns_; }
   explicit BinMapper(std::vector<ColumnBins> columns)
       : columns_(std::make_shared<const std::vector<ColumnBins>>(std::move(columns))) {}
 
  private:
+  void check_column_count(std::size_t n_cols) const;  // std::invalid_argument
   std::shared_ptr<const std::vector<ColumnBins>> columns_;
 };
 

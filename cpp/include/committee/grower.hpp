@@ -9,9 +9,9 @@ namespace committee {
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set.
 struct Target {
-  std::span<const u32> labels;      // [row][output], class numbers
-  std::vector<u32> n_classes;       // per output
-  std::span<const double> values;   // [row][output]
+  std::span<const u32> labels;     // [row][output], class numbers
+  std::vector<u32> n_classes;      // per output
+  std::span<const double> values;  // [row][output]
   u32 n_outputs = 1;
 };
 
@@ -19,12 +19,13 @@ struct GrowInput {
   const BinnedMatrix* data = nullptr;  // always
   const Presort* presort = nullptr;    // exact only
   Target target;
-  std::span<const double> weights;     // per row, >= 0; empty: all one. Zero: the row is absent.
+  std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
 };
 
 struct GrowResult {
   GrownTree tree;
-  std::vector<double> importances;  // per feature: sum of weighted impurity decreases (not normalised)
+  std::vector<double>
+      importances;  // per feature: sum of weighted impurity decreases (not normalised)
 };
 
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch);

@@ -1,12 +1,12 @@
-// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four bins
-// were touched, so that small nodes scan and clear a few cells instead of 256.
+// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
+// bins were touched, so that small nodes scan and clear a few cells instead of 256.
 #pragma once
 #include "binning.hpp"
 #include "tally.hpp"
 
 namespace committee {
 
-inline constexpr std::size_t kPrefetchAhead = 12;  // items; the item array is padded by as many
+inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
 // Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
@@ -20,9 +20,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
   u64 groups[kFeatures] = {};
   u32 at[kFeatures];
   for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
-  for (std::size_t i = 0; i < n; ++i) {
-    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
-    const auto item = items[i];
+  auto add_item = [&](const typename Tally::Item item) {
     const u8* record = records + item.row * stride;
 #pragma GCC unroll 8
     for (int k = 0; k < kFeatures; ++k) {
@@ -30,15 +28,23 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
       tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
     }
+  };
+  // Items past the end may belong to another thread: the look-ahead stops at the end.
+  const std::size_t n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    add_item(items[i]);
   }
+  for (; i < n; ++i) add_item(items[i]);
   for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
 }
 
 // The same for a run-time number of features of one record group, 1 .. kBatch.
 template <class Tally>
-void fill_histograms(const Tally& tally, const RecordGroup& group, const typename Tally::Item* items,
-                     std::size_t n, std::span<const u32> features, typename Tally::Slot* hist,
-                     u64* touched) {
+void fill_histograms(const Tally& tally, const RecordGroup& group,
+                     const typename Tally::Item* items, std::size_t n,
+                     std::span<const u32> features, typename Tally::Slot* hist, u64* touched) {
   u32 columns[kBatch];
   for (std::size_t k = 0; k < features.size(); ++k) {
     columns[k] = static_cast<u32>(features[k] - group.first_col);
@@ -48,14 +54,22 @@ void fill_histograms(const Tally& tally, const RecordGroup& group, const typenam
     fill_features<kFeatures>(tally, records, group.stride, items, n, columns, hist, touched);
   };
   switch (features.size()) {
-    case 1: return run.template operator()<1>();
-    case 2: return run.template operator()<2>();
-    case 3: return run.template operator()<3>();
-    case 4: return run.template operator()<4>();
-    case 5: return run.template operator()<5>();
-    case 6: return run.template operator()<6>();
-    case 7: return run.template operator()<7>();
-    default: return run.template operator()<8>();
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    case 4:
+      return run.template operator()<4>();
+    case 5:
+      return run.template operator()<5>();
+    case 6:
+      return run.template operator()<6>();
+    case 7:
+      return run.template operator()<7>();
+    default:
+      return run.template operator()<8>();
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace committee {
 
-// Natural logarithm of a finite x > 0, within about one unit in the last place. x = m * 2^e with m in
-// [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its power series.
+// Natural logarithm of a finite x > 0, within about one unit in the last place. x = m * 2^e with m
+// in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its power
+// series.
 inline double natural_log(double x) {
   int exponent;
   double m = std::frexp(x, &exponent);  // exact on every system
@@ -24,11 +25,17 @@ inline double natural_log(double x) {
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
 }
 
-inline double binary_log(double x) { return natural_log(x) * 1.4426950408889634074; }
+inline double binary_log(double x) {
+  return natural_log(x) * 1.4426950408889634074;
+}
 
 // x log2 x, continued to 0 at 0.
-inline double x_log2_x(double x) { return x > 0.0 ? x * binary_log(x) : 0.0; }
+inline double x_log2_x(double x) {
+  return x > 0.0 ? x * binary_log(x) : 0.0;
+}
 // x ln x, continued to 0 at 0.
-inline double x_ln_x(double x) { return x > 0.0 ? x * natural_log(x) : 0.0; }
+inline double x_ln_x(double x) {
+  return x > 0.0 ? x * natural_log(x) : 0.0;
+}
 
 }  // namespace committee

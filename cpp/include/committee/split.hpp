@@ -14,10 +14,12 @@ struct Candidate {
   double score = -std::numeric_limits<double>::infinity();
   u32 feature = kNone;
   u32 cut = 0;
-  u32 next = kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
+  u32 next =
+      kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
   bool categorical = false;
   bool missing_left = false;
   bool has_missing = false;  // missing values of the feature occur in the node
+  double middle = 0.0;  // between the levels of the two sides, where monotone bounds are in force
   std::vector<u32> left_codes, right_codes;  // categorical only
 
   bool found() const { return feature != kNone; }
@@ -52,7 +54,7 @@ struct FeatureView {
 struct SortedRows {
   std::span<const u64> keyed;
   u32 n_missing = 0;
-  u32 only_cut = kNone;       // evaluate this cut alone (random splits)
+  u32 only_cut = kNone;  // evaluate this cut alone (random splits)
   bool only_missing_left = false;
 };
 
@@ -75,15 +77,17 @@ class SplitFinder {
   using Item = typename Tally::Item;
   virtual ~SplitFinder() = default;
   virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
-  virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view, Candidate& best) = 0;
+  virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view,
+                         Candidate& best) = 0;
   virtual bool scan_random(const Slot* hist, u64 touched, const FeatureView& view,
                            Candidate& best) = 0;
   virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                            Candidate& best) = 0;
-  // Weighted impurity decrease of the split that leaves `left` of `total` on the left.
-  virtual double measure_decrease(const Slot* total, const Slot* left) = 0;
+  // Weighted impurity decrease of the candidate that won since begin_node, in the units of the
+  // tally.
+  virtual double measure_decrease(const Candidate& best) = 0;
 };
 
 struct FinderOptions {

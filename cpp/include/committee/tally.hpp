@@ -1,14 +1,17 @@
 // What a node knows of its rows, in integers: sums are exact, so their order never matters.
-// A tally defines the row as it is kept during growth (Item), the cell of a histogram (some Slots) and
-// how a row adds to a cell. Three families: two classes, any classes, moments of numbers.
+// A tally defines the row as it is kept during growth (Item), the cell of a histogram (some Slots)
+// and how a row adds to a cell. Three families: two classes, any classes, moments of numbers.
 #pragma once
+#include <array>
+
 #include "types.hpp"
 
 namespace committee {
 
 enum class TallyKind { binary, classes, moments };
 
-// Two classes, one output, small integer weights: one word a cell, weight | weight of class 1 << 32.
+// Two classes, one output, small integer weights: one word a cell, weight | weight of class 1
+// << 32.
 struct BinaryTally {
   static constexpr TallyKind kKind = TallyKind::binary;
   using Slot = u64;
@@ -18,7 +21,8 @@ struct BinaryTally {
   };
   bool counted = false;  // all weights are one: the weight is the number of rows
 
-  static constexpr u32 cell() { return 1; }
+  static constexpr u32 kFixedCell = 1;
+  static constexpr u32 cell() { return kFixedCell; }
   static void add(Slot* cell, const Item& item) {
     *cell += static_cast<u64>(item.pack & 0xFFFFu) | static_cast<u64>(item.pack >> 16) << 32;
   }
@@ -28,7 +32,8 @@ struct BinaryTally {
   static u32 count(const Slot* cell) { return static_cast<u32>(*cell); }
 };
 
-// Any number of classes and outputs: a slot a class, and the number of rows behind them if asked for.
+// Any number of classes and outputs: a slot a class, and the number of rows behind them if asked
+// for.
 template <class S>
 struct ClassTally {
   static constexpr TallyKind kKind = TallyKind::classes;
@@ -43,12 +48,13 @@ struct ClassTally {
     u64 weight;
   };
   using Item = std::conditional_t<sizeof(S) == 4, SmallItem, LargeItem>;
-  u32 n_slots = 0;            // classes over all outputs
-  bool counted = false;       // cells carry the number of rows in slot n_slots
-  std::vector<u32> outputs;   // classes of each output
-  std::vector<u32> offsets;   // first slot of each output
+  u32 n_slots = 0;              // classes over all outputs
+  bool counted = false;         // cells carry the number of rows in slot n_slots
+  std::vector<u32> outputs;     // classes of each output
+  std::vector<u32> offsets;     // first slot of each output
   const u32* labels = nullptr;  // [row][output], read where there are several outputs
 
+  static constexpr u32 kFixedCell = 0;  // known at run time only
   u32 cell() const { return n_slots + (counted ? 1 : 0); }
   void add(Slot* cell, const Item& item) const {
     if (outputs.size() == 1) {
@@ -87,9 +93,11 @@ struct MomentTally {
   using Item = std::conditional_t<kMulti, MultiItem, SingleItem>;
   static constexpr bool counted = true;
   u32 n_outputs = 1;
-  const i64* targets = nullptr;  // [row][output] in fixed point, read where there are several outputs
+  const i64* targets =
+      nullptr;  // [row][output] in fixed point, read where there are several outputs
 
-  constexpr u32 cell() const { return kMulti ? 1 + n_outputs : 2; }
+  static constexpr u32 kFixedCell = kMulti ? 0 : 2;
+  constexpr u32 cell() const { return kMulti ? 1 + n_outputs : kFixedCell; }
   void add(Slot* cell, const Item& item) const {
     cell[0] += (static_cast<i64>(item.weight) << kCountBits) + 1;
     if constexpr (kMulti) {
@@ -104,6 +112,39 @@ struct MomentTally {
   static u32 count(const Slot* cell) {
     return static_cast<u32>(cell[0] & ((i64{1} << kCountBits) - 1));
   }
+};
+
+// A running sum of cells: in registers where the size of a cell is known, else in borrowed memory.
+template <class Tally>
+class CellSum {
+  using Slot = typename Tally::Slot;
+
+ public:
+  CellSum(const Tally& tally, std::vector<Slot>& memory) {
+    if constexpr (Tally::kFixedCell == 0) {
+      memory.resize(tally.cell());
+      slots_ = memory.data();
+    }
+    (void)tally;
+  }
+  Slot* data() {
+    if constexpr (Tally::kFixedCell == 0) {
+      return slots_;
+    } else {
+      return slots_.data();
+    }
+  }
+  void set(const Tally& tally, const Slot* from) {
+    for (u32 s = 0; s < tally.cell(); ++s) data()[s] = from ? from[s] : Slot{0};
+  }
+  void add(const Tally& tally, const Slot* cell) {
+    for (u32 s = 0; s < tally.cell(); ++s) data()[s] += cell[s];
+  }
+
+ private:
+  std::conditional_t<Tally::kFixedCell == 0, Slot*,
+                     std::array<Slot, Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell>>
+      slots_{};
 };
 
 }  // namespace committee

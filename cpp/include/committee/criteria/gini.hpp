@@ -6,7 +6,8 @@ namespace committee {
 
 struct Gini {
   static constexpr const char* kName = "gini";
-  // A node of weight w has impurity kBase - worth / w; a split is judged by the worth of its children.
+  // A node of weight w has impurity kBase - worth / w; a split is judged by the worth of its
+  // children.
   static constexpr double kBase = 1.0;
   template <class Count>
   double worth(const Count* c, u32 n_classes, double w) const {

@@ -1,0 +1,344 @@
+// The split finder for criteria that are sums over children: one template over tally and criterion,
+// instantiated in split_<family>.cpp.
+#pragma once
+#include <algorithm>
+
+#include "criteria/all.hpp"
+#include "split.hpp"
+
+namespace committee {
+
+template <class Tally, class Criterion>
+class CriterionFinder final : public SplitFinder<Tally> {
+ public:
+  using Slot = typename Tally::Slot;
+  using Item = typename Tally::Item;
+  using Cells = std::span<const CategoryCell<Slot>>;
+
+  CriterionFinder(const Tally& tally, const Criterion& criterion)
+      : tally_(tally),
+        criterion_(criterion),
+        left_(tally.cell()),
+        right_(tally.cell()),
+        total_(tally.cell()),
+        best_left_(tally.cell()) {}
+
+  void begin_node(const Slot* total, const NodeLimits& limits) override {
+    std::copy_n(total, tally_.cell(), total_.begin());
+    limits_ = limits;
+    total_weight_ = tally_.weight(total);
+    total_worth_ = measure_worth(total, total_weight_);
+    if (tally_.counted) total_count_ = tally_.count(total);
+  }
+
+  bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view, Candidate& best) override {
+    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
+    const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
+    bool varies = false;
+    CellSum<Tally> left(tally_, left_);
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      left.set(tally_, pass == 1 ? missing : nullptr);
+      u32 previous = kNone;
+      for (u64 groups = touched; groups; groups &= groups - 1) {
+        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
+          const Slot* cell = hist + static_cast<std::size_t>(bin) * tally_.cell();
+          if (tally_.is_empty(cell)) continue;
+          if (previous != kNone) {
+            varies = true;
+            consider(left.data(), view, {previous, bin, pass == 1, has_missing}, best);
+          }
+          left.add(tally_, cell);
+          previous = bin;
+        }
+      }
+      if (has_missing && pass == 0 && previous != kNone) {
+        varies = true;
+        consider(left.data(), view, {previous, kNone, false, true}, best);
+      }
+    }
+    return varies;
+  }
+
+  bool scan_random(const Slot* hist, u64 touched, const FeatureView& view,
+                   Candidate& best) override {
+    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
+    const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
+    u32 lo = kNone, hi = 0;
+    for (u64 groups = touched; groups; groups &= groups - 1) {
+      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
+        if (tally_.is_empty(hist + static_cast<std::size_t>(bin) * tally_.cell())) continue;
+        if (lo == kNone) lo = bin;
+        hi = bin;
+      }
+    }
+    if (lo == kNone || (lo == hi && !has_missing)) return false;
+    Rng rng(view.random_key, 0, 0, Purpose::threshold);
+    const u32 cut = lo == hi ? hi : draw_cut(view, lo, hi, rng);
+    const bool missing_left = has_missing && lo != hi && (rng.next() >> 63) != 0;
+    CellSum<Tally> left(tally_, left_);
+    left.set(tally_, missing_left ? missing : nullptr);
+    for (u32 bin = lo; bin <= cut; ++bin) {
+      left.add(tally_, hist + static_cast<std::size_t>(bin) * tally_.cell());
+    }
+    consider(left.data(), view, {cut, lo == hi ? kNone : cut + 1, missing_left, has_missing}, best);
+    return true;
+  }
+
+  bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
+                   Candidate& best) override {
+    const std::size_t n_values = rows.keyed.size() - rows.n_missing;
+    const bool has_missing = rows.n_missing > 0;
+    if (n_values == 0) return false;
+    const u32 lo = static_cast<u32>(rows.keyed[0] >> 32);
+    const u32 hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
+    if (lo == hi && !has_missing) return false;
+    CellSum<Tally> left(tally_, left_);
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      if (rows.only_cut != kNone && (pass == 1) != rows.only_missing_left) continue;
+      left.set(tally_, nullptr);
+      for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i) {
+        tally_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
+      }
+      u32 previous = lo;
+      for (std::size_t i = 0; i < n_values; ++i) {
+        const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
+        if (code != previous) {
+          if (rows.only_cut == kNone) {
+            consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
+          } else if (previous <= rows.only_cut && code > rows.only_cut) {
+            consider(left.data(), view, {rows.only_cut, rows.only_cut + 1, pass == 1, has_missing},
+                     best);
+          }
+          previous = code;
+        }
+        tally_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
+      }
+      if (has_missing && pass == 0 && (rows.only_cut == kNone || lo == hi)) {
+        consider(left.data(), view, {hi, kNone, false, true}, best);
+      }
+    }
+    return true;
+  }
+
+  bool scan_categories(Cells cells, bool random, const FeatureView& view,
+                       Candidate& best) override {
+    if (cells.size() < 2) return false;
+    order_categories(cells, random, view);
+    CellSum<Tally> left(tally_, left_);
+    left.set(tally_, nullptr);
+    for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
+      left.add(tally_, cells[order_[k].second].cell);
+      if (random && k + 1 != random_size_) continue;
+      const double score = evaluate(left.data(), 0);
+      if (score > kForbidden && best.loses_to(score, view.feature, static_cast<u32>(k))) {
+        std::copy_n(left.data(), tally_.cell(), best_left_.begin());
+        take_categories(cells, k, score, view, best);
+      }
+    }
+    return true;
+  }
+
+  double measure_decrease(const Candidate&) override {
+    const Slot* left = best_left_.data();
+    for (u32 s = 0; s < tally_.cell(); ++s) right_[s] = total_[s] - left[s];
+    const double decrease = measure_worth(left, tally_.weight(left)) +
+                            measure_worth(right_.data(), tally_.weight(right_.data())) -
+                            total_worth_;
+    return decrease > 0.0 ? decrease : 0.0;
+  }
+
+ private:
+  double measure_worth(const Slot* sum, double weight) const {
+    if constexpr (Tally::kKind == TallyKind::binary) {
+      const double p = tally_.positive(sum);
+      const double counts[2] = {weight - p, p};
+      return criterion_.worth(counts, 2, weight);
+    } else if constexpr (Tally::kKind == TallyKind::classes) {
+      double worth = 0.0;
+      for (std::size_t o = 0; o < tally_.outputs.size(); ++o) {
+        worth += criterion_.worth(sum + tally_.offsets[o], tally_.outputs[o], weight);
+      }
+      return worth / static_cast<double>(tally_.outputs.size());
+    } else {
+      double worth = 0.0;
+      for (u32 o = 1; o < tally_.cell(); ++o) {
+        worth += criterion_.worth(static_cast<double>(sum[o]), weight);
+      }
+      return worth;
+    }
+  }
+
+  // Mean target (or share of class 1) that monotone constraints compare.
+  double measure_level(const Slot* sum, double weight) const {
+    if constexpr (Tally::kKind == TallyKind::binary) {
+      return tally_.positive(sum) / weight;
+    } else {
+      return static_cast<double>(sum[1]) / weight;  // class 1, or the first output
+    }
+  }
+
+  bool is_monotone(const Slot* left, double left_weight, double right_weight, i32 direction) const {
+    const double a = measure_level(left, left_weight);
+    const double b = measure_level(right_.data(), right_weight);
+    return a >= limits_.lower && a <= limits_.upper && b >= limits_.lower && b <= limits_.upper &&
+           (b - a) * direction >= 0.0;
+  }
+
+  static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+
+  // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
+  double evaluate(const Slot* left_sum, i32 direction) {
+    const double wl = tally_.weight(left_sum), wr = total_weight_ - wl;
+    if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return kForbidden;
+    if (limits_.min_samples_leaf > 1) {
+      const u32 count = tally_.count(left_sum);
+      if (count < limits_.min_samples_leaf || total_count_ - count < limits_.min_samples_leaf) {
+        return kForbidden;
+      }
+    }
+    if constexpr (Tally::kKind == TallyKind::binary) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
+        if (!limits_.bounded) {
+          return criterion_.score_binary(wl, tally_.positive(left_sum), total_weight_,
+                                         tally_.positive(total_.data()));
+        }
+      }
+    }
+    for (u32 s = 0; s < tally_.cell(); ++s) right_[s] = total_[s] - left_sum[s];
+    if (limits_.bounded && !is_monotone(left_sum, wl, wr, direction)) return kForbidden;
+    const double left = measure_worth(left_sum, wl), right = measure_worth(right_.data(), wr);
+    if constexpr (Tally::kKind == TallyKind::moments) {
+      return left + right;
+    } else {
+      return criterion_.score(left, right, total_worth_, wl, wr);
+    }
+  }
+
+  struct Cut {
+    u32 cut, next;
+    bool missing_left, has_missing;
+  };
+
+  void consider(const Slot* left, const FeatureView& view, const Cut& at, Candidate& best) {
+    const double score = evaluate(left, view.monotonic);
+    if (!(score > kForbidden) || !best.loses_to(score, view.feature, at.cut)) return;
+    std::copy_n(left, tally_.cell(), best_left_.begin());
+    best.score = score;
+    best.feature = view.feature;
+    best.cut = at.cut;
+    best.next = at.next;
+    best.categorical = false;
+    best.missing_left = at.missing_left;
+    best.has_missing = at.has_missing;
+    if (limits_.bounded) {
+      const double wl = tally_.weight(left);
+      best.middle =
+          measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
+    }
+  }
+
+  // Fills order_ with (key, index) ascending. Ordering by the mean target makes the best subset a
+  // prefix for two classes and squared error [Fisher1958, Breiman1984]; for more classes or outputs
+  // the first principal component of the means is used [Coppersmith1999]. Random: a random subset.
+  void order_categories(Cells cells, bool random, const FeatureView& view) {
+    order_.clear();
+    if (random) {
+      Rng rng(view.random_key, 0, 0, Purpose::threshold);
+      for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(rng.uniform(), k);
+      random_size_ = 1 + rng.below(static_cast<u32>(cells.size() - 1));
+    } else if (Tally::kKind == TallyKind::binary || tally_.cell() == 2) {
+      for (u32 k = 0; k < cells.size(); ++k) {
+        order_.emplace_back(measure_level(cells[k].cell, tally_.weight(cells[k].cell)), k);
+      }
+    } else {
+      order_by_component(cells);
+    }
+    std::sort(order_.begin(), order_.end());
+  }
+
+  void order_by_component(Cells cells) {
+    const u32 width = Tally::kKind == TallyKind::classes ? tally_.cell() - (tally_.counted ? 1 : 0)
+                                                         : tally_.cell() - 1;
+    const u32 first = Tally::kKind == TallyKind::classes ? 0 : 1;
+    means_.assign(cells.size() * width, 0.0);
+    double largest = -1.0;
+    std::size_t start = 0;
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      const double w = tally_.weight(cells[k].cell);
+      double norm = 0.0;
+      for (u32 j = 0; j < width; ++j) {
+        const double mean = static_cast<double>(cells[k].cell[first + j]) / w -
+                            static_cast<double>(total_[first + j]) / total_weight_;
+        means_[k * width + j] = mean;
+        norm += mean * mean;
+      }
+      if (norm > largest) largest = norm, start = k;
+    }
+    std::vector<double> axis(means_.begin() + start * width, means_.begin() + (start + 1) * width);
+    for (int iteration = 0; iteration < kPowerIterations && largest > 0.0; ++iteration) {
+      std::vector<double> next(width, 0.0);
+      double norm = 0.0;
+      for (std::size_t k = 0; k < cells.size(); ++k) {
+        const double along = tally_.weight(cells[k].cell) * project(k, axis);
+        for (u32 j = 0; j < width; ++j) next[j] += along * means_[k * width + j];
+      }
+      for (const double v : next) norm += v * v;
+      if (!(norm > 0.0)) break;
+      norm = std::sqrt(norm);
+      for (u32 j = 0; j < width; ++j) axis[j] = next[j] / norm;
+    }
+    for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(project(k, axis), k);
+  }
+
+  double project(std::size_t k, const std::vector<double>& axis) const {
+    double dot = 0.0;
+    for (std::size_t j = 0; j < axis.size(); ++j) dot += means_[k * axis.size() + j] * axis[j];
+    return dot;
+  }
+
+  void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
+                       Candidate& best) {
+    best = Candidate{};
+    best.score = score;
+    best.feature = view.feature;
+    best.cut = static_cast<u32>(last);
+    best.categorical = true;
+    for (std::size_t k = 0; k < order_.size(); ++k) {
+      const u32 code = cells[order_[k].second].code;
+      if (code == kMissingCode) {
+        best.has_missing = true;
+        best.missing_left = k <= last;
+      } else {
+        (k <= last ? best.left_codes : best.right_codes).push_back(code);
+      }
+    }
+  }
+
+  static constexpr int kPowerIterations = 16;
+  const Tally& tally_;
+  const Criterion criterion_;
+  NodeLimits limits_;
+  std::vector<Slot> left_, right_, total_, best_left_;
+  double total_weight_ = 0.0, total_worth_ = 0.0;
+  u32 total_count_ = 0;
+  std::vector<std::pair<double, u32>> order_;
+  u32 random_size_ = 0;
+  std::vector<double> means_;
+};
+
+template <class List, class Tally>
+std::unique_ptr<SplitFinder<Tally>> make_criterion_finder(const Tally& tally,
+                                                          const std::string& criterion,
+                                                          const FinderOptions& options) {
+  std::unique_ptr<SplitFinder<Tally>> finder;
+  const bool known = with_criterion<List>(criterion, [&](auto measure) {
+    if constexpr (std::is_same_v<decltype(measure), Newton>) measure.l2 = options.newton_l2;
+    finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure);
+  });
+  if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");
+  return finder;
+}
+
+}  // namespace committee

@@ -1,0 +1,147 @@
+// The growing of one tree over one tally: pop a node, part its rows, open its children.
+// Declared here; defined in src/growth_loop.hpp and src/growth_search.hpp, compiled in
+// growth_<family>.cpp.
+#pragma once
+#include <mutex>
+
+#include "frontier.hpp"
+#include "histogram.hpp"
+#include "sample.hpp"
+#include "split.hpp"
+
+namespace committee {
+
+// A part of a tree under construction; a parallel task grows one of its own.
+struct TreePart {
+  GrownTree tree;
+  // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
+  // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
+  std::vector<double> moments;
+  std::vector<double> offsets;       // of the targets, per output (whole trees only)
+  std::vector<double> lower, upper;  // monotone bounds of the node's value, in target units
+};
+
+// What stays the same during a growth.
+struct GrowthPlan {
+  GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params, InterruptWatch& interrupts)
+      : input(grow_input), params(grow_params), watch(interrupts) {}
+  const GrowInput& input;
+  const GrowParams& params;
+  InterruptWatch& watch;
+  double total_weight = 0.0;                    // of the root, original units
+  double decrease_unit = 1.0;                   // a finder's decrease in original units
+  double min_weight_leaf = 0.0;                 // tally units
+  double level_unit = 1.0, level_offset = 0.0;  // a finder's level in target units
+  bool draws_features = false;                  // fewer than all at each node
+  bool sorts_rows = false;                      // exact splits or absolute error
+  bool bounded = false;
+  int n_threads = 1;
+  std::vector<std::vector<u64>>
+      feature_groups;  // per feature: bit set of its interaction groups; empty: none
+};
+
+template <class Tally>
+class Growth {
+ public:
+  Growth(const GrowthPlan& plan, Sample<Tally>& sample);
+  TreePart grow();
+
+ private:
+  using Slot = typename Tally::Slot;
+  using Item = typename Tally::Item;
+
+  struct OpenNode {
+    std::size_t begin = 0, end = 0;  // rows: items [begin, end)
+    u32 id = 0, depth = 0;
+    u32 parent = kNone;
+    bool is_right = false;
+    u64 key = kRootKey, order = 0;
+    double decrease = 0.0;
+    double lower = -std::numeric_limits<double>::infinity();  // bounds in the units of the finder
+    double upper = std::numeric_limits<double>::infinity();
+    Candidate best;
+    std::shared_ptr<const std::vector<u32>> features;  // worth looking at; null: all
+    std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open; null: no rule
+    std::unique_ptr<AlignedBuffer<Slot>>
+        dense;  // histograms of all features; null: build on demand
+    std::size_t size() const { return end - begin; }
+  };
+
+  // Scratch memory of one thread at a time.
+  struct Worker {
+    std::unique_ptr<SplitFinder<Tally>> finder;
+    AlignedBuffer<Slot> hist;  // kBatch features, all zero between uses
+    AlignedBuffer<Item> spare;
+    std::vector<Slot> total;
+    std::vector<u64> keyed, keyed_spare;
+    std::vector<u32> permutation, drawn;
+    std::vector<CategoryCell<Slot>> cells;
+    std::vector<Slot> wide_cells;
+    std::vector<u32> wide_codes;
+    std::vector<u8> varies;
+  };
+  class Lease;  // a worker borrowed from the pool
+
+  struct Found {
+    Candidate best;
+    double decrease = 0.0;
+  };
+
+  // The loop.
+  void run(OpenNode root, TreePart& part, Worker& worker, bool may_defer);
+  void open_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+                 bool may_defer);
+  void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+                  bool may_defer);
+  void close_leaf(const OpenNode& node, TreePart& part);
+  u32 add_to_tree(const OpenNode& node, TreePart& part, Worker& worker);
+  void summarise_medians(const OpenNode& node, TreePart& part, u32 id);
+  bool is_pure(const OpenNode& node, const Worker& worker) const;
+  bool is_terminal(const OpenNode& node, const Worker& worker) const;
+  std::size_t part_rows(OpenNode& node, Worker& worker);
+  GrownTree::Split describe_split(const OpenNode& node) const;
+  void settle_cut(Candidate& best) const;
+  void bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const;
+  void share_histograms(OpenNode& node, OpenNode& left, OpenNode& right);
+  void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) const;
+  u64 next_order_ = 0;
+
+  // The search in a node.
+  void sum_items(const OpenNode& node, Worker& worker) const;
+  bool find_split(OpenNode& node, Worker& worker);
+  void search_all(OpenNode& node, Worker& worker, Found& found);
+  void search_drawn(OpenNode& node, Worker& worker, Found& found);
+  std::size_t scan_features(const OpenNode& node, std::span<const u32> features, Worker& worker,
+                            Candidate& best, u8* varies);
+  bool scan_filled(const OpenNode& node, u32 feature, const Slot* hist, u64 touched, Worker& worker,
+                   Candidate& best);
+  bool scan_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
+  bool scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
+  bool scan_categories_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
+  void collect_category_cells(u32 feature, const Slot* hist, u64 touched, Worker& worker) const;
+  void tally_wide(const OpenNode& node, u32 feature, Worker& worker) const;
+  SortedRows sort_rows(const OpenNode& node, u32 feature, Worker& worker) const;
+  void build_dense(OpenNode& node);
+  FeatureView view_feature(const OpenNode& node, u32 feature) const;
+  NodeLimits limits_of(const OpenNode& node) const;
+  u64 dense_groups(u32 feature) const;
+  bool fits_dense(std::size_t n_rows) const;
+  std::size_t batch_size() const;
+  bool is_numeric(u32 feature) const { return !(*data_.bins)[feature].categorical; }
+  std::shared_ptr<const std::vector<u32>> allowed_features(const std::vector<u64>& groups) const;
+
+  std::unique_ptr<Worker> make_worker() const;
+
+  const GrowthPlan& plan_;
+  const GrowParams& params_;
+  const BinnedMatrix& data_;
+  Sample<Tally>& sample_;
+  Item* items_;
+  std::vector<u32> all_features_;
+  std::vector<OpenNode> deferred_;
+  std::size_t defer_rows_ = 0;
+  std::mutex pool_mutex_;
+  std::vector<std::unique_ptr<Worker>> pool_;
+};
+
+}  // namespace committee

@@ -1,0 +1,7 @@
+#include "growth_search.hpp"
+
+namespace committee {
+
+template class Growth<BinaryTally>;
+
+}  // namespace committee

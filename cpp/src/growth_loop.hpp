@@ -1,0 +1,401 @@
+// The growing loop: what happens to a node once its best split is known. Included by
+// growth_<family>.cpp.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "committee/criteria/all.hpp"
+#include "committee/growth.hpp"
+#include "committee/partition.hpp"
+
+namespace committee {
+
+// A subtree becomes a task of its own once it holds at most this share of a thread's rows.
+inline constexpr std::size_t kTasksPerThread = 8;
+inline constexpr std::size_t kMinTaskRows = 512;
+
+// A worker borrowed from the growth's pool, given back at the end of the scope.
+template <class Tally>
+class Growth<Tally>::Lease {
+ public:
+  explicit Lease(Growth& growth) : growth_(growth) {
+    {
+      const std::lock_guard lock(growth.pool_mutex_);
+      if (!growth.pool_.empty()) {
+        worker_ = std::move(growth.pool_.back());
+        growth.pool_.pop_back();
+      }
+    }
+    if (!worker_) worker_ = growth.make_worker();
+  }
+  ~Lease() {
+    const std::lock_guard lock(growth_.pool_mutex_);
+    growth_.pool_.push_back(std::move(worker_));
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Worker& operator*() { return *worker_; }
+
+ private:
+  Growth& growth_;
+  std::unique_ptr<Worker> worker_;
+};
+
+template <class Tally>
+Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
+    : plan_(plan),
+      params_(plan.params),
+      data_(*plan.input.data),
+      sample_(sample),
+      items_(sample.items.data()),
+      all_features_(data_.n_cols) {
+  for (u32 f = 0; f < data_.n_cols; ++f) all_features_[f] = f;
+  const std::size_t share = sample.n / (kTasksPerThread * static_cast<std::size_t>(plan.n_threads));
+  defer_rows_ = plan.n_threads > 1 ? std::max(share, kMinTaskRows) : 0;
+}
+
+template <class Tally>
+TreePart Growth<Tally>::grow() {
+  TreePart part;
+  OpenNode root;
+  root.end = sample_.n;
+  if (!plan_.feature_groups.empty()) {
+    const std::size_t words = (params_.interaction_groups.size() + 63) / 64;
+    root.groups = std::make_shared<const std::vector<u64>>(words, ~u64{0});
+    root.features = allowed_features(*root.groups);
+  }
+  {
+    Lease worker(*this);
+    run(std::move(root), part, *worker, plan_.n_threads > 1 && params_.max_leaf_nodes == 0);
+  }
+  // Large subtrees first, so that the last task to finish is a small one.
+  std::sort(deferred_.begin(), deferred_.end(), [](const OpenNode& a, const OpenNode& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
+  });
+  std::vector<TreePart> parts(deferred_.size());
+  std::vector<std::pair<u32, bool>> places;
+  for (const OpenNode& node : deferred_) places.emplace_back(node.parent, node.is_right);
+  parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
+    Lease worker(*this);
+    OpenNode node = std::move(deferred_[i]);
+    node.parent = kNone;
+    run(std::move(node), parts[i], *worker, false);
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    append_part(part, std::move(parts[i]), places[i].first, places[i].second);
+  }
+  return part;
+}
+
+template <class Tally>
+void Growth<Tally>::run(OpenNode root, TreePart& part, Worker& worker, bool may_defer) {
+  Frontier<OpenNode> frontier(params_.max_leaf_nodes > 0);
+  u32 n_leaves = 1;
+  open_node(std::move(root), part, worker, frontier, may_defer);
+  while (!frontier.empty()) {
+    OpenNode node = frontier.pop();
+    if (params_.max_leaf_nodes > 0 && n_leaves >= params_.max_leaf_nodes) {
+      close_leaf(node, part);
+      continue;
+    }
+    split_node(std::move(node), part, worker, frontier, may_defer);
+    ++n_leaves;
+  }
+}
+
+template <class Tally>
+void Growth<Tally>::open_node(OpenNode node, TreePart& part, Worker& worker,
+                              Frontier<OpenNode>& frontier, bool may_defer) {
+  plan_.watch.poll();
+  if (may_defer && node.parent != kNone && node.size() <= defer_rows_) {
+    node.dense.reset();
+    deferred_.push_back(std::move(node));
+    return;
+  }
+  sum_items(node, worker);
+  node.id = add_to_tree(node, part, worker);
+  node.order = next_order_;
+  if (params_.max_leaf_nodes > 0) ++next_order_;
+  if (is_terminal(node, worker) || !find_split(node, worker)) {
+    close_leaf(node, part);
+    return;
+  }
+  if (!fits_dense(node.size())) node.dense.reset();
+  frontier.push(std::move(node));
+}
+
+template <class Tally>
+void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
+                               Frontier<OpenNode>& frontier, bool may_defer) {
+  settle_cut(node.best);
+  const std::size_t n_left = part_rows(node, worker);
+  if (!node.best.has_missing) node.best.missing_left = 2 * n_left > node.size();
+  part.tree.splits[node.id] = describe_split(node);
+
+  OpenNode left, right;
+  left.begin = node.begin;
+  left.end = right.begin = node.begin + n_left;
+  right.end = node.end;
+  for (OpenNode* child : {&left, &right}) {
+    child->is_right = child == &right;
+    child->parent = node.id;
+    child->depth = node.depth + 1;
+    child->key = child_key(node.key, child->is_right);
+    child->lower = node.lower;
+    child->upper = node.upper;
+    child->features = node.features;
+    child->groups = node.groups;
+  }
+  if (node.groups) {
+    auto open = std::make_shared<std::vector<u64>>(*node.groups);
+    const auto& own = plan_.feature_groups[node.best.feature];
+    for (std::size_t k = 0; k < open->size(); ++k) (*open)[k] &= own[k];
+    left.groups = right.groups = open;
+    left.features = right.features = allowed_features(*open);
+  }
+  if (plan_.bounded) bound_children(node, left, right);
+  if (node.dense) share_histograms(node, left, right);
+  open_node(std::move(right), part, worker, frontier, may_defer);
+  open_node(std::move(left), part, worker, frontier, may_defer);
+}
+
+template <class Tally>
+u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& worker) {
+  const double unit = sample_.weight_unit;
+  const Slot* total = worker.total.data();
+  u32 id;
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    const double w = sample_.tally.weight(total), p = sample_.tally.positive(total);
+    const double value[2] = {(w - p) * unit, p * unit};
+    part.tree.width = 2;
+    id = part.tree.add_node(static_cast<u32>(node.size()), w * unit, 0.0, value);
+  } else if constexpr (Tally::kKind == TallyKind::classes) {
+    std::vector<double> value(sample_.tally.n_slots);
+    for (u32 k = 0; k < sample_.tally.n_slots; ++k) value[k] = static_cast<double>(total[k]) * unit;
+    part.tree.width = sample_.tally.n_slots;
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
+                            value);
+  } else {
+    part.tree.width = sample_.tally.n_outputs;
+    const std::vector<double> value(part.tree.width, 0.0);
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
+                            value);
+    part.moments.resize(part.moments.size() + 2 * part.tree.width, 0.0);
+    if (params_.criterion == AbsoluteError::kName) summarise_medians(node, part, id);
+  }
+  if (plan_.bounded) {
+    part.lower.push_back(node.lower * plan_.level_unit + plan_.level_offset);
+    part.upper.push_back(node.upper * plan_.level_unit + plan_.level_offset);
+  }
+  if (node.parent != kNone) (node.is_right ? part.tree.right : part.tree.left)[node.parent] = id;
+  return id;
+}
+
+// Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
+// in equal halves between two values the median is their middle.
+template <class Tally>
+void Growth<Tally>::summarise_medians(const OpenNode& node, TreePart& part, u32 id) {
+  const u32 n_outputs = part.tree.width;
+  const double* weights = plan_.input.weights.empty() ? nullptr : plan_.input.weights.data();
+  std::vector<std::pair<double, double>> rows(node.size());
+  double deviation = 0.0, total = 0.0;
+  for (u32 o = 0; o < n_outputs; ++o) {
+    total = 0.0;
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      const std::size_t row = items_[node.begin + i].row;
+      rows[i] = {plan_.input.target.values[row * n_outputs + o], weights ? weights[row] : 1.0};
+      total += rows[i].second;
+    }
+    std::sort(rows.begin(), rows.end());
+    double below = 0.0;
+    std::size_t at = 0;
+    while (at + 1 < rows.size() && below + rows[at].second < total / 2) below += rows[at++].second;
+    const bool halved = below + rows[at].second == total / 2 && at + 1 < rows.size();
+    const double median = halved ? rows[at].first / 2 + rows[at + 1].first / 2 : rows[at].first;
+    for (const auto& [y, w] : rows) deviation += w * std::abs(y - median);
+    part.tree.values[static_cast<std::size_t>(id) * n_outputs + o] = median;
+  }
+  part.tree.weight[id] = total;
+  part.tree.impurity[id] = deviation / total / n_outputs;
+}
+
+template <class Tally>
+bool Growth<Tally>::is_terminal(const OpenNode& node, const Worker& worker) const {
+  const std::size_t n = node.size();
+  return node.depth >= params_.max_depth || n < params_.min_samples_split ||
+         n < 2 * static_cast<std::size_t>(params_.min_samples_leaf) ||
+         sample_.tally.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
+         is_pure(node, worker);
+}
+
+template <class Tally>
+bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
+  const Slot* total = worker.total.data();
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    const double p = sample_.tally.positive(total);
+    return p == 0.0 || p == sample_.tally.weight(total);
+  } else if constexpr (Tally::kKind == TallyKind::classes) {
+    const Slot weight = sample_.tally.total(total);
+    for (std::size_t o = 0; o < sample_.tally.outputs.size(); ++o) {
+      const Slot* c = total + sample_.tally.offsets[o];
+      if (std::find(c, c + sample_.tally.outputs[o], weight) == c + sample_.tally.outputs[o])
+        return false;
+    }
+    return true;
+  } else {
+    if (params_.criterion == Newton::kName) return false;
+    const u32 n_outputs = sample_.tally.n_outputs;
+    const i64* targets = sample_.targets.values.data();
+    const i64* first = targets + static_cast<std::size_t>(items_[node.begin].row) * n_outputs;
+    for (std::size_t i = node.begin + 1; i < node.end; ++i) {
+      const i64* other = targets + static_cast<std::size_t>(items_[i].row) * n_outputs;
+      if (!std::equal(first, first + n_outputs, other)) return false;
+    }
+    return true;
+  }
+}
+
+// Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
+// sums.
+template <class Tally>
+void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
+  if constexpr (Tally::kKind == TallyKind::moments) {
+    if (params_.criterion == AbsoluteError::kName) return;
+    const u32 n_outputs = sample_.tally.n_outputs;
+    const double* y = plan_.input.target.values.data();
+    const bool newton = params_.criterion == Newton::kName,
+               poisson = params_.criterion == Poisson::kName;
+    const double* weights = plan_.input.weights.empty() ? nullptr : plan_.input.weights.data();
+    double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
+    double weight = 0.0;
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      const std::size_t row = items_[i].row;
+      const double w = weights ? weights[row] : 1.0;
+      if (newton) {
+        out[0] -= w * y[2 * row];
+        weight += w * y[2 * row + 1];
+        continue;
+      }
+      weight += w;
+      for (u32 o = 0; o < n_outputs; ++o) {
+        const double centred = y[row * n_outputs + o] - sample_.targets.offsets[o];
+        out[2 * o] += w * centred;
+        out[2 * o + 1] += w * (poisson ? x_ln_x(centred) : centred * centred);
+      }
+    }
+    part.tree.weight[node.id] = weight;
+  }
+}
+
+template <class Tally>
+std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
+  const Candidate& best = node.best;
+  Item* items = items_ + node.begin;
+  if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
+  const ColumnBins& bins = (*data_.bins)[best.feature];
+  const bool missing_left = best.missing_left;
+  if (bins.wide) {
+    std::vector<u8> is_left(bins.n_bins, 0);
+    for (const u32 code : best.left_codes) is_left[code] = 1;
+    const u32* codes = data_.wide[best.feature].data();
+    return partition_items(items, node.size(), worker.spare.data(), [&](u32 row) {
+      return codes[row] == kMissingCode ? missing_left : is_left[codes[row]] != 0;
+    });
+  }
+  if (params_.exact && !best.categorical) {
+    const u32* rank =
+        plan_.input.presort->rank.data() + static_cast<std::size_t>(best.feature) * data_.n_rows;
+    const u32 cut = best.cut;
+    return partition_items(items, node.size(), worker.spare.data(), [=](u32 row) {
+      return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
+    });
+  }
+  const u8* column = data_.column(best.feature);
+  if (!best.categorical && !best.has_missing) {
+    const u32 cut = best.cut;
+    return partition_items(items, node.size(), worker.spare.data(),
+                           [=](u32 row) { return column[row] <= cut; });
+  }
+  u8 is_left[kHistogramBins] = {};
+  if (best.categorical) {
+    for (const u32 code : best.left_codes) is_left[code] = 1;
+  } else {
+    for (u32 bin = 0; bin <= best.cut && bin < kMissingBin; ++bin) is_left[bin] = 1;
+  }
+  is_left[kMissingBin] = missing_left;
+  return partition_items(items, node.size(), worker.spare.data(),
+                         [&](u32 row) { return is_left[column[row]] != 0; });
+}
+
+// Where bins between the two sides are empty in this node, the boundary nearest to the middle of
+// the gap is taken, as an exact split would take the middle itself.
+template <class Tally>
+void Growth<Tally>::settle_cut(Candidate& best) const {
+  if (best.categorical || params_.exact || best.next == kNone || best.next == best.cut + 1) return;
+  const ColumnBins& bins = (*data_.bins)[best.feature];
+  const double middle = bins.high[best.cut] / 2 + bins.low[best.next] / 2;
+  const auto begin = bins.thresholds.begin();
+  u32 at = static_cast<u32>(std::lower_bound(begin + best.cut, begin + best.next, middle) - begin);
+  at = std::min(at, best.next - 1);
+  if (at > best.cut && middle - begin[at - 1] <= begin[at] - middle) --at;
+  best.cut = at;
+}
+
+template <class Tally>
+GrownTree::Split Growth<Tally>::describe_split(const OpenNode& node) const {
+  const Candidate& best = node.best;
+  const ColumnBins& bins = (*data_.bins)[best.feature];
+  GrownTree::Split split;
+  split.feature = best.feature;
+  split.categorical = best.categorical;
+  split.missing_left = best.missing_left;
+  if (best.categorical) {
+    // Levels that do not occur in the node follow the missing values.
+    split.left_categories.assign((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
+    for (const u32 code : best.left_codes) split.left_categories[code / 32] |= 1u << (code % 32);
+    for (const u32 code : best.right_codes)
+      split.left_categories[code / 32] &= ~(1u << (code % 32));
+    const u32 spare = bins.n_bins % 32;
+    if (spare != 0) split.left_categories.back() &= (1u << spare) - 1;
+  } else if (best.next == kNone) {
+    split.threshold = std::numeric_limits<double>::infinity();
+  } else if (params_.exact) {
+    const auto& values = plan_.input.presort->values[best.feature];
+    split.threshold = choose_threshold(values[best.cut], values[best.next]);
+  } else {
+    split.threshold = bins.thresholds[best.cut];
+  }
+  return split;
+}
+
+// A monotone split parts the range of values at the middle of its children's levels.
+template <class Tally>
+void Growth<Tally>::bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const {
+  const i32 direction = params_.monotonic[node.best.feature];
+  if (direction == 0) return;
+  (direction > 0 ? left.upper : left.lower) = node.best.middle;
+  (direction > 0 ? right.lower : right.upper) = node.best.middle;
+}
+
+template <class Tally>
+void Growth<Tally>::append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) const {
+  const u32 offset = static_cast<u32>(part.tree.size());
+  (is_right ? part.tree.right : part.tree.left)[parent] = offset;
+  auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (auto* children : {&grown.tree.left, &grown.tree.right}) {
+    for (u32& child : *children) child += child == GrownTree::kNoChild ? 0 : offset;
+  }
+  append(part.tree.left, grown.tree.left);
+  append(part.tree.right, grown.tree.right);
+  std::move(grown.tree.splits.begin(), grown.tree.splits.end(),
+            std::back_inserter(part.tree.splits));
+  append(part.tree.n_samples, grown.tree.n_samples);
+  append(part.tree.weight, grown.tree.weight);
+  append(part.tree.impurity, grown.tree.impurity);
+  append(part.tree.values, grown.tree.values);
+  append(part.moments, grown.moments);
+  append(part.lower, grown.lower);
+  append(part.upper, grown.upper);
+}
+
+}  // namespace committee

@@ -1,0 +1,246 @@
+"""The thread pool: every task once, sleep instead of spin, fork, errors, and the count of cores."""
+
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import Parallel, delayed
+
+from committee._core import (
+    BinMapper,
+    choose_threads,
+    count_usable_cores,
+    inside_parallel_region,
+    parallel_for,
+    read_cpu_quota,
+)
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def run_python(code: str) -> str:
+    """The output of a fresh interpreter."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def bin_in_parallel(seed: int) -> bytes:
+    X = np.random.default_rng(seed).normal(size=(20_000, 6))
+    mapper = BinMapper.fit(X, None, np.zeros(6, np.uint32), 255, 3)
+    return bytes(mapper.transform(X, 3).columns.tobytes())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 300), st.integers(-1, 9))
+def test_every_task_runs_once(n_tasks: int, n_threads: int) -> None:
+    done: list[int] = []
+    parallel_for(n_tasks, n_threads, done.append)
+    assert sorted(done) == list(range(n_tasks))
+    if n_threads <= 1:
+        assert done == sorted(done)
+
+
+def test_tasks_run_beside_one_another() -> None:
+    meeting = threading.Barrier(3)
+    parallel_for(3, 3, lambda _: meeting.wait(timeout=30))
+    seen: set[int] = set()
+    parallel_for(50, 2, lambda _: (seen.add(threading.get_ident()), time.sleep(0.001)))
+    assert len(seen) <= 2
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_the_first_error_is_raised_and_the_rest_skipped(n_threads: int) -> None:
+    ran: list[int] = []
+
+    def fail(i: int) -> None:
+        ran.append(i)
+        if i == 3:
+            raise KeyError("three")
+        time.sleep(0.001)
+
+    for _ in range(3):  # the pool is as good as new afterwards
+        ran.clear()
+        with pytest.raises(KeyError, match="three"):
+            parallel_for(1000, n_threads, fail)
+        assert len(ran) < 50
+    test_every_task_runs_once.hypothesis.inner_test(20, n_threads)  # type: ignore[attr-defined]
+
+
+def test_nested_calls_run_inline() -> None:
+    inner: list[tuple[int, int, int]] = []
+
+    def outer(i: int) -> None:
+        assert inside_parallel_region()
+        assert choose_threads(0, 1e12, 1.0) == choose_threads(8, 1e12, 1.0) == 1
+        me = threading.get_ident()
+        parallel_for(5, 4, lambda k: inner.append((i, k, int(threading.get_ident() == me))))
+
+    assert not inside_parallel_region()
+    parallel_for(6, 3, outer)
+    assert not inside_parallel_region()
+    assert sorted(inner) == [(i, k, 1) for i in range(6) for k in range(5)]
+
+
+def test_many_callers_at_once() -> None:
+    counts = [0] * 8
+
+    def call(k: int) -> None:
+        done: list[int] = []
+        for _ in range(20):
+            parallel_for(30, 4, done.append)
+        counts[k] = len(done)
+
+    callers = [threading.Thread(target=call, args=(k,)) for k in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(timeout=60)
+    assert counts == [600] * 8
+
+
+COUNT_THREADS = """
+import numpy as np
+from committee import _core
+def count():
+    return int(next(l for l in open("/proc/self/status") if l.startswith("Threads")).split()[1])
+before = count()
+"""
+
+
+@linux_only
+def test_one_thread_means_no_thread() -> None:
+    code = COUNT_THREADS + (
+        "X = np.random.default_rng(0).normal(size=(300_000, 8)); none = np.zeros(8, np.uint32)\n"
+        "m = _core.BinMapper.fit(X, None, none, 255, 1); m.transform(X, 1); _core.presort_columns(X[:1000], none, 1)\n"
+        "_core.parallel_for(100, 1, lambda i: None); _core.parallel_for(1, 8, lambda i: None)\n"
+        "S = X[:150]; _core.BinMapper.fit(S, None, none, 255, 0).transform(S, 0)\n"
+        "print(count() - before)"
+    )
+    assert run_python(code) == "0"
+
+
+@linux_only
+def test_threads_start_on_demand_and_stay() -> None:
+    code = COUNT_THREADS + (
+        "print(*[(_core.parallel_for(50, k, lambda i: None), count() - before)[1] for k in (2, 4, 3, 1000)])"
+    )
+    assert run_python(code) == "1 3 3 49"
+
+
+@linux_only
+def test_waiting_threads_sleep() -> None:
+    code = "import time; from committee._core import parallel_for\n"
+    code += "parallel_for(8, 8, lambda i: None); used = time.process_time(); time.sleep(0.5)\n"
+    code += "print(time.process_time() - used < 0.05)"
+    assert run_python(code) == "True"
+
+
+@pytest.mark.parametrize("start", [bin_in_parallel, lambda seed: b""], ids=["pool in the parent", "no pool yet"])
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_starts_its_own_pool(start: Callable[[int], bytes]) -> None:
+    start(0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        results = pool.map_async(bin_in_parallel, range(4)).get(timeout=60)
+    assert results == [bin_in_parallel(seed) for seed in range(4)]
+
+
+def test_joblib_workers_bin_too() -> None:
+    expected = [bin_in_parallel(seed) for seed in range(3)]
+    for backend in ("loky", "threading"):
+        assert Parallel(n_jobs=2, backend=backend)(delayed(bin_in_parallel)(s) for s in range(3)) == expected
+
+
+def test_the_process_ends_while_the_pool_sleeps() -> None:
+    code = "import atexit; from committee._core import parallel_for\n"
+    code += "atexit.register(parallel_for, 20, 5, lambda i: None); parallel_for(20, 5, lambda i: None); print('bye')"
+    assert run_python(code) == "bye"
+
+
+def test_threads_are_chosen_by_the_work() -> None:
+    cores = count_usable_cores()
+    assert choose_threads(0, 100.0, 1000.0) == 1
+    assert choose_threads(0, 1999.0, 1000.0) == 1
+    assert choose_threads(0, 1e12, 1.0) == cores
+    assert choose_threads(0, 2000.0, 1000.0) == min(2, cores)
+    assert choose_threads(0, math.nan, 1.0) == 1
+    assert [choose_threads(k, 0.0, 1.0) for k in (1, 7, 256, 9999)] == [1, 7, 256, 256]
+    assert choose_threads(-1, 0.0, 1.0) == cores
+    assert choose_threads(-cores - 5, 0.0, 1.0) == 1
+
+
+@linux_only
+def test_cores_follow_the_affinity_mask() -> None:
+    before = os.sched_getaffinity(0)
+    assert 1 <= count_usable_cores() <= len(before)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert count_usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def write_tree(root: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(root)
+
+
+V2_MOUNT = "30 1 0:27 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup rw\n"
+V1_MOUNT = "35 1 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+CPUSET_MOUNT = "36 1 0:31 / /sys/fs/cgroup/cpuset rw shared:9 - cgroup cgroup rw,cpuset\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({}, math.inf),
+        ({"proc/self/mountinfo": V2_MOUNT, "proc/self/cgroup": "0::/a/b\n"}, math.inf),
+        (
+            {
+                "proc/self/mountinfo": V2_MOUNT,
+                "proc/self/cgroup": "0::/a/b\n",
+                "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+                "sys/fs/cgroup/a/cpu.max": "150000 100000\n",
+                "sys/fs/cgroup/cpu.max": "400000 100000\n",
+            },
+            1.5,
+        ),
+        (  # a container that sees its own cgroup as the root of the mount
+            {
+                "proc/self/mountinfo": V2_MOUNT.replace(" / ", " /pod/box "),
+                "proc/self/cgroup": "0::/pod/box\n",
+                "sys/fs/cgroup/cpu.max": "50000 100000\n",
+            },
+            0.5,
+        ),
+        ({"proc/self/mountinfo": V2_MOUNT, "proc/self/cgroup": "0::/../x\n", "sys/fs/cgroup/cpu.max": "7 2\n"}, 3.5),
+        (
+            {
+                "proc/self/mountinfo": CPUSET_MOUNT + V1_MOUNT,
+                "proc/self/cgroup": "5:cpuset:/other\n4:cpu,cpuacct:/a\n",
+                "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "250000\n",
+                "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            2.5,
+        ),
+        ({"proc/self/mountinfo": "nonsense\n - \n" + V2_MOUNT, "proc/self/cgroup": "no colon\n::"}, math.inf),
+    ],
+)
+def test_quotas_are_read_on_the_way_up(tmp_path: Path, files: dict[str, str], quota: float) -> None:
+    assert read_cpu_quota(write_tree(tmp_path, files)) == quota
