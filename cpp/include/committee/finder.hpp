@@ -131,7 +131,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
       left.add(tally_, cells[order_[k].second].cell);
       if (random && k + 1 != random_size_) continue;
-      const double score = evaluate(left.data(), 0);
+      const double score = evaluate(left.data(), 0, best.score);
       if (score > kForbidden && best.loses_to(score, view.feature, static_cast<u32>(k))) {
         std::copy_n(left.data(), tally_.cell(), best_left_.begin());
         take_categories(cells, k, score, view, best);
@@ -189,7 +189,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
   static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
   // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
-  double evaluate(const Slot* left_sum, i32 direction) {
+  // Scores below `floor` may come out as kForbidden.
+  double evaluate(const Slot* left_sum, i32 direction, double floor) {
     const double wl = tally_.weight(left_sum), wr = total_weight_ - wl;
     if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return kForbidden;
     if (limits_.min_samples_leaf > 1) {
@@ -199,10 +200,10 @@ class CriterionFinder final : public SplitFinder<Tally> {
       }
     }
     if constexpr (Tally::kKind == TallyKind::binary) {
-      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl, wl); }) {
         if (!limits_.bounded) {
           return criterion_.score_binary(wl, tally_.positive(left_sum), total_weight_,
-                                         tally_.positive(total_.data()));
+                                         tally_.positive(total_.data()), floor);
         }
       }
     }
@@ -222,7 +223,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
   };
 
   void consider(const Slot* left, const FeatureView& view, const Cut& at, Candidate& best) {
-    const double score = evaluate(left, view.monotonic);
+    const double score = evaluate(left, view.monotonic, best.score);
     if (!(score > kForbidden) || !best.loses_to(score, view.feature, at.cut)) return;
     std::copy_n(left, tally_.cell(), best_left_.begin());
     best.score = score;
