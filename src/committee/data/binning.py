@@ -5,6 +5,8 @@ The only module of the room that knows the compiled core.
 
 from __future__ import annotations
 
+import numpy as np
+
 from committee import _core
 from committee.data.memory import check_room_for
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
@@ -39,19 +41,17 @@ def bin_columns(
     n_jobs : int
         As :func:`committee.base.resolve_jobs` gives it.
     """
-    dense = _densify(X)
-    mapper = _core.BinMapper.fit(dense, weights, n_levels, max_bins, n_jobs)
-    return mapper.transform(dense, n_jobs)
+    if isinstance(X, np.ndarray):
+        mapper = _core.BinMapper.fit(X, weights, n_levels, max_bins, n_jobs)
+        return mapper.transform(X, n_jobs)
+    parts = (X.data, X.indices, X.indptr, X.shape)
+    mapper = _core.BinMapper.fit_csc(*parts, weights, n_levels, max_bins, n_jobs)
+    return mapper.transform_csc(*parts, n_jobs)
 
 
 def sort_columns(X: FloatMatrix | SparseMatrix, n_levels: IndexArray, n_jobs: int) -> _core.Presort:
-    """Sort every column once, for exact splits."""
-    return _core.presort_columns(_densify(X), n_levels, n_jobs)
-
-
-def _densify(X: FloatMatrix | SparseMatrix) -> FloatMatrix:
-    if hasattr(X, "toarray"):
+    """Sort every column once, for exact splits; a sparse table is spread out for it."""
+    if not isinstance(X, np.ndarray):
         check_room_for(X.shape[0], X.shape[1], X.dtype.itemsize)
-        dense: FloatMatrix = X.toarray(order="F")
-        return dense
-    return X
+        X = X.toarray(order="F")
+    return _core.presort_columns(X, n_levels, n_jobs)

@@ -174,13 +174,15 @@ class Dataset:
             made = binning.bin_columns(self.X, self.weights, self.n_levels, max_bins, n_jobs)
             # Of two threads that come here at once the first one's is kept; both are equal.
             self._made.setdefault(key, made)
-        return self._made[key]
+        shared: _core.BinnedMatrix = self._made[key]
+        return shared
 
     def presorted(self, n_jobs: int = 0) -> _core.Presort:
         """The rows in the order of every column; made once."""
         if "presort" not in self._made:
             self._made.setdefault("presort", binning.sort_columns(self.X, self.n_levels, n_jobs))
-        return self._made["presort"]
+        shared: _core.Presort = self._made["presort"]
+        return shared
 
     def reweighted(self, weights: FloatArray | None) -> Dataset:
         """The same data with other weights; the bins that were made already are shared, not made again."""

@@ -23,7 +23,7 @@ from committee.data.tables import Table, choose_categories, encode_table, match_
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import combine_weights
 from committee.exceptions import DataError, DataTypeError, warn_caller
-from committee.typing import FloatMatrix, Task
+from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
 __all__ = ["note_columns", "take_in", "take_in_rows"]
 
@@ -96,7 +96,8 @@ def take_in(
     weights = None
     if sample_weight is not None or class_weight is not None:
         weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
-    matrix, schema = _encode(estimator, table, categorical_features, unseen)
+    counted = None if weights is None else weights > 0
+    matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights)
 
@@ -292,13 +293,15 @@ def _check_shape(table: Table) -> None:
         raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _encode(estimator: Any, table: Table, asked: Any, unseen: str) -> tuple[Any, Schema]:
+def _encode(
+    estimator: Any, table: Table, asked: Any, unseen: str, counted: BoolArray | None
+) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if table.sparse is None:
         if table.matrix is not None and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
             none = (None,) * table.n_features
             return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
-        return encode_table(table, choose_categories(table, asked, name), unseen)
+        return encode_table(table, choose_categories(table, asked, name), unseen, counted)
     if not getattr(estimator, "accepts_sparse", True):
         raise DataTypeError(f"Sparse X is not supported by {name}. Convert it with X.toarray().")
     if not (asked is None or isinstance(asked, str)) and len(asked):

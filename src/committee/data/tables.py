@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from committee.constraints import join_phrases, show_value
-from committee.data.columns import Column
+from committee.data.columns import Column, find_observed
 from committee.data.dataset import Schema
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.typing import BoolArray, FloatMatrix
@@ -101,8 +101,14 @@ def _find_column(table: Table, wanted: Any, subject: str) -> int:
     raise ParameterTypeError(f"{subject} must hold indices, names or a mask; got {show_value(wanted)}.")
 
 
-def encode_table(table: Table, chosen: BoolArray, unseen: str) -> tuple[FloatMatrix, Schema]:
-    """The matrix and its schema, with a code in place of every value of the chosen columns."""
+def encode_table(
+    table: Table, chosen: BoolArray, unseen: str, counted: BoolArray | None = None
+) -> tuple[FloatMatrix, Schema]:
+    """The matrix and its schema, with a code in place of every value of the chosen columns.
+
+    A row that does not count (its weight is zero) is as good as absent, so a level that only such rows have is
+    unseen and their code is missing.
+    """
     none = (None,) * table.n_features
     if table.matrix is not None and not chosen.any():
         return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
@@ -111,7 +117,7 @@ def encode_table(table: Table, chosen: BoolArray, unseen: str) -> tuple[FloatMat
     arrays: list[NDArray[Any]] = []
     for column, is_category in zip(columns, chosen.tolist(), strict=True):
         if is_category:
-            levels, codes = column.as_levels()
+            levels, codes = _drop_uncounted(*column.as_levels(), counted)
             categories.append(levels)
             arrays.append(_codes_as_numbers(codes))
         elif column.holds_text:
@@ -125,6 +131,17 @@ def encode_table(table: Table, chosen: BoolArray, unseen: str) -> tuple[FloatMat
     dtype = _choose_dtype(columns, categories)
     matrix = _stack(arrays, table.n_rows, dtype)
     return matrix, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
+
+
+def _drop_uncounted(
+    levels: NDArray[Any], codes: NDArray[np.int64], counted: BoolArray | None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if counted is None or counted.all():
+        return levels, codes
+    kept = find_observed(codes[counted], len(levels))
+    renumber = np.full(len(levels) + 1, -1, dtype=np.int64)
+    renumber[kept] = np.arange(len(kept))
+    return levels[kept], renumber[codes]
 
 
 def match_table(table: Table, schema: Schema) -> FloatMatrix:
