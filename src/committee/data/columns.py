@@ -34,6 +34,9 @@ __all__ = [
 _MISSING_CODE = -1
 _NUMBERS = (int, float, np.number, np.bool_, Decimal, Fraction)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+#: Some of their values mean "missing" and can be neither hashed nor made a float: NumPy's masked constant and the
+#: signalling NaN of decimal arithmetic.
+_UNHASHABLE = (Decimal, np.ma.core.MaskedConstant)
 _MISSING_NAMES = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 _HINTS = {
     "dates or times": "Turn it into numbers first, for example days since a date, year, month and weekday.",
@@ -107,9 +110,8 @@ def refuse_kind(where: str, kind: str, name: str = "") -> DataTypeError:
 def read_objects(values: Sequence[Any], where: str) -> Column:
     """A column of Python objects: all numbers or all text, with anything that means "missing" in between."""
     found_types = set(map(type, values))
-    if any(issubclass(found, Decimal) for found in found_types):
-        # A signalling NaN of decimal arithmetic can be neither compared nor hashed nor made a float.
-        values = [None if isinstance(v, Decimal) and v.is_nan() else v for v in values]
+    if any(issubclass(found, _UNHASHABLE) for found in found_types):
+        values = [None if v is np.ma.masked or (isinstance(v, Decimal) and v.is_nan()) else v for v in values]
         found_types = set(map(type, values))
     kinds: dict[str, type] = {}
     for found in found_types:
