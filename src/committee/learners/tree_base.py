@@ -116,7 +116,7 @@ class BaseTree(CommitteeEstimator):
             **self._name_target(dataset.target),
             "n_features_in_": schema.n_features,
             "max_features_": count_features(settings.max_features, schema.n_features),
-            "tree_": TreeView(trees, self.criterion),
+            "tree_": TreeView(trees, params.criterion),
             "_trees": trees,
             "_schema": schema,
             "_importances": importances,

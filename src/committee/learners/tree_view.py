@@ -49,7 +49,11 @@ class TreeView:
     @property
     def _nodes(self) -> Mapping[str, Any]:
         if self._cache is None:
-            self._cache = self._trees.describe(self._tree, self._criterion)
+            nodes = self._trees.describe(self._tree, self._criterion)
+            # Signed and wide, as scikit-learn has them: a difference of counts must not wrap around.
+            for name in ("children_left", "children_right", "feature", "depth", "n_node_samples"):
+                nodes[name] = nodes[name].astype(np.int64)
+            self._cache = nodes
         return self._cache
 
     # Sizes: these read the compact form only.
@@ -157,7 +161,11 @@ class TreeView:
 
     @property
     def value(self) -> NDArray[np.float64]:
-        """Prediction of each node, of shape (node, output, class): class fractions, or the value of each output."""
+        """Prediction of each node, of shape (node, output, class): class fractions, or the value of each output.
+
+        Leaves are what is stored: the value of an inner node is the weighted mean of its leaves, which for
+        `absolute_error` is not the median of its rows.
+        """
         cached: NDArray[np.float64] | None = self._nodes.get("fractions")
         if cached is not None:
             return cached
@@ -236,7 +244,8 @@ class TreeView:
         parent = np.full(self.node_count, TREE_LEAF, dtype=np.intp)
         parent[self.children_left[inner]] = inner
         parent[self.children_right[inner]] = inner
-        starts = np.concatenate(([0], np.cumsum(self.node_depth[node] + 1)))
+        starts = np.zeros(len(node) + 1, dtype=np.intp)
+        np.cumsum(self.node_depth[node] + 1, out=starts[1:])
         indices = np.empty(starts[-1], dtype=np.intp)
         # From the leaves up, one level a turn; numbers shrink upwards, so each row's indices come out sorted.
         at, open_rows = starts[1:] - 1, np.arange(len(node))

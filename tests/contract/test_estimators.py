@@ -1,0 +1,328 @@
+"""The library's own contracts, over every estimator that it exports."""
+
+import copy
+import inspect
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+
+import committee
+from committee.exceptions import CommitteeError
+
+EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
+ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
+ASKING = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path", "decision_function")
+
+every_estimator = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__name__)
+
+
+def make(cls, **params):
+    known = inspect.signature(cls).parameters
+    return cls(**{k: v for k, v in {"random_state": 0, **params}.items() if k in known})
+
+
+def make_data(cls, n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n)
+    y = np.where(signal > 0, "yes", "no") if is_classifier(cls()) else signal
+    return X, y
+
+
+def ask(model, X):
+    """Every answer that a fitted model gives, as arrays."""
+    answers = {}
+    for name in ASKING:
+        if hasattr(model, name):
+            with np.errstate(divide="ignore"):
+                answer = getattr(model, name)(X)
+            answers[name] = answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
+    return answers
+
+
+def assert_same(model, other, X):
+    answers, others = ask(model, X), ask(other, X)
+    assert answers.keys() == others.keys()
+    for name, answer in answers.items():
+        np.testing.assert_array_equal(answer, others[name], err_msg=name)
+
+
+@every_estimator
+def test_clone_of_a_fitted_model_is_unfitted_and_equal(cls):
+    X, y = make_data(cls)
+    model = make(cls).fit(X, y)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        twin.predict(X)
+    assert_same(model, twin.fit(X, y), X)
+
+
+@every_estimator
+@pytest.mark.parametrize("way", ["pickle", "copy", "deepcopy", "joblib"])
+def test_copies_answer_the_same(cls, way):
+    X, y = make_data(cls)
+    model = make(cls).fit(X, y)
+    if way == "pickle":
+        twin = pickle.loads(pickle.dumps(model))
+    elif way == "joblib":
+        buffer = io.BytesIO()
+        joblib.dump(model, buffer)
+        buffer.seek(0)
+        twin = joblib.load(buffer)
+    else:
+        twin = getattr(copy, way)(model)
+    assert_same(model, twin, X)
+    if hasattr(model, "feature_importances_"):
+        np.testing.assert_array_equal(model.feature_importances_, twin.feature_importances_)
+
+
+@every_estimator
+def test_refit_forgets_the_first_data(cls):
+    X, y = make_data(cls)
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    model = make(cls).fit(frame, y)
+    model.fit(X, y)
+    assert model.n_features_in_ == 5
+    assert not hasattr(model, "feature_names_in_")
+    assert_same(model, make(cls).fit(X, y), X)
+
+
+@every_estimator
+def test_threads_do_not_change_a_byte(cls):
+    X, y = make_data(cls, n=6000)
+    models = [make(cls, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3, None)]
+    states = [{k: v for k, v in vars(m).items() if k not in ("n_jobs",)} for m in models]
+    for model, state in zip(models[1:], states[1:], strict=True):
+        assert_same(models[0], model, X[:500])
+        assert pickle.dumps(state.get("_trees")) == pickle.dumps(states[0].get("_trees"))
+
+
+@every_estimator
+def test_the_same_seed_gives_the_same_model(cls):
+    X, y = make_data(cls)
+    assert_same(make(cls, random_state=7).fit(X, y), make(cls, random_state=7).fit(X, y), X)
+
+
+@every_estimator
+def test_unknown_parameters_are_refused(cls):
+    with pytest.raises(TypeError, match="not_a_parameter"):
+        cls(not_a_parameter=1)
+    with pytest.raises(ValueError, match="not_a_parameter"):
+        cls().set_params(not_a_parameter=1)
+
+
+BAD_VALUES = {
+    "criterion": "ginny",
+    "splitter": "worst",
+    "max_depth": -3,
+    "min_samples_split": 1,
+    "min_samples_leaf": 0,
+    "min_weight_fraction_leaf": 0.7,
+    "max_features": "cube",
+    "random_state": "lucky",
+    "max_leaf_nodes": 1,
+    "min_impurity_decrease": -0.1,
+    "class_weight": "unfair",
+    "ccp_alpha": -1.0,
+    "monotonic_cst": "up",
+    "exact": "yes",
+    "max_bins": 256,
+    "categorical_features": "guess",
+    "unseen": "ignore",
+    "interaction_cst": "some",
+    "n_jobs": 0,
+}
+
+
+@every_estimator
+def test_a_bad_parameter_is_named_with_what_is_allowed_and_what_came(cls):
+    X, y = make_data(cls)
+    for name in inspect.signature(cls).parameters:
+        if name not in BAD_VALUES:
+            continue
+        value = BAD_VALUES[name]
+        with pytest.raises((ValueError, TypeError)) as caught:
+            cls(**{name: value}).fit(X, y)
+        assert isinstance(caught.value, CommitteeError), name
+        sentence = str(caught.value)
+        assert sentence.startswith(f"The '{name}' parameter of {cls.__name__} must be "), sentence
+        assert f"; got {value!r}." in sentence
+
+
+def test_the_sentence_for_max_depth():
+    with pytest.raises(ValueError) as caught:
+        committee.DecisionTreeClassifier(max_depth=-3).fit([[0.0], [1.0]], [0, 1])
+    assert str(caught.value).startswith(
+        "The 'max_depth' parameter of DecisionTreeClassifier must be an int >= 1 or None; got -3."
+    )
+
+
+@every_estimator
+def test_a_failing_fit_keeps_the_old_state(cls):
+    X, y = make_data(cls)
+    model = make(cls).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    before = dict(vars(model))
+    for bad_X, bad_y in [(np.full((len(y), 2), np.inf), y), (X, y[:-1]), (np.empty((0, 3)), y[:0]), ("text", y)]:
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(bad_X, bad_y)
+        assert vars(model) == before
+
+
+@every_estimator
+def test_an_interrupted_fit_keeps_the_old_state(cls, monkeypatch):
+    X, y = make_data(cls)
+    model = make(cls).fit(X, y)
+    before = dict(vars(model))
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("committee._core.grow_tree", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:100], y[:100])
+    assert vars(model) == before
+
+
+@every_estimator
+def test_feature_names_are_kept_and_checked(cls):
+    X, y = make_data(cls)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = make(cls).fit(frame, y)
+    assert list(model.feature_names_in_) == list("abcde")
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c", "d", "e"]])
+    with pytest.warns(UserWarning, match="feature names"):
+        model.predict(X)
+
+
+@every_estimator
+def test_every_kind_of_table_gives_the_same_model(cls):
+    X, y = make_data(cls)
+    names = list("abcde")
+    model = make(cls).fit(X, y)
+    frames = [
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(X, schema=names),
+        pa.table(dict(zip(names, X.T, strict=True))),
+    ]
+    for frame in frames:
+        other = make(cls).fit(frame, y)
+        assert list(other.feature_names_in_) == names
+        np.testing.assert_array_equal(other.predict(frame), model.predict(X))
+    for table in [X.tolist(), np.asfortranarray(X), X[::-1][::-1]]:
+        assert_same(make(cls).fit(table, y), model, X)
+
+
+def make_mixed_frame(n=300, seed=3):
+    """A table in which the category and the gaps carry the signal."""
+    rng = np.random.default_rng(seed)
+    color = rng.choice(["red", "green", "blue", "grey"], size=n)
+    size = rng.normal(size=n)
+    size[rng.random(n) < 0.3] = np.nan
+    signal = np.isin(color, ["green", "grey"]) ^ np.isnan(size)
+    frame = pd.DataFrame({"size": size, "color": pd.Categorical(color)})
+    frame.loc[rng.random(n) < 0.05, "color"] = None
+    return frame, signal
+
+
+@every_estimator
+def test_categories_and_gaps_from_end_to_end(cls):
+    frame, signal = make_mixed_frame()
+    y = np.where(signal, "yes", "no") if is_classifier(cls()) else signal.astype(float)
+    model = make(cls).fit(frame, y)
+    unseen = frame.copy()
+    unseen["color"] = "mauve"
+    assert model.predict(frame).shape == model.predict(unseen).shape == (len(frame),)
+    missing = frame.copy()
+    missing["color"] = pd.Categorical([None] * len(frame), categories=frame["color"].cat.categories)
+    np.testing.assert_array_equal(model.predict(unseen), model.predict(missing))
+    np.testing.assert_array_equal(model.predict(pl.from_pandas(frame)), model.predict(frame))
+    if "unseen" in inspect.signature(cls).parameters:
+        with pytest.raises(ValueError, match="mauve"):
+            make(cls, unseen="error").fit(frame, y).predict(unseen)
+
+
+GARBAGE = {
+    "none": None,
+    "number": 3,
+    "text": "text",
+    "one row flat": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "ragged": [[1.0, 2.0], [3.0]],
+    "narrow": np.zeros((4, 2)),
+    "wide": np.zeros((4, 9)),
+    "no rows": np.zeros((0, 5)),
+    "three axes": np.zeros((2, 5, 2)),
+    "infinite": np.full((4, 5), np.inf),
+    "complex": np.zeros((4, 5), dtype=complex),
+    "objects": np.full((4, 5), object()),
+    "dict": {"a": 1},
+    "dates": np.full((4, 5), np.datetime64("2020-01-01")),
+}
+
+
+@every_estimator
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_gets_a_sentence_from_every_method(cls, kind):
+    X, y = make_data(cls)
+    model = make(cls).fit(X, y)
+    calls = [getattr(model, name) for name in ASKING if hasattr(model, name)]
+    calls.append(lambda bad: model.score(bad, y[:4]))
+    calls.append(lambda bad: make(cls).fit(bad, y[:4]) if kind not in ("narrow", "wide") else _refuse_labels(cls, bad))
+    for call in calls:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call(GARBAGE[kind])
+        assert_readable(str(caught.value))
+
+
+def _refuse_labels(cls, X):
+    return make(cls).fit(X, [[[0]]] * len(X))
+
+
+def assert_readable(sentence):
+    """A binding's own complaint lists C++ overloads; a user must never meet one."""
+    for trace in ("incompatible function arguments", "nanobind", "Invoked with types", "_core"):
+        assert trace not in sentence
+
+
+@every_estimator
+def test_unfitted_models_say_so(cls):
+    X, _ = make_data(cls)
+    for name in ASKING:
+        if hasattr(cls, name):
+            with pytest.raises(NotFittedError, match=cls.__name__):
+                getattr(cls(), name)(X)
+
+
+@every_estimator
+def test_weights_are_repetitions_scale_free_and_zero_is_absent(cls):
+    X, y = make_data(cls, n=160)
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 4, size=len(X))
+    weighted = make(cls).fit(X, y, sample_weight=counts)
+    repeated = make(cls).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    scaled = make(cls).fit(X, y, sample_weight=counts * 8.0)
+    present = make(cls).fit(X[counts > 0], y[counts > 0], sample_weight=counts[counts > 0])
+    if is_classifier(weighted):
+        np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+    else:  # k y and y + ... + y may differ in the last bit
+        np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-12)
+    np.testing.assert_array_equal(weighted.predict(X), scaled.predict(X))
+    np.testing.assert_array_equal(weighted.predict(X), present.predict(X))
+
+
+@every_estimator
+def test_every_parameter_is_documented(cls):
+    doc = inspect.getdoc(cls)
+    for name in inspect.signature(cls).parameters:
+        assert f"\n{name} : " in doc

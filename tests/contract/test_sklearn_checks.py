@@ -1,0 +1,18 @@
+"""scikit-learn's own checks over every estimator that the library exports; exporting a class puts it here."""
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import committee
+
+EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
+ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
+
+
+@parametrize_with_checks([estimator() for estimator in ESTIMATORS])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def test_there_are_estimators_to_check():
+    assert len(ESTIMATORS) >= 5
