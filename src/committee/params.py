@@ -60,9 +60,10 @@ __all__ = [
 # --- the shape of a tree -------------------------------------------------------------------------------------
 
 ClassCriterion: TypeAlias = Annotated[
-    Literal["gini", "entropy", "log_loss", "gain_ratio"],
-    "The impurity that a split must lower: the Gini index, the entropy (``log_loss`` is another name for it), or "
-    "the entropy's gain divided by the information of the split itself (``gain_ratio``, as in C4.5).",
+    Literal["gini", "entropy", "log_loss", "gain_ratio", "error"],
+    "The impurity that a split must lower: the Gini index, the entropy (``log_loss`` is another name for it), the "
+    "entropy's gain divided by the information of the split itself (``gain_ratio``, as in C4.5), or the weighted "
+    "share of rows that are not of the heaviest class (``error``).",
 ]
 ValueCriterion: TypeAlias = Annotated[
     Literal["squared_error", "friedman_mse", "absolute_error", "poisson"],
