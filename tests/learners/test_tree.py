@@ -69,7 +69,7 @@ def test_binned_trees_predict_as_well(name):
     assert ours.mean() > theirs.mean() - 0.03
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "gain_ratio"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "gain_ratio", "error"])
 @pytest.mark.parametrize("cls", [DecisionTreeClassifier, ExtraTreeClassifier])
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_full_tree_knows_its_training_rows(cls, criterion, exact):

@@ -124,9 +124,10 @@ class DecisionStumpClassifier(ClassTree):
     def error_(self) -> float:
         """Weighted share of wrong answers in training, averaged over the outputs."""
         self._fitted_trees()
-        leaves = self.tree_.children_left < 0
-        right = self.tree_.value.max(axis=2).mean(axis=1) * self.tree_.weighted_n_node_samples
-        return float(max(0.0, 1.0 - right[leaves].sum() / self.tree_.weighted_n_node_samples[0]))
+        leaves = self.tree_.class_weights[self.tree_.children_left < 0]
+        stops = np.cumsum(self.tree_.n_classes)[:-1]
+        wrong = [part.sum() - part.max(axis=1).sum() for part in np.split(leaves, stops, axis=1)]
+        return float(np.mean(wrong) / self.tree_.weighted_n_node_samples[0])
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

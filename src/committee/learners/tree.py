@@ -104,7 +104,7 @@ class DecisionTreeRegressor(ValueTree):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
     >>> round(tree.score(X, y), 2)
-    0.51
+    0.5
     """
 
     def __init__(
