@@ -29,11 +29,16 @@ class CriterionFinder final : public SplitFinder<Tally> {
     total_weight_ = tally_.weight(total);
     total_worth_ = measure_worth(total, total_weight_);
     if (tally_.counted) total_count_ = tally_.count(total);
+    // Weights are integers >= 1, so every boundary between bins that occur satisfies these limits.
+    unlimited_ = !limits.bounded && limits.min_samples_leaf <= 1 && limits.min_weight_leaf <= 1.0;
   }
 
   bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view, Candidate& best) override {
     const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
     const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
+    if constexpr (Tally::kFixedCell > 0) {
+      if (unlimited_) return scan_all_boundaries(hist, touched, has_missing, view, best);
+    }
     bool varies = false;
     CellSum<Tally> left(tally_, left_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
@@ -131,7 +136,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
       left.add(tally_, cells[order_[k].second].cell);
       if (random && k + 1 != random_size_) continue;
-      const double score = evaluate(left.data(), 0, best.score);
+      const double score = evaluate(left.data(), 0);
       if (score > kForbidden && best.loses_to(score, view.feature, static_cast<u32>(k))) {
         std::copy_n(left.data(), tally_.cell(), best_left_.begin());
         take_categories(cells, k, score, view, best);
@@ -150,6 +155,86 @@ class CriterionFinder final : public SplitFinder<Tally> {
   }
 
  private:
+  struct Cut {
+    u32 cut, next;
+    bool missing_left, has_missing;
+  };
+
+  // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
+  // listed without branches, scored in one vector loop, and only then looked at for the best.
+  bool scan_all_boundaries(const Slot* hist, u64 touched, bool has_missing, const FeatureView& view,
+                           Candidate& best) {
+    constexpr u32 kCell = Tally::kFixedCell;
+    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * kCell;
+    Slot sum[kCell] = {};
+    u32 n = 0;
+    for (u64 groups = touched; groups; groups &= groups - 1) {
+      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      for (u32 bin = first; bin < first + 4; ++bin) {
+        const Slot* cell = hist + bin * kCell;
+        listed_bins_[n] = static_cast<u8>(bin);
+        for (u32 s = 0; s < kCell; ++s) {
+          listed_sums_[s][n] = sum[s];
+          sum[s] += cell[s];
+        }
+        n += !tally_.is_empty(cell);
+      }
+    }
+    if (has_missing) --n;  // the missing bin comes last; its entry is the sum of all values
+    bool varies = n > 1;
+    if (n > 1) take_best_listed(1, n, nullptr, has_missing, view, best);
+    if (has_missing && n > 0) {
+      varies = true;
+      take_best_listed(n, n + 1, nullptr, true, view, best);
+      if (n > 1) take_best_listed(1, n, missing, true, view, best);
+    }
+    return varies;
+  }
+
+  // Scores the listed boundaries [from, to), with the missing cell added to the left if there is
+  // one.
+  void take_best_listed(u32 from, u32 to, const Slot* missing, bool has_missing,
+                        const FeatureView& view, Candidate& best) {
+    constexpr u32 kCell = Tally::kFixedCell;
+    for (u32 k = from; k < to; ++k) {
+      Slot left[kCell];
+      for (u32 s = 0; s < kCell; ++s)
+        left[s] = listed_sums_[s][k] + (missing ? missing[s] : Slot{0});
+      scores_[k] = score_boundary(left);
+    }
+    double most = kForbidden;
+    for (u32 k = from; k < to; ++k) most = scores_[k] > most ? scores_[k] : most;
+    if (!(most > kForbidden) || most < best.score) return;
+    u32 at = from;
+    while (scores_[at] != most) ++at;
+    const u32 cut = listed_bins_[at - 1];
+    if (!best.loses_to(most, view.feature, cut)) return;
+    for (u32 s = 0; s < kCell; ++s)
+      best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Slot{0});
+    const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
+    take(best, most, view.feature,
+         {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
+  }
+
+  // Score of a split that no limit forbids.
+  double score_boundary(const Slot* left) const {
+    const double wl = tally_.weight(left), wr = total_weight_ - wl;
+    if constexpr (Tally::kKind == TallyKind::binary) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
+        return criterion_.score_binary(wl, tally_.positive(left), total_weight_,
+                                       tally_.positive(total_.data()));
+      }
+    }
+    Slot right[Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell];
+    for (u32 s = 0; s < Tally::kFixedCell; ++s) right[s] = total_[s] - left[s];
+    const double a = measure_worth(left, wl), b = measure_worth(right, wr);
+    if constexpr (Tally::kKind == TallyKind::moments) {
+      return a + b;
+    } else {
+      return criterion_.score(a, b, total_worth_, wl, wr);
+    }
+  }
+
   double measure_worth(const Slot* sum, double weight) const {
     if constexpr (Tally::kKind == TallyKind::binary) {
       const double p = tally_.positive(sum);
@@ -189,8 +274,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
   static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
   // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
-  // Scores below `floor` may come out as kForbidden.
-  double evaluate(const Slot* left_sum, i32 direction, double floor) {
+  double evaluate(const Slot* left_sum, i32 direction) {
     const double wl = tally_.weight(left_sum), wr = total_weight_ - wl;
     if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return kForbidden;
     if (limits_.min_samples_leaf > 1) {
@@ -200,10 +284,10 @@ class CriterionFinder final : public SplitFinder<Tally> {
       }
     }
     if constexpr (Tally::kKind == TallyKind::binary) {
-      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl, wl); }) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
         if (!limits_.bounded) {
           return criterion_.score_binary(wl, tally_.positive(left_sum), total_weight_,
-                                         tally_.positive(total_.data()), floor);
+                                         tally_.positive(total_.data()));
         }
       }
     }
@@ -217,27 +301,26 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  struct Cut {
-    u32 cut, next;
-    bool missing_left, has_missing;
-  };
-
   void consider(const Slot* left, const FeatureView& view, const Cut& at, Candidate& best) {
-    const double score = evaluate(left, view.monotonic, best.score);
+    const double score = evaluate(left, view.monotonic);
     if (!(score > kForbidden) || !best.loses_to(score, view.feature, at.cut)) return;
     std::copy_n(left, tally_.cell(), best_left_.begin());
-    best.score = score;
-    best.feature = view.feature;
-    best.cut = at.cut;
-    best.next = at.next;
-    best.categorical = false;
-    best.missing_left = at.missing_left;
-    best.has_missing = at.has_missing;
+    take(best, score, view.feature, at);
     if (limits_.bounded) {
       const double wl = tally_.weight(left);
       best.middle =
           measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
     }
+  }
+
+  static void take(Candidate& best, double score, u32 feature, const Cut& at) {
+    best.score = score;
+    best.feature = feature;
+    best.cut = at.cut;
+    best.next = at.next;
+    best.categorical = false;
+    best.missing_left = at.missing_left;
+    best.has_missing = at.has_missing;
   }
 
   // Fills order_ with (key, index) ascending. Ordering by the mean target makes the best subset a
@@ -322,6 +405,11 @@ class CriterionFinder final : public SplitFinder<Tally> {
   const Criterion criterion_;
   NodeLimits limits_;
   std::vector<Slot> left_, right_, total_, best_left_;
+  bool unlimited_ = false;
+  // Boundaries of the feature at hand (tallies of fixed size).
+  alignas(64) Slot listed_sums_[Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell][kHistogramBins + 1];
+  alignas(64) double scores_[kHistogramBins + 1];
+  u8 listed_bins_[kHistogramBins + 1];
   double total_weight_ = 0.0, total_worth_ = 0.0;
   u32 total_count_ = 0;
   std::vector<std::pair<double, u32>> order_;

@@ -18,15 +18,11 @@ struct Gini {
     return squares / w;
   }
   double score(double left, double right, double, double, double) const { return left + right; }
-  // Two classes: the decrease is proportional to (p W - P l)^2 / (l r). `floor` is the score to beat: what
-  // clearly falls short of it is told apart without the division, as minus infinity.
-  double score_binary(double l, double p, double w, double total_p, double floor) const {
+  // Two classes: the decrease is proportional to (p W - P l)^2 / (l r), one division.
+  double score_binary(double l, double p, double w, double total_p) const {
     const double d = p * w - total_p * l;
-    const double squared = d * d, parts = l * (w - l);
-    if (squared < floor * parts * kClearly) return -std::numeric_limits<double>::infinity();
-    return squared / parts;
+    return d * d / (l * (w - l));
   }
-  static constexpr double kClearly = 1.0 - 0x1p-50;  // wider than the rounding of the products
 };
 
 }  // namespace committee
