@@ -1,15 +1,19 @@
 """Trees against scikit-learn's, on small data that come with it."""
 
+import timeit
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import sklearn.tree as reference
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import cross_val_score
 
+import committee
 from committee import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from tests.learners.split_agreement import assert_same_splits, break_ties, list_splits
 
@@ -325,3 +329,76 @@ def test_trees_of_one_seed_differ_by_their_number():
     )
     assert first == again
     assert first != second
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array"])
+def test_sparse_tables_are_dense_ones(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6)) * (rng.random((120, 6)) < 0.3)
+    y = X[:, 0] - X[:, 1] > 0.1
+    table = getattr(sparse, kind)(X)
+    dense, model = DecisionTreeClassifier().fit(X, y), DecisionTreeClassifier().fit(table, y)
+    assert list_splits(dense.tree_) == list_splits(model.tree_)
+    # A block of two rows at a time.
+    monkeypatch.setattr("committee.learners.tree_base._DENSE_BLOCK", 12)
+    assert_array_equal(model.predict_proba(table), dense.predict_proba(X))
+    assert_array_equal(model.apply(table), dense.apply(X))
+    assert_array_equal(model.decision_path(table).toarray(), dense.decision_path(X).toarray())
+
+
+def test_class_weights_of_several_outputs():
+    X, y = load_wine(return_X_y=True)
+    X = break_ties(X)
+    Y = np.column_stack([y, y == 1])
+    weights = [{0: 1.0, 1: 2.0, 2: 4.0}, {0: 1.0, 1: 3.0}]
+    ours = DecisionTreeClassifier(max_depth=2, class_weight=weights, exact=True).fit(X, Y)
+    theirs = reference.DecisionTreeClassifier(max_depth=2, class_weight=weights, random_state=0).fit(X, Y)
+    assert_same_splits(ours, theirs)
+
+
+def test_single_precision_is_enough_for_single_precision():
+    X, y = load_breast_cancer(return_X_y=True)
+    single = X.astype(np.float32)
+    model = DecisionTreeClassifier(random_state=0).fit(single, y)
+    assert model.score(single, y) == 1.0
+    assert_array_equal(model.predict(single), model.predict(single.astype(np.float64)))
+
+
+def test_numbers_beyond_all_bounds_are_as_good_as_none():
+    X, y = load_iris(return_X_y=True)
+    huge = {"max_depth": 10**12, "max_leaf_nodes": 10**12, "max_features": 10**12}
+    assert DecisionTreeClassifier(**huge).fit(X, y).score(X, y) == 1.0
+    assert DecisionTreeClassifier(min_samples_leaf=10**12).fit(X, y).get_n_leaves() == 1
+    assert DecisionTreeClassifier(min_samples_split=10**12).fit(X, y).get_n_leaves() == 1
+
+
+def test_check_input_is_no_business_of_a_pipeline():
+    with config_context(enable_metadata_routing=True):
+        model = DecisionTreeClassifier().set_fit_request(sample_weight=True)
+        with pytest.raises(TypeError, match="check_input"):
+            model.set_fit_request(check_input=True)
+
+
+@pytest.mark.parametrize("name", ["Decision", "Extra"])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_parameters_and_defaults_are_scikit_learns(name, kind):
+    theirs = getattr(reference, f"{name}Tree{kind}")().get_params()
+    ours = getattr(committee, f"{name}Tree{kind}")().get_params()
+    assert {key: ours[key] for key in theirs} == theirs
+
+
+def test_a_row_costs_a_fraction_of_scikit_learns():
+    X, y = load_iris(return_X_y=True)
+    row = X[:1].copy()
+    ours, theirs = DecisionTreeClassifier().fit(X, y), reference.DecisionTreeClassifier().fit(X, y)
+    mine = min(timeit.repeat(lambda: ours.predict(row), number=200, repeat=7))
+    other = min(timeit.repeat(lambda: theirs.predict(row), number=200, repeat=7))
+    assert mine < other / 10
+
+
+def test_a_small_fit_is_not_slower_than_scikit_learns():
+    X, y = load_iris(return_X_y=True)
+    ours, theirs = DecisionTreeClassifier(), reference.DecisionTreeClassifier()
+    mine = min(timeit.repeat(lambda: ours.fit(X, y), number=10, repeat=7))
+    other = min(timeit.repeat(lambda: theirs.fit(X, y), number=10, repeat=7))
+    assert mine < other

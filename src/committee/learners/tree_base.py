@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
 
 from committee.base import CommitteeEstimator, resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
@@ -42,6 +43,11 @@ class BaseTree(CommitteeEstimator):
     _task: ClassVar[Task]
     _combine: ClassVar[Literal["mean", "sum"]]
     _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+    # Kept for programs that pass it; no pipeline has to route it.
+    __metadata_request__fit: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
 
     # What every tree's signature has; `TreeSettings` says what it may have besides.
     criterion: str
