@@ -22,13 +22,13 @@ build:  ## compile the core in place (src/committee/_core*.so)
 	cp $(BUILD)/_core*.so src/committee/ && cp $(BUILD)/_core.pyi src/committee/
 
 test: build  ## run the tests on the sources in place
-	PYTHONPATH=src $(PYTHON) -m pytest
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest
 
 lint:  ## check style, types, layers and the C++ format (needs `make build` once)
 	ruff check
 	ruff format --check
 	mypy
-	PYTHONPATH=src lint-imports
+	PYTHONPATH=$(CURDIR)/src lint-imports
 	clang-format --dry-run -Werror $(CPP)
 
 format:  ## rewrite Python and C++ in the house style
@@ -46,7 +46,7 @@ define run_sanitized
 	cmake --build build/$@
 	rm -rf build/$@/package && mkdir build/$@/package && cp -r src/committee build/$@/package/
 	rm -f build/$@/package/committee/_core*.so && cp build/$@/_core*.so build/$@/package/committee/
-	env $(3) PYTHONMALLOC=malloc PYTHONPATH=build/$@/package \
+	env $(3) PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$@/package \
 	  LD_PRELOAD="$(foreach lib,$(2) libstdc++.so.6,$(shell $(CXX) -print-file-name=$(lib)))" \
 	  $(PYTHON) -m pytest $(SANITIZED_TESTS)
 endef
@@ -58,10 +58,10 @@ sanitize-thread:  ## data races only
 	$(call run_sanitized,thread,libtsan.so,TSAN_OPTIONS=halt_on_error=1)
 
 bench:  ## measure against scikit-learn (benchmarks/README.md)
-	PYTHONPATH=src $(PYTHON) -m benchmarks
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks
 
 docs:  ## build the pages into build/docs
-	PYTHONPATH=src sphinx-build -W --keep-going -b html docs build/docs
+	PYTHONPATH=$(CURDIR)/src sphinx-build -W --keep-going -b html docs build/docs
 
 clean:  ## remove everything that was built
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
