@@ -8,30 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from committee.learners import (
-        DecisionStumpClassifier,
+    from committee.learners.export import export_graphviz, export_text
+    from committee.learners.stump import DecisionStumpClassifier
+    from committee.learners.tree import (
         DecisionTreeClassifier,
         DecisionTreeRegressor,
         ExtraTreeClassifier,
         ExtraTreeRegressor,
-        export_graphviz,
-        export_text,
     )
-    from committee.plots import plot_tree
+    from committee.plots.tree import plot_tree
 
 __version__ = "0.1.0"
-
-# Where each public name lives; the imports above say the same to type checkers and editors.
-_HOMES: dict[str, str] = {
-    "DecisionStumpClassifier": "committee.learners",
-    "DecisionTreeClassifier": "committee.learners",
-    "DecisionTreeRegressor": "committee.learners",
-    "ExtraTreeClassifier": "committee.learners",
-    "ExtraTreeRegressor": "committee.learners",
-    "export_graphviz": "committee.learners",
-    "export_text": "committee.learners",
-    "plot_tree": "committee.plots",
-}
 
 __all__ = [
     "DecisionStumpClassifier",
@@ -44,6 +31,18 @@ __all__ = [
     "export_text",
     "plot_tree",
 ]
+
+# Where each public name lives; the imports above say the same to type checkers and editors.
+_HOMES = {
+    "DecisionStumpClassifier": "committee.learners.stump",
+    "DecisionTreeClassifier": "committee.learners.tree",
+    "DecisionTreeRegressor": "committee.learners.tree",
+    "ExtraTreeClassifier": "committee.learners.tree",
+    "ExtraTreeRegressor": "committee.learners.tree",
+    "export_graphviz": "committee.learners.export",
+    "export_text": "committee.learners.export",
+    "plot_tree": "committee.plots.tree",
+}
 
 
 def __getattr__(name: str) -> object:

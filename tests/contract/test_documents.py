@@ -1,0 +1,49 @@
+"""What the documents say is true: their code runs, their commands are the tested ones, their keys are resolved."""
+
+import doctest
+import re
+
+from tests.contract.source_reading import ROOT, list_sources
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def list_blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
+
+
+def test_the_readme_has_the_two_commands() -> None:
+    commands = [block.strip() for block in list_blocks(read("README.md"), "bash")]
+    assert commands == ["pip install '.[cli]' && committee fit", "pip install '.[test]' && pytest"]
+    assert commands[1] in read(".ci/run")
+
+
+def test_the_examples_of_the_readme_run() -> None:
+    (example,) = list_blocks(read("README.md"), "python")
+    exec(compile(example, "README.md", "exec"), {})
+
+
+def test_the_examples_of_the_pages_run() -> None:
+    results = doctest.testfile(str(ROOT / "docs" / "start.md"), module_relative=False)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_every_paper_that_is_named_is_listed() -> None:
+    known = set(re.findall(r"^@\w+\{(\w+),", read("docs/references.bib"), flags=re.M))
+    cited: set[str] = set()
+    for path in list_sources("src", "cpp", "tests", endings=(".py", ".hpp", ".cpp")):
+        for inside in re.findall(r"\[([A-Z][A-Za-z]+\d{4}[^\]\n]*)\]", path.read_text(encoding="utf-8")):
+            cited |= set(re.findall(r"[A-Z][A-Za-z]+\d{4}[a-z]?\b", inside))
+    assert cited
+    assert cited <= known
+
+
+def test_the_makefile_lists_itself() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.M))
+    explained = set(re.findall(r"^([a-z-]+):.*## \w", read("Makefile"), flags=re.M))
+    wanted = {"help", "setup", "build", "test", "lint", "format", "sanitize", "bench", "docs", "clean"}
+    assert wanted <= targets
+    assert targets == explained

@@ -1,0 +1,92 @@
+"""The public surface: what there is, and that each part of it is explained and its examples run."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import committee
+
+# A name that comes or goes is a decision: it is made here, and told in the CHANGELOG.
+SURFACE = [
+    "DecisionStumpClassifier",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+    "__version__",
+    "export_graphviz",
+    "export_text",
+    "plot_tree",
+]
+ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name))]
+FUNCTIONS = [name for name in SURFACE if inspect.isfunction(getattr(committee, name))]
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(committee.__path__, "committee.")
+    if found.name not in {"committee._core", "committee.__main__"}
+)
+
+
+def list_sections(text: str) -> set[str]:
+    return set(re.findall(r"^([A-Z]\w+)\n-+$", inspect.cleandoc(text), flags=re.M))
+
+
+def test_the_surface_is_pinned_and_sorted() -> None:
+    assert committee.__all__ == SURFACE
+    assert sorted(committee.__all__) == SURFACE
+    assert set(SURFACE) <= set(dir(committee))
+
+
+def test_type_checkers_see_what_is_loaded() -> None:
+    tree = ast.parse(Path(committee.__file__).read_text(encoding="utf-8"))
+    shown = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("committee.")
+        for alias in node.names
+    }
+    assert set(shown) == set(SURFACE) - {"__version__"}
+    for name, module in shown.items():
+        assert getattr(importlib.import_module(str(module)), name) is getattr(committee, name)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'RandomForrest'"):
+        committee.RandomForrest  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_are_explained(name: str) -> None:
+    cls = getattr(committee, name)
+    assert issubclass(cls, BaseEstimator)
+    text = cls.__doc__
+    assert {"Parameters", "Attributes", "Examples"} <= list_sections(text)
+    unexplained = [
+        param for param in inspect.signature(cls).parameters if not re.search(rf"^\s*{param} : ", text, re.M)
+    ]
+    assert not unexplained
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_explained(name: str) -> None:
+    assert {"Parameters", "Returns", "Examples"} <= list_sections(getattr(committee, name).__doc__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_run(module: str) -> None:
+    loaded = importlib.import_module(module)
+    failed, _ = doctest.testmod(loaded, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = [t for m in MODULES for t in finder.find(importlib.import_module(m)) if t.examples]
+    assert len(found) >= len(ESTIMATORS) + len(FUNCTIONS)
