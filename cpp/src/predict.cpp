@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "combine.hpp"
 #include "committee/parallel.hpp"
@@ -19,7 +21,7 @@ constexpr std::size_t kPlainRows = 8;
 // Where the split sequence stops paying against the interleaved walk (measured, see
 // benchmarks/bench_predict.py): mean leaves a tree, rows that pay for deriving it, and trees for
 // each column of codes that pay for encoding it.
-constexpr std::size_t kSequenceLeaves = 128;
+constexpr std::size_t kSequenceLeaves = 160;
 constexpr std::size_t kSequenceRows = 256;
 constexpr double kSequenceTreesPerColumn = 0.5;
 // Estimated nanoseconds, to decide on threads: one row through one tree, and what a thread is worth
@@ -31,6 +33,9 @@ constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 constexpr std::size_t kBlockTrees = 8;
 // Codes of a block of the split sequence stay in the first-level cache.
 constexpr std::size_t kCodeBytes = std::size_t{24} << 10;
+constexpr std::size_t kMostBlockRows = 16 * SplitSequence::kRows;
+// Trees that pay for looking whether a block has missing values at all.
+constexpr std::size_t kLookTrees = 8;
 // Rows whose leaves are known before their values are added.
 constexpr std::size_t kEnds = 512;
 
@@ -97,7 +102,8 @@ Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& opt
 template <class X>
 class RowBlock {
  public:
-  RowBlock(const MatrixView& x, std::size_t first_row, std::size_t n_rows) {
+  RowBlock(const MatrixView& x, std::size_t first_row, std::size_t n_rows)
+      : n_rows_(n_rows), n_cols_(x.n_cols) {
     const X* const from =
         static_cast<const X*>(x.data) + static_cast<std::ptrdiff_t>(first_row) * x.row_stride;
     if (x.col_stride == 1 || x.n_cols == 1) {
@@ -123,11 +129,21 @@ class RowBlock {
     }
   }
   const X* row(std::size_t r) const { return rows_ + static_cast<std::ptrdiff_t>(r) * stride_; }
-  std::ptrdiff_t stride() const { return stride_; }
+  RowSpan<X> rows(std::size_t first) const { return {row(first), stride_}; }
+  // Costs one look at every value, which pays if many trees are to follow.
+  bool has_missing() const {
+    bool missing = false;
+    for (std::size_t r = 0; r < n_rows_ && !missing; ++r) {
+      const X* const at = row(r);
+      for (std::size_t c = 0; c < n_cols_; ++c) missing |= at[c] != at[c];
+    }
+    return missing;
+  }
 
  private:
   const X* rows_;
   std::ptrdiff_t stride_;
+  std::size_t n_rows_, n_cols_;
   std::array<X, 256> near_;  // a single row needs no allocation
   std::vector<X> far_;
 };
@@ -152,11 +168,14 @@ template <class X>
 void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_rows) {
   const RowBlock<X> block(job.x, first_row, n_rows);
   std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
+  const bool missing = job.n_trees() < kLookTrees || block.has_missing();
+  TreeWalker<X> walker(*job.terms.trees, n_rows, missing);
   std::array<u32, kEnds> leaves;
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
-      end_rows(*job.terms.trees, t, block.row(r), block.stride(), Ending::leaf, ends);
+      walker.end_rows(block.rows(r), Ending::leaf, ends);
       add_leaves(job.terms, t, ends, job.row(first_row + r), job.out_width);
     }
   }
@@ -180,27 +199,105 @@ std::vector<double> tabulate_terms(const Job& job, const SplitSequence& sequence
   return table;
 }
 
-void predict_sequence(const Job& job, const SplitSequence& sequence, std::span<const double> table,
-                      std::size_t first_row, std::size_t n_rows, std::size_t block_rows) {
+// What a call on the split sequence needs besides the job: the terms of each leaf by its id in the
+// sequence, and the trees in the order in which they are added: slot by slot, within a slot in tree
+// order.
+struct SequenceJob {
+  const SplitSequence& sequence;
+  std::vector<double> table;
+  std::vector<u32> order;
+  std::size_t block_rows;
+
+  SequenceJob(const Job& job, const SplitSequence& made)
+      : sequence(made), table(tabulate_terms(job, made)), order(job.n_trees()) {
+    std::iota(order.begin(), order.end(), static_cast<u32>(job.first_tree));
+    std::stable_sort(order.begin(), order.end(),
+                     [&](u32 a, u32 b) { return job.terms.slot(a) < job.terms.slot(b); });
+    const std::size_t fitting = kCodeBytes / std::max<std::size_t>(made.n_columns(), 1);
+    block_rows = std::clamp(fitting / SplitSequence::kRows * SplitSequence::kRows,
+                            SplitSequence::kRows, kMostBlockRows);
+  }
+};
+
+// Trees whose terms are added in one pass over the rows, in their order.
+constexpr std::size_t kAddTogether = 4;
+
+// sums[i] += terms[0][ids[0][i]], then terms[1][ids[1][i]] and so on; n_rows is a multiple of 8.
+template <std::size_t kTrees>
+void add_terms(const double* const* terms, const u8* ids, std::size_t stride, std::size_t n_rows,
+               double* sums) {
+  static_assert(std::endian::native == std::endian::little,
+                "ids are taken from words, lowest byte first");
+  for (std::size_t i = 0; i < n_rows; i += 8) {
+    u64 word[kTrees];
+    for (std::size_t k = 0; k < kTrees; ++k) std::memcpy(&word[k], ids + k * stride + i, 8);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < 8; ++r) {
+      double sum = sums[i + r];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < kTrees; ++k) sum += terms[k][word[k] >> (8 * r) & 0xFF];
+      sums[i + r] = sum;
+    }
+  }
+}
+
+// One value a leaf. Rows are summed slot by slot, side by side.
+void predict_scalars(const Job& job, const SequenceJob& plan, const std::int8_t* codes,
+                     std::size_t first_row, std::size_t n_rows) {
+  const Trees& trees = *job.terms.trees;
+  const std::size_t n_groups = (n_rows + SplitSequence::kRows - 1) / SplitSequence::kRows;
+  const std::size_t padded = n_groups * SplitSequence::kRows;
+  alignas(64) std::array<u8, kAddTogether * kMostBlockRows> ids;
+  alignas(64) std::array<double, kMostBlockRows> sums;
+  for (std::size_t i = 0; i < plan.order.size();) {
+    const u32 slot = job.terms.slot(plan.order[i]);
+    std::fill_n(sums.data(), padded, 0.0);
+    while (i < plan.order.size() && job.terms.slot(plan.order[i]) == slot) {
+      const double* terms[kAddTogether];
+      std::size_t n = 0;
+      for (; n < kAddTogether && i < plan.order.size() && job.terms.slot(plan.order[i]) == slot;
+           ++n, ++i) {
+        const u32 tree = plan.order[i];
+        plan.sequence.replay(tree, codes, plan.block_rows, n_groups, ids.data() + n * padded);
+        terms[n] =
+            plan.table.data() + (trees.leaf_offsets[tree] - trees.leaf_offsets[job.first_tree]);
+      }
+      constexpr std::array add = {add_terms<1>, add_terms<2>, add_terms<3>, add_terms<4>};
+      add[n - 1](terms, ids.data(), padded, padded, sums.data());
+    }
+    double* out = job.row(first_row) + slot;
+    for (std::size_t r = 0; r < n_rows; ++r) out[r * job.out_width] = sums[r];
+  }
+}
+
+// Several values a leaf.
+void predict_vectors(const Job& job, const SequenceJob& plan, const std::int8_t* codes,
+                     std::size_t first_row, std::size_t n_rows) {
   const Trees& trees = *job.terms.trees;
   const std::size_t width = trees.width;
-  AlignedBuffer<std::int8_t> codes(sequence.n_columns() * block_rows);
-  AlignedBuffer<u8> ids(block_rows);
-  std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
-  for (std::size_t b = 0; b < n_rows; b += block_rows) {
-    const std::size_t n = std::min(block_rows, n_rows - b);
-    const std::size_t n_groups = (n + SplitSequence::kRows - 1) / SplitSequence::kRows;
-    sequence.encode(job.x, first_row + b, n, codes.data(), block_rows);
-    for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
-      sequence.replay(t, codes.data(), block_rows, n_groups, ids.data());
-      const double* const terms =
-          table.data() + (trees.leaf_offsets[t] - trees.leaf_offsets[job.first_tree]) * width;
-      double* const out = job.row(first_row + b) + job.terms.slot(t);
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t c = 0; c < width; ++c)
-          out[i * job.out_width + c] += terms[ids[i] * width + c];
-      }
+  const std::size_t n_groups = (n_rows + SplitSequence::kRows - 1) / SplitSequence::kRows;
+  alignas(64) std::array<u8, kMostBlockRows> ids;
+  for (const u32 tree : plan.order) {
+    plan.sequence.replay(tree, codes, plan.block_rows, n_groups, ids.data());
+    const double* const terms =
+        plan.table.data() + (trees.leaf_offsets[tree] - trees.leaf_offsets[job.first_tree]) * width;
+    double* out = job.row(first_row);
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      const double* const term = terms + ids[r] * width;
+      for (std::size_t c = 0; c < width; ++c) *out++ += term[c];
     }
+  }
+}
+
+void predict_sequence(const Job& job, const SequenceJob& plan, std::size_t first_row,
+                      std::size_t n_rows) {
+  AlignedBuffer<std::int8_t> codes(plan.sequence.n_columns() * plan.block_rows);
+  std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
+  for (std::size_t b = 0; b < n_rows; b += plan.block_rows) {
+    const std::size_t n = std::min(plan.block_rows, n_rows - b);
+    plan.sequence.encode(job.x, first_row + b, n, codes.data(), plan.block_rows);
+    const auto predict = job.terms.trees->width == 1 ? predict_scalars : predict_vectors;
+    predict(job, plan, codes.data(), first_row + b, n);
   }
   job.finish(first_row, n_rows);
 }
@@ -269,11 +366,9 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
     if (!made)
       throw std::invalid_argument(
           "These trees have no split sequence: categories, or more than 256 leaves.");
-    const std::vector<double> table = tabulate_terms(job, *made);
-    const std::size_t fitting = kCodeBytes / std::max<std::size_t>(made->n_columns(), 1);
-    const std::size_t block = std::clamp<std::size_t>(fitting / 64 * 64, 64, 1024);
-    for_row_blocks(x.n_rows, 8 * block, n_threads, [&](std::size_t first, std::size_t n) {
-      predict_sequence(job, *made, table, first, n, block);
+    const SequenceJob plan(job, *made);
+    for_row_blocks(x.n_rows, 8 * plan.block_rows, n_threads, [&](std::size_t first, std::size_t n) {
+      predict_sequence(job, plan, first, n);
     });
     return;
   }
@@ -292,11 +387,14 @@ template <class X>
 void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row, std::size_t n_rows,
                  u32* leaves) {
   const RowBlock<X> block(x, first_row, n_rows);
+  const bool missing = trees.n_trees < kLookTrees || block.has_missing();
+  TreeWalker<X> walker(trees, n_rows, missing);
   std::array<u32, kEnds> nodes;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(nodes.data(), std::min(kEnds, n_rows - r));
-      end_rows(trees, t, block.row(r), block.stride(), Ending::node, ends);
+      walker.end_rows(block.rows(r), Ending::node, ends);
       u32* at = leaves + (first_row + r) * trees.n_trees + t;
       for (const u32 node : ends) {
         *at = node;

@@ -8,7 +8,10 @@ namespace {
 constexpr int kInFlight = 8;
 // Steps between two looks at whether all walks have ended (an ended walk stays in its leaf).
 constexpr int kStepsPerLook = 4;
+// A tree is unfolded for stepping if it has at most this many nodes for each row that follows.
+constexpr std::size_t kUnfoldNodesPerRow = 8;
 
+// Straight on the arena's nodes.
 template <class T, bool kCategories>
 struct Walk {
   const Node<T>* nodes;
@@ -41,11 +44,14 @@ struct Walk {
     return ~(category_words[first + code / 32] >> (code % 32)) & 1;
   }
 
+  // One step of one of several walks; a walk that has ended stays. Written with a mask, because a
+  // conditional becomes a branch, and whether a walk has ended cannot be foretold.
   template <class X>
-  u32 step(const Node<T>* tree, u32 at, const X* row) const {
+  u64 step(const Node<T>* tree, u64 at, const X* row) const {
     const Node<T>& node = tree[at];
-    const u32 next = node.left + goes_right(node, row[node.feature()]);
-    return node.is_leaf() ? at : next;
+    const u64 next = node.left + goes_right(node, row[node.feature()]);
+    const u64 ended = 0 - static_cast<u64>(node.tag >> 31);
+    return next ^ ((next ^ at) & ended);
   }
 
   template <class X>
@@ -56,34 +62,43 @@ struct Walk {
   }
 };
 
-static_assert(Node<float>::kMissingLeft == 1u << 29, "goes_right shifts by 29");
+static_assert(Node<float>::kMissingLeft == 1u << 29 && Node<float>::kLeaf == 1u << 31,
+              "see the shifts");
 
 template <class T>
-u32 end_at(const Node<T>* tree, u32 at, Ending ending) {
-  return ending == Ending::leaf ? tree[at].left : at;
+u32 end_at(const Node<T>* tree, u64 at, Ending ending) {
+  return ending == Ending::leaf ? tree[at].left : static_cast<u32>(at);
+}
+
+// Walks kInFlight pairs of a tree and a row to their leaves.
+template <class W, class GetRoot, class GetRow>
+void walk_together(const W& walk, GetRoot root, GetRow row, u64* at) {
+  for (int r = 0; r < kInFlight; ++r) at[r] = 0;
+  for (u32 ended = 0; !ended;) {
+    for (int s = 0; s < kStepsPerLook; ++s) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kInFlight; ++r) at[r] = walk.step(root(r), at[r], row(r));
+    }
+    ended = Node<float>::kLeaf;
+#pragma GCC unroll 8
+    for (int r = 0; r < kInFlight; ++r) ended &= root(r)[at[r]].tag;
+  }
 }
 
 template <class T, bool kCategories, class X>
-void end_rows_as(const Trees& trees, std::size_t tree, const X* rows, std::ptrdiff_t stride,
-                 Ending ending, std::span<u32> ends) {
+void end_rows_as(const Trees& trees, std::size_t tree, const RowSpan<X>& rows, Ending ending,
+                 std::span<u32> ends) {
   const Walk<T, kCategories> walk(trees);
   const Node<T>* const root = walk.nodes + trees.node_offsets[tree];
   std::size_t i = 0;
-  for (; i + kInFlight <= ends.size(); i += kInFlight, rows += stride * kInFlight) {
-    u32 at[kInFlight] = {};
-    for (u32 ended = 0; !ended;) {
-      for (int s = 0; s < kStepsPerLook; ++s) {
-#pragma GCC unroll 8
-        for (int r = 0; r < kInFlight; ++r) at[r] = walk.step(root, at[r], rows + r * stride);
-      }
-      ended = Node<T>::kLeaf;
-#pragma GCC unroll 8
-      for (int r = 0; r < kInFlight; ++r) ended &= root[at[r]].tag;
-    }
+  for (; i + kInFlight <= ends.size(); i += kInFlight) {
+    u64 at[kInFlight];
+    const X* const first = rows.row(i);
+    walk_together(
+        walk, [=](int) { return root; }, [&](int r) { return first + r * rows.stride; }, at);
     for (int r = 0; r < kInFlight; ++r) ends[i + r] = end_at(root, at[r], ending);
   }
-  for (; i < ends.size(); ++i, rows += stride)
-    ends[i] = end_at(root, walk.walk(root, rows), ending);
+  for (; i < ends.size(); ++i) ends[i] = end_at(root, walk.walk(root, rows.row(i)), ending);
 }
 
 template <class T, bool kCategories, class X>
@@ -93,17 +108,9 @@ void end_row_as(const Trees& trees, std::size_t first, const X* row, Ending endi
   std::size_t i = 0;
   for (; i + kInFlight <= ends.size(); i += kInFlight) {
     const Node<T>* root[kInFlight];
-    u32 at[kInFlight] = {};
+    u64 at[kInFlight];
     for (int r = 0; r < kInFlight; ++r) root[r] = walk.nodes + trees.node_offsets[first + i + r];
-    for (u32 ended = 0; !ended;) {
-      for (int s = 0; s < kStepsPerLook; ++s) {
-#pragma GCC unroll 8
-        for (int r = 0; r < kInFlight; ++r) at[r] = walk.step(root[r], at[r], row);
-      }
-      ended = Node<T>::kLeaf;
-#pragma GCC unroll 8
-      for (int r = 0; r < kInFlight; ++r) ended &= root[r][at[r]].tag;
-    }
+    walk_together(walk, [&](int r) { return root[r]; }, [=](int) { return row; }, at);
     for (int r = 0; r < kInFlight; ++r) ends[i + r] = end_at(root[r], at[r], ending);
   }
   for (; i < ends.size(); ++i) {
@@ -112,16 +119,110 @@ void end_row_as(const Trees& trees, std::size_t first, const X* row, Ending endi
   }
 }
 
+// A node made for stepping: 16 bytes, children by their distance from the root in bytes. A leaf
+// leads to itself whatever comes, so a step needs no question but the one of the split.
+template <class T>
+struct Step {
+  T threshold;
+  u32 left;
+  u32 feature;  // kMissingRight above it if rows may have missing values
+  static constexpr u32 kBytes = 16, kMissingRight = 1u << 31;
+};
+
+template <class T>
+void unfold_nodes(const Trees& trees, std::size_t tree, bool missing, u8* to) {
+  const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
+  for (std::size_t k = 0; k < trees.n_nodes(tree); ++k, to += Step<T>::kBytes) {
+    Step<T> step{std::numeric_limits<T>::infinity(), static_cast<u32>(k * Step<T>::kBytes), 0};
+    if (!nodes[k].is_leaf()) {
+      step = {nodes[k].threshold, nodes[k].left * Step<T>::kBytes, nodes[k].feature()};
+      if (missing && !nodes[k].missing_left()) step.feature |= Step<T>::kMissingRight;
+    }
+    std::memcpy(to, &step, sizeof step);
+  }
+}
+
+template <class T, bool kMissing, class X>
+u64 take_step(const u8* root, u64 at, const X* row) {
+  using Wide = decltype(X{} + T{});
+  const Step<T>* const step = reinterpret_cast<const Step<T>*>(root + at);
+  if constexpr (!kMissing) {
+    const u64 right = static_cast<Wide>(row[step->feature]) > static_cast<Wide>(step->threshold);
+    return step->left + right * Step<T>::kBytes;
+  }
+  const X x = row[step->feature & ~Step<T>::kMissingRight];
+  const u32 above = static_cast<Wide>(x) > static_cast<Wide>(step->threshold);
+  const u32 missing = x != x;
+  return step->left + u64{above | (missing & (step->feature >> 31))} * Step<T>::kBytes;
+}
+
+template <class T, bool kMissing, class X>
+void end_unfolded(const u8* root, const Node<T>* nodes, const RowSpan<X>& rows, Ending ending,
+                  std::span<u32> ends) {
+  std::size_t i = 0;
+  for (; i + kInFlight <= ends.size(); i += kInFlight) {
+    u64 at[kInFlight] = {};
+    const X* row[kInFlight];
+    for (int r = 0; r < kInFlight; ++r) row[r] = rows.row(i + r);
+    for (u64 moved = 1; moved;) {
+      for (int s = 1; s < kStepsPerLook; ++s) {
+#pragma GCC unroll 8
+        for (int r = 0; r < kInFlight; ++r) at[r] = take_step<T, kMissing>(root, at[r], row[r]);
+      }
+      moved = 0;
+#pragma GCC unroll 8
+      for (int r = 0; r < kInFlight; ++r) {
+        const u64 next = take_step<T, kMissing>(root, at[r], row[r]);
+        moved |= next ^ at[r];
+        at[r] = next;
+      }
+    }
+    for (int r = 0; r < kInFlight; ++r)
+      ends[i + r] = end_at(nodes, at[r] / Step<T>::kBytes, ending);
+  }
+  for (; i < ends.size(); ++i) {
+    u64 at = 0, last = 1;
+    while (at != last) {
+      last = at;
+      at = take_step<T, kMissing>(root, at, rows.row(i));
+    }
+    ends[i] = end_at(nodes, at / Step<T>::kBytes, ending);
+  }
+}
+
 }  // namespace
 
 template <class X>
-void end_rows(const Trees& trees, std::size_t tree, const X* rows, std::ptrdiff_t row_stride,
-              Ending ending, std::span<u32> ends) {
-  const bool categories = !trees.category_offsets.empty();
-  const auto end = trees.double_thresholds
-                       ? (categories ? end_rows_as<double, true, X> : end_rows_as<double, false, X>)
-                       : (categories ? end_rows_as<float, true, X> : end_rows_as<float, false, X>);
-  end(trees, tree, rows, row_stride, ending, ends);
+void TreeWalker<X>::take_tree(std::size_t tree) {
+  tree_ = tree;
+  const std::size_t n_nodes = trees_.n_nodes(tree);
+  unfolded_ = trees_.category_offsets.empty() && n_nodes <= kUnfoldNodesPerRow * n_rows_ &&
+              n_nodes < std::numeric_limits<u32>::max() / Step<X>::kBytes;
+  if (!unfolded_) return;
+  if (steps_.size() < n_nodes * Step<X>::kBytes)
+    steps_ = AlignedBuffer<u8>(n_nodes * Step<X>::kBytes);
+  const auto unfold = trees_.double_thresholds ? unfold_nodes<double> : unfold_nodes<float>;
+  unfold(trees_, tree, missing_, steps_.data());
+}
+
+template <class X>
+template <class T>
+void TreeWalker<X>::end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
+  if (unfolded_) {
+    const Node<T>* const nodes =
+        static_cast<const Node<T>*>(trees_.nodes) + trees_.node_offsets[tree_];
+    const auto end = missing_ ? end_unfolded<T, true, X> : end_unfolded<T, false, X>;
+    return end(steps_.data(), nodes, rows, ending, ends);
+  }
+  const auto end =
+      trees_.category_offsets.empty() ? end_rows_as<T, false, X> : end_rows_as<T, true, X>;
+  end(trees_, tree_, rows, ending, ends);
+}
+
+template <class X>
+void TreeWalker<X>::end_rows(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
+  trees_.double_thresholds ? end_rows_by<double>(rows, ending, ends)
+                           : end_rows_by<float>(rows, ending, ends);
 }
 
 template <class X>
@@ -134,10 +235,8 @@ void end_row(const Trees& trees, std::size_t first, const X* row, Ending ending,
   end(trees, first, row, ending, ends);
 }
 
-template void end_rows(const Trees&, std::size_t, const float*, std::ptrdiff_t, Ending,
-                       std::span<u32>);
-template void end_rows(const Trees&, std::size_t, const double*, std::ptrdiff_t, Ending,
-                       std::span<u32>);
+template class TreeWalker<float>;
+template class TreeWalker<double>;
 template void end_row(const Trees&, std::size_t, const float*, Ending, std::span<u32>);
 template void end_row(const Trees&, std::size_t, const double*, Ending, std::span<u32>);
 

@@ -8,11 +8,37 @@ namespace committee {
 // What is written for a row: the number of its leaf within the tree, or the index of its node.
 enum class Ending : u8 { leaf, node };
 
-// One tree, many rows: row r starts at rows + r * row_stride (X: float or double; columns are
-// neighbours).
+// Rows whose columns are neighbours (X: float or double).
 template <class X>
-void end_rows(const Trees& trees, std::size_t tree, const X* rows, std::ptrdiff_t row_stride,
-              Ending ending, std::span<u32> ends);
+struct RowSpan {
+  const X* first;
+  std::ptrdiff_t stride;
+  const X* row(std::size_t r) const { return first + static_cast<std::ptrdiff_t>(r) * stride; }
+};
+
+// One tree after the other, many rows each. Where the rows pay for it, a tree is unfolded into
+// scratch memory that stays in the second-level cache: nodes that take half the instructions a
+// step.
+template <class X>
+class TreeWalker {
+ public:
+  // n_rows: that will go through each tree; missing: whether any of their values may be missing.
+  TreeWalker(const Trees& trees, std::size_t n_rows, bool missing)
+      : trees_(trees), n_rows_(n_rows), missing_(missing) {}
+  void take_tree(std::size_t tree);
+  void end_rows(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const;
+
+ private:
+  template <class T>
+  void end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const;
+
+  const Trees& trees_;
+  std::size_t n_rows_;
+  bool missing_;
+  std::size_t tree_ = 0;
+  bool unfolded_ = false;
+  AlignedBuffer<u8> steps_;
+};
 
 // One row, many trees: ends[i] belongs to tree first + i.
 template <class X>
