@@ -3,53 +3,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
 #include "bound_trees.hpp"
-#include "committee/grower.hpp"
 #include "interrupts.hpp"
+#include "target_arrays.hpp"
 
 namespace committee {
 
 namespace {
-
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// The target as arrays of the caller; kept alive by the arguments of the bound function.
-struct TargetArrays {
-  std::optional<Matrix<u32>> labels;
-  std::vector<u32> n_classes;
-  std::optional<Matrix<double>> values;
-};
-
-GrowInput view_input(const BinnedMatrix& data, const Presort* presort, const TargetArrays& target,
-                     const std::optional<Vector<double>>& weights) {
-  if (target.labels.has_value() == target.values.has_value()) {
-    throw nb::value_error("give either labels or values");
-  }
-  GrowInput input;
-  input.data = &data;
-  input.presort = presort;
-  if (weights) input.weights = view_vector(*weights);
-  if (target.labels) {
-    if (target.labels->shape(1) != target.n_classes.size() || target.n_classes.empty()) {
-      throw nb::value_error("n_classes must have one entry for each column of labels");
-    }
-    input.target.labels = {target.labels->data(), target.labels->size()};
-    input.target.n_classes = target.n_classes;
-    input.target.n_outputs = static_cast<u32>(target.n_classes.size());
-    const std::size_t n_outputs = target.n_classes.size();
-    for (std::size_t i = 0; i < input.target.labels.size(); ++i) {
-      if (input.target.labels[i] >= target.n_classes[i % n_outputs]) {
-        throw nb::value_error("a label is not below its number of classes");
-      }
-    }
-  } else {
-    input.target.values = {target.values->data(), target.values->size()};
-    input.target.n_outputs = static_cast<u32>(target.values->shape(1));
-  }
-  return input;
-}
 
 GrowResult grow(const GrowInput& input, const GrowParams& params) {
   return run_interruptible([&](InterruptWatch& watch) { return grow_tree(input, params, watch); });
@@ -64,6 +24,8 @@ void bind_params(nb::module_& m) {
   fields.emplace_back(#name);
   COMMITTEE_GROW_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND
+  c.def_rw("member_features", &GrowParams::member_features,
+           "the only features to look at; empty: all");
   c.def_rw("monotonic", &GrowParams::monotonic, "per feature -1, 0 or 1; empty: none");
   c.def_rw("interaction_groups", &GrowParams::interaction_groups,
            "features that may meet on a path; empty: all");

@@ -9,10 +9,18 @@ namespace committee {
 
 // Runs work(watch) without the GIL; KeyboardInterrupt (or whatever a signal handler raised) comes
 // out as such.
-template <class Work>
-auto run_interruptible(Work&& work) {
-  InterruptWatch watch([] {
+// `tell` is called now and then, with the GIL, to report progress; what it raises stops the work
+// too.
+template <class Work, class Tell = void (*)()>
+auto run_interruptible(Work&& work, Tell&& tell = [] {}) {
+  InterruptWatch watch([&tell] {
     const nanobind::gil_scoped_acquire held;
+    try {
+      tell();
+    } catch (nanobind::python_error& error) {
+      error.restore();
+      return true;
+    }
     return PyErr_CheckSignals() != 0;
   });
   try {

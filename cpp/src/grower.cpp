@@ -32,6 +32,9 @@ void check_input(const GrowInput& input, const GrowParams& params) {
   if (!input.weights.empty() && input.weights.size() != n) {
     throw std::invalid_argument("weights must have one entry a row");
   }
+  if (!input.counts.empty() && input.counts.size() != n) {
+    throw std::invalid_argument("counts must have one entry a row");
+  }
   if (is_classification(input.target)) {
     if (input.target.labels.size() != n * input.target.n_classes.size()) {
       throw std::invalid_argument("labels must have one entry a row and output");
@@ -85,7 +88,7 @@ TreePart grow_sample(GrowthPlan& plan, Sample<Tally>& sample) {
 
 TreePart grow_classes(GrowthPlan& plan) {
   const GrowInput& input = plan.input;
-  const FixedWeights weights = fix_weights(input.weights, input.data->n_rows, kClassWeightBits);
+  const FixedWeights weights = fix_weights(input, kClassWeightBits);
   const bool counted = plan.params.min_samples_leaf > 1;
   const SampleSource source{input.target, weights, input.data->n_rows, counted};
   const auto& n_classes = input.target.n_classes;
@@ -108,10 +111,10 @@ TreePart grow_classes(GrowthPlan& plan) {
 TreePart grow_values(GrowthPlan& plan) {
   const GrowInput& input = plan.input;
   if (plan.params.criterion == Newton::kName) {
-    auto sample = make_newton_sample(input.target, input.weights, input.data->n_rows);
+    auto sample = make_newton_sample(input);
     return grow_sample(plan, sample);
   }
-  const FixedWeights weights = fix_weights(input.weights, input.data->n_rows, kMomentWeightBits);
+  const FixedWeights weights = fix_weights(input, kMomentWeightBits);
   const SampleSource source{input.target, weights, input.data->n_rows, true};
   const bool centre = plan.params.criterion != Poisson::kName;
   if (input.target.n_outputs == 1) {
@@ -207,7 +210,9 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   check_input(input, params);
   const std::size_t n_features = input.data->n_cols;
   GrowthPlan plan(input, params, watch);
-  plan.draws_features = params.max_features < n_features;
+  const std::size_t n_own =
+      params.member_features.empty() ? n_features : params.member_features.size();
+  plan.draws_features = params.max_features < n_own;
   plan.sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
   plan.bounded =
       std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });

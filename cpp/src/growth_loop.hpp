@@ -63,6 +63,8 @@ TreePart Growth<Tally>::grow() {
     const std::size_t words = (params_.interaction_groups.size() + 63) / 64;
     root.groups = std::make_shared<const std::vector<u64>>(words, ~u64{0});
     root.features = allowed_features(*root.groups);
+  } else if (!params_.member_features.empty()) {
+    root.features = std::make_shared<const std::vector<u32>>(params_.member_features);
   }
   {
     Lease worker(*this);
@@ -196,14 +198,13 @@ u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& wor
 template <class Tally>
 void Growth<Tally>::summarise_medians(const OpenNode& node, TreePart& part, u32 id) {
   const u32 n_outputs = part.tree.width;
-  const double* weights = plan_.input.weights.empty() ? nullptr : plan_.input.weights.data();
   std::vector<std::pair<double, double>> rows(node.size());
   double deviation = 0.0, total = 0.0;
   for (u32 o = 0; o < n_outputs; ++o) {
     total = 0.0;
     for (std::size_t i = 0; i < node.size(); ++i) {
       const std::size_t row = items_[node.begin + i].row;
-      rows[i] = {plan_.input.target.values[row * n_outputs + o], weights ? weights[row] : 1.0};
+      rows[i] = {plan_.input.target.values[row * n_outputs + o], plan_.input.weight(row)};
       total += rows[i].second;
     }
     std::sort(rows.begin(), rows.end());
@@ -265,12 +266,11 @@ void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
     const double* y = plan_.input.target.values.data();
     const bool newton = params_.criterion == Newton::kName,
                poisson = params_.criterion == Poisson::kName;
-    const double* weights = plan_.input.weights.empty() ? nullptr : plan_.input.weights.data();
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
     double weight = 0.0;
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const std::size_t row = items_[i].row;
-      const double w = weights ? weights[row] : 1.0;
+      const double w = plan_.input.weight(row);
       if (newton) {
         out[0] -= w * y[2 * row];
         weight += w * y[2 * row + 1];

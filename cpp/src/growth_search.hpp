@@ -477,7 +477,9 @@ template <class Tally>
 std::shared_ptr<const std::vector<u32>> Growth<Tally>::allowed_features(
     const std::vector<u64>& groups) const {
   auto features = std::make_shared<std::vector<u32>>();
-  for (u32 f = 0; f < data_.n_cols; ++f) {
+  const auto& candidates =
+      params_.member_features.empty() ? all_features_ : params_.member_features;
+  for (const u32 f : candidates) {
     const auto& own = plan_.feature_groups[f];
     for (std::size_t k = 0; k < own.size(); ++k) {
       if (own[k] & groups[k]) {

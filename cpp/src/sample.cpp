@@ -27,6 +27,19 @@ bool take_multiples(std::span<const double> weights, double smallest, FixedWeigh
   return true;
 }
 
+// Total and largest weight; weights that are all one are not kept.
+void total_weights(FixedWeights& fixed) {
+  fixed.total = 0;
+  fixed.largest = 0;
+  bool all_one = true;
+  for (const u64 w : fixed.weights) {
+    fixed.total += w;
+    fixed.largest = std::max(fixed.largest, w);
+    all_one = all_one && w == 1;
+  }
+  if (all_one) fixed.weights.clear();
+}
+
 template <class Item>
 AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows,
                                    std::size_t& n) {
@@ -40,10 +53,24 @@ AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_ro
 
 }  // namespace
 
-FixedWeights fix_weights(std::span<const double> weights, std::size_t n_rows, int bits) {
+FixedWeights fix_weights(const GrowInput& input, int bits) {
   FixedWeights fixed;
+  const std::size_t n_rows = input.data->n_rows;
   fixed.total = n_rows;
-  if (weights.empty()) return fixed;
+  if (input.weights.empty() && input.counts.empty()) return fixed;
+  if (input.weights.empty()) {
+    fixed.weights.assign(input.counts.begin(), input.counts.end());
+    total_weights(fixed);
+    return fixed;
+  }
+  std::vector<double> weights(n_rows);
+  for (std::size_t i = 0; i < n_rows; ++i) weights[i] = input.weight(i);
+  return fix_weights(weights, bits);
+}
+
+FixedWeights fix_weights(std::span<const double> weights, int bits) {
+  FixedWeights fixed;
+  const std::size_t n_rows = weights.size();
   double smallest = std::numeric_limits<double>::infinity(), total = 0.0;
   for (const double w : weights) {
     if (w > 0.0 && w < smallest) smallest = w;
@@ -63,15 +90,7 @@ FixedWeights fix_weights(std::span<const double> weights, std::size_t n_rows, in
     }
     fixed.unit = std::ldexp(1.0, -shift);
   }
-  fixed.total = 0;
-  fixed.largest = 0;
-  bool all_one = true;
-  for (const u64 w : fixed.weights) {
-    fixed.total += w;
-    fixed.largest = std::max(fixed.largest, w);
-    all_one = all_one && w == 1;
-  }
-  if (all_one) fixed.weights.clear();
+  total_weights(fixed);
   return fixed;
 }
 
@@ -167,17 +186,16 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
   return sample;
 }
 
-Sample<MomentTally<false>> make_newton_sample(const Target& target, std::span<const double> weights,
-                                              std::size_t n_rows) {
-  constexpr int kHessianBits = 34;
+Sample<MomentTally<false>> make_newton_sample(const GrowInput& input) {
+  constexpr int kHessianBits = 32;
+  const std::size_t n_rows = input.data->n_rows;
   Sample<MomentTally<false>> sample;
   std::vector<double> gradients(n_rows), hessians(n_rows);
   for (std::size_t i = 0; i < n_rows; ++i) {
-    const double w = weights.empty() ? 1.0 : weights[i];
-    gradients[i] = -w * target.values[2 * i];
-    hessians[i] = w * target.values[2 * i + 1];
+    gradients[i] = -input.weight(i) * input.target.values[2 * i];
+    hessians[i] = input.weight(i) * input.target.values[2 * i + 1];
   }
-  FixedWeights fixed = fix_weights(hessians, n_rows, kHessianBits);
+  const FixedWeights fixed = fix_weights(hessians, kHessianBits);
   FixedWeights rows;  // the gradients carry their weights already: scale for n_rows terms
   rows.total = n_rows;
   sample.targets = fix_targets(gradients, 1, rows, false);

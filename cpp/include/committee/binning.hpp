@@ -17,26 +17,28 @@ struct ColumnBins {
   bool has_missing = false;  // a missing value was seen in training
   u32 n_bins = 0;            // value bins; for a category the number of its levels
   std::vector<double> thresholds;  // numeric only
-  // Numeric only: smallest and largest training value in each bin. Where bins come from a sample (more
-  // than 200,000 rows and 255 values) the sample's, but for the ends of the column's range.
+  // Numeric only: smallest and largest training value in each bin. Where bins come from a sample
+  // (more than 200,000 rows and 255 values) the sample's, but for the ends of the column's range.
   std::vector<double> low, high;
 };
 
 // Layout 2: records of up to 64 neighbouring columns; a row's record lies within one cache line.
 struct RecordGroup {
   std::size_t first_col = 0, n_cols = 0;
-  std::size_t stride = 0;  // 16, 32 or 64 bytes: the smallest that holds n_cols; records are aligned to it
-  AlignedBuffer<u8> bytes;  // n_rows * stride (+ one spare cache line so that prefetch stays inside)
+  std::size_t stride =
+      0;  // 16, 32 or 64 bytes: the smallest that holds n_cols; records are aligned to it
+  AlignedBuffer<u8>
+      bytes;  // n_rows * stride (+ one spare cache line so that prefetch stays inside)
   const u8* record(std::size_t row) const { return bytes.data() + row * stride; }
 };
 
 struct BinnedMatrix {
   std::size_t n_rows = 0, n_cols = 0;
-  std::size_t column_stride = 0;   // n_rows rounded up to 64
-  AlignedBuffer<u8> columns;       // layout 1, column-major: columns[col * column_stride + row]
-  std::vector<RecordGroup> groups; // layout 2; group of column c is c / 64
-  std::vector<AlignedBuffer<u32>> wide;  // per column; empty unless the column is wide. columns[] of a wide column holds
-                                         // 0 (present) or kMissingBin
+  std::size_t column_stride = 0;    // n_rows rounded up to 64
+  AlignedBuffer<u8> columns;        // layout 1, column-major: columns[col * column_stride + row]
+  std::vector<RecordGroup> groups;  // layout 2; group of column c is c / 64
+  std::vector<AlignedBuffer<u32>> wide;  // per column; empty unless the column is wide. columns[]
+                                         // of a wide column holds 0 (present) or kMissingBin
   std::shared_ptr<const std::vector<ColumnBins>> bins;
 
   const u8* column(std::size_t col) const { return columns.data() + col * column_stride; }
@@ -44,8 +46,8 @@ struct BinnedMatrix {
   std::size_t bytes() const;
 };
 
-// A table in compressed sparse columns: the entries of column c are data[indptr[c] .. indptr[c + 1])
-// in the rows indices[..], strictly ascending; every other value of the column is 0.
+// A table in compressed sparse columns: the entries of column c are data[indptr[c] .. indptr[c +
+// 1]) in the rows indices[..], strictly ascending; every other value of the column is 0.
 struct SparseView {
   const void* data = nullptr;     // float or double
   const void* indices = nullptr;  // i32 or i64, both of them
@@ -59,9 +61,10 @@ class BinMapper {
  public:
   // Learn the bins. `weights` may be empty; rows of weight zero do not take part. n_levels[c] > 0
   // says column c is a category with that many levels (codes 0 .. n_levels - 1 or NaN), 0 numeric.
-  // At most max_bins value bins a numeric column, exact (one bin a distinct value) where they suffice.
-  static BinMapper fit(const MatrixView& x, std::span<const double> weights, std::span<const u32> n_levels,
-                       int max_bins, int n_jobs);
+  // At most max_bins value bins a numeric column, exact (one bin a distinct value) where they
+  // suffice.
+  static BinMapper fit(const MatrixView& x, std::span<const double> weights,
+                       std::span<const u32> n_levels, int max_bins, int n_jobs);
   std::shared_ptr<const BinnedMatrix> transform(const MatrixView& x, int n_jobs) const;
   // The same for a sparse table, with the bytes of its dense form; floats are never made dense.
   // std::invalid_argument if the offsets or row numbers are out of place.
@@ -78,18 +81,20 @@ class BinMapper {
   std::shared_ptr<const std::vector<ColumnBins>> columns_;
 };
 
-// The threshold between two neighbouring values a < b: the middle, as a float32 number if one lies in
-// [a, b), else as a double in [a, b). The one place for this formula (bins and exact splits alike).
+// The threshold between two neighbouring values a < b: the middle, as a float32 number if one lies
+// in [a, b), else as a double in [a, b). The one place for this formula (bins and exact splits
+// alike).
 double choose_threshold(double a, double b);
 
-// Order of each column's values, for exact splits: rows sorted by (value, row), missing last; and the
-// dense rank of each row's value (kMissingCode for missing). Categories: rank = code.
+// Order of each column's values, for exact splits: rows sorted by (value, row), missing last; and
+// the dense rank of each row's value (kMissingCode for missing). Categories: rank = code.
 struct Presort {
   std::size_t n_rows = 0, n_cols = 0;
   AlignedBuffer<u32> order;  // order[col * n_rows + k] = row of the k-th smallest value
   AlignedBuffer<u32> rank;   // rank[col * n_rows + row]
   std::vector<std::vector<double>> values;  // distinct values of each column, ascending
 };
-std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<const u32> n_levels, int n_jobs);
+std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<const u32> n_levels,
+                                               int n_jobs);
 
 }  // namespace committee

@@ -20,6 +20,11 @@ struct GrowInput {
   const Presort* presort = nullptr;    // exact only
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
+  std::span<const u32>
+      counts;  // per row: how often it is there; empty: once. Multiplies the weight.
+  double weight(std::size_t row) const {
+    return (weights.empty() ? 1.0 : weights[row]) * (counts.empty() ? 1.0 : counts[row]);
+  }
 };
 
 struct GrowResult {

@@ -11,8 +11,8 @@ namespace committee {
 // Cores this process may use: affinity mask and cgroup quota (v1 and v2) taken into account; >= 1.
 int count_usable_cores();
 
-// CPUs that the cgroups of this process grant it (quota / period, the smallest on the way up; v1 and
-// v2); infinity without a quota. `root` stands for "/": tests put a tree of their own there.
+// CPUs that the cgroups of this process grant it (quota / period, the smallest on the way up; v1
+// and v2); infinity without a quota. `root` stands for "/": tests put a tree of their own there.
 double read_cpu_quota(const std::string& root = "");
 
 // The number of threads for `work` units when the user said n_jobs (0 = None = decide): at most the
@@ -29,8 +29,8 @@ bool inside_parallel_region();
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 
-// Ctrl-C: long loops call poll() now and then (cheap: it looks at a clock every few calls). Only the
-// thread that made the watch asks the interpreter; others see the flag. Throws Interrupted.
+// Ctrl-C: long loops call poll() now and then (cheap: it looks at a clock every few calls). Only
+// the thread that made the watch asks the interpreter; others see the flag. Throws Interrupted.
 class InterruptWatch {
  public:
   // `ask` returns true if the user asked to stop; called at most about ten times a second.

@@ -26,7 +26,8 @@ struct GrowParams {
 #define COMMITTEE_DECLARE(type, name, value, meaning) type name = value;
   COMMITTEE_GROW_FIELDS(COMMITTEE_DECLARE)
 #undef COMMITTEE_DECLARE
-  std::vector<i32> monotonic;                        // per feature -1, 0, +1; empty: none
+  std::vector<u32> member_features;  // the only features this tree may look at; empty: all
+  std::vector<i32> monotonic;        // per feature -1, 0, +1; empty: none
   std::vector<std::vector<u32>> interaction_groups;  // features that may meet on a path; empty: all
 };
 

@@ -15,7 +15,8 @@ struct FixedWeights {
   bool integral = true;
   u64 operator[](std::size_t row) const { return weights.empty() ? 1 : weights[row]; }
 };
-FixedWeights fix_weights(std::span<const double> weights, std::size_t n_rows, int bits);
+FixedWeights fix_weights(std::span<const double> weights, int bits);
+FixedWeights fix_weights(const GrowInput& input, int bits);
 
 // Targets as integers around `offset`, scaled by a power of two so that weighted sums fit 62 bits.
 struct FixedTargets {
@@ -50,7 +51,6 @@ template <bool kMulti>
 Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
 // Boosting: values hold (gradient, hessian) pairs; an item's weight is the hessian, its wy minus
 // the gradient.
-Sample<MomentTally<false>> make_newton_sample(const Target& target, std::span<const double> weights,
-                                              std::size_t n_rows);
+Sample<MomentTally<false>> make_newton_sample(const GrowInput& input);
 
 }  // namespace committee

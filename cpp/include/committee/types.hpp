@@ -24,10 +24,10 @@ using u64 = std::uint64_t;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
 
-inline constexpr int kMaxValueBins = 255;   // value bins are 0 .. 254
-inline constexpr u8 kMissingBin = 255;      // the last code of a byte means "missing"
+inline constexpr int kMaxValueBins = 255;         // value bins are 0 .. 254
+inline constexpr u8 kMissingBin = 255;            // the last code of a byte means "missing"
 inline constexpr u32 kMissingCode = 0xFFFFFFFFu;  // the same for wide category codes
-inline constexpr int kHistogramBins = 256;  // value bins and the missing bin
+inline constexpr int kHistogramBins = 256;        // value bins and the missing bin
 
 // Memory that starts on a cache line and asks for huge pages where the system gives them:
 // 32-byte records gathered from unaligned memory cost 1.6 ns instead of 0.9 (measured).

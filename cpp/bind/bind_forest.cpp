@@ -1,0 +1,107 @@
+// Growing forests: what a member sees, grow_forest, out-of-bag votes.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bound_trees.hpp"
+#include "committee/forest.hpp"
+#include "interrupts.hpp"
+#include "target_arrays.hpp"
+
+namespace committee {
+
+namespace {
+
+template <class T>
+using Rows = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void bind_sampling(nb::module_& m) {
+  nb::class_<RowSampling> c(m, "RowSampling",
+                            "Which rows and features a member of an ensemble sees.");
+  c.def(nb::init<>());
+#define COMMITTEE_BIND(type, name, value, meaning) c.def_rw(#name, &RowSampling::name, meaning);
+  COMMITTEE_SAMPLING_FIELDS(COMMITTEE_BIND)
+#undef COMMITTEE_BIND
+  c.def_rw("strata", &RowSampling::strata, "per row: number of its stratum or group");
+  c.def_rw("stratum_draws", &RowSampling::stratum_draws, "rows drawn from each stratum");
+  c.def_rw("weights", &RowSampling::weights, "chance of a row is proportional to it; empty: equal");
+  nb::class_<ForestPlan>(m, "ForestPlan", "Which trees of a forest to grow, and from what samples.")
+      .def(nb::init<>())
+      .def_rw("sampling", &ForestPlan::sampling)
+      .def_rw("first_tree", &ForestPlan::first_tree)
+      .def_rw("n_trees", &ForestPlan::n_trees)
+      .def_rw("balance_classes", &ForestPlan::balance_classes)
+      .def_rw("keep_training_info", &ForestPlan::keep_training_info);
+  m.def(
+      "draw_rows",
+      [](const RowSampling& sampling, u64 seed, u64 member, std::size_t n_rows) {
+        std::vector<u32> counts(n_rows);
+        draw_rows(sampling, seed, member, counts);
+        return own_array<u32>(std::move(counts));
+      },
+      nb::arg("sampling"), nb::arg("seed"), nb::arg("member"), nb::arg("n_rows"),
+      "How often each row is in the member's sample.");
+  m.def("draw_member_features", &draw_member_features, nb::arg("sampling"), nb::arg("seed"),
+        nb::arg("member"), nb::arg("n_features"), "Features of the member, ascending.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_forest(nanobind::module_& m) {
+  using namespace committee;
+  bind_sampling(m);
+  m.def(
+      "grow_forest",
+      [](const BinnedMatrix& data, const Presort* presort, std::optional<Matrix<u32>> labels,
+         std::vector<u32> n_classes, std::optional<Matrix<double>> values,
+         const std::optional<Vector<double>>& weights, const GrowParams& params,
+         const ForestPlan& plan, const nb::object& progress) {
+        const TargetArrays target{std::move(labels), std::move(n_classes), std::move(values)};
+        const GrowInput input = view_input(data, presort, target, weights);
+        std::atomic<std::size_t> done{0};
+        ForestResult grown = run_interruptible(
+            [&](InterruptWatch& watch) { return grow_forest(input, params, plan, watch, &done); },
+            [&] {
+              if (!progress.is_none()) progress(done.load(std::memory_order_relaxed));
+            });
+        const std::size_t n_features = data.n_cols;
+        return nb::make_tuple(
+            BoundTrees(std::move(grown.trees)),
+            own_array<double>(std::move(grown.importances), {plan.n_trees, n_features}));
+      },
+      nb::arg("data"), nb::arg("presort").none(), nb::arg("labels").none(), nb::arg("n_classes"),
+      nb::arg("values").none(), nb::arg("weights").none(), nb::arg("params"), nb::arg("plan"),
+      nb::arg("progress") = nb::none(),
+      nb::sig("def grow_forest(data: BinnedMatrix, presort: Presort | None, labels: "
+              "numpy.typing.NDArray[numpy.uint32] | None, n_classes: Sequence[int], values: "
+              "numpy.typing.NDArray[numpy.float64] | None, weights: "
+              "numpy.typing.NDArray[numpy.float64] | None, params: "
+              "GrowParams, plan: ForestPlan, progress: Callable[[int], object] | None = None) -> "
+              "tuple[Trees, "
+              "numpy.typing.NDArray[numpy.float64]]"),
+      "Grow the planned trees, one a thread; returns them with their importances (tree, feature). "
+      "`progress` is called "
+      "about ten times a second with the number of finished trees.");
+  m.def(
+      "add_out_of_bag",
+      [](const BoundTrees& trees, const AnyArray& x, const ForestPlan& plan, u64 seed, int n_jobs,
+         const Table<double>& sums, const Rows<u32>& n_votes) {
+        const MatrixView view = view_matrix(x);
+        if (sums.shape(0) != view.n_rows || sums.shape(1) != trees.trees().width ||
+            n_votes.shape(0) != view.n_rows) {
+          throw nb::value_error("sums must be (n_rows, width) and n_votes (n_rows,)");
+        }
+        double* sum = sums.data();
+        u32* votes = n_votes.data();
+        const nb::gil_scoped_release released;
+        add_out_of_bag(trees.trees(), view, plan, seed, n_jobs, sum, votes);
+      },
+      nb::arg("trees"), nb::arg("x"), nb::arg("plan"), nb::arg("seed"), nb::arg("n_jobs"),
+      nb::arg("sums").noconvert(), nb::arg("n_votes").noconvert(),
+      "Add the votes of trees plan.first_tree .. to rows that their samples do not hold, in place "
+      "and in tree order.");
+}

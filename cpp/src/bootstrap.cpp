@@ -1,0 +1,116 @@
+#include "committee/bootstrap.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace committee {
+
+namespace {
+
+// n_draws times from `population`, into counts.
+void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& rng,
+               std::span<u32> counts) {
+  const u32 size = static_cast<u32>(population.size());
+  if (replace) {
+    for (u32 k = 0; k < n_draws; ++k) ++counts[population[rng.below(size)]];
+    return;
+  }
+  if (n_draws > size) {
+    throw std::invalid_argument("cannot draw " + std::to_string(n_draws) + " of " +
+                                std::to_string(size) + " rows without replacement");
+  }
+  // Knuth's selection sampling would read every row; a partial shuffle reads n_draws of them.
+  std::vector<u32> shuffled(population.begin(), population.end());
+  for (u32 k = 0; k < n_draws; ++k) {
+    std::swap(shuffled[k], shuffled[k + rng.below(size - k)]);
+    counts[shuffled[k]] = 1;
+  }
+}
+
+void draw_weighted(const RowSampling& sampling, Rng& rng, std::span<u32> counts) {
+  if (!sampling.replace) throw std::invalid_argument("weighted rows are drawn with replacement");
+  std::vector<double> cumulative(sampling.weights.size());
+  std::partial_sum(sampling.weights.begin(), sampling.weights.end(), cumulative.begin());
+  const double total = cumulative.back();
+  for (u32 k = 0; k < sampling.n_draws; ++k) {
+    const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), rng.uniform() * total);
+    std::size_t row =
+        std::min<std::size_t>(static_cast<std::size_t>(at - cumulative.begin()), counts.size() - 1);
+    while (sampling.weights[row] <= 0.0) --row;  // rounding at the upper end
+    ++counts[row];
+  }
+}
+
+std::vector<std::vector<u32>> list_strata(const std::vector<u32>& strata) {
+  std::vector<std::vector<u32>> rows(
+      static_cast<std::size_t>(*std::max_element(strata.begin(), strata.end())) + 1);
+  for (u32 row = 0; row < strata.size(); ++row) rows[strata[row]].push_back(row);
+  return rows;
+}
+
+void draw_strata(const RowSampling& sampling, Rng& rng, std::span<u32> counts) {
+  const auto rows = list_strata(sampling.strata);
+  if (sampling.whole_groups) {
+    std::vector<u32> groups(rows.size()), group_counts(rows.size(), 0);
+    std::iota(groups.begin(), groups.end(), 0u);
+    draw_from(groups, sampling.n_draws, sampling.replace, rng, group_counts);
+    for (std::size_t row = 0; row < counts.size(); ++row)
+      counts[row] = group_counts[sampling.strata[row]];
+    return;
+  }
+  if (sampling.stratum_draws.size() != rows.size()) {
+    throw std::invalid_argument("stratum_draws must have one entry for each of the " +
+                                std::to_string(rows.size()) + " strata; got " +
+                                std::to_string(sampling.stratum_draws.size()));
+  }
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (!rows[s].empty())
+      draw_from(rows[s], sampling.stratum_draws[s], sampling.replace, rng, counts);
+  }
+}
+
+}  // namespace
+
+void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32> counts) {
+  if (sampling.n_draws == 0 && sampling.stratum_draws.empty()) {
+    std::fill(counts.begin(), counts.end(), 1u);
+    return;
+  }
+  std::fill(counts.begin(), counts.end(), 0u);
+  Rng rng(seed, member, 0, Purpose::bootstrap);
+  const u32 n = static_cast<u32>(counts.size());
+  if (!sampling.strata.empty()) {
+    if (sampling.strata.size() != counts.size())
+      throw std::invalid_argument("strata must have one entry a row");
+    draw_strata(sampling, rng, counts);
+  } else if (!sampling.weights.empty()) {
+    if (sampling.weights.size() != counts.size())
+      throw std::invalid_argument("weights must have one entry a row");
+    draw_weighted(sampling, rng, counts);
+  } else if (sampling.replace) {
+    for (u32 k = 0; k < sampling.n_draws; ++k) ++counts[rng.below(n)];
+  } else {
+    std::vector<u32> all(n);
+    std::iota(all.begin(), all.end(), 0u);
+    draw_from(all, sampling.n_draws, false, rng, counts);
+  }
+}
+
+std::vector<u32> draw_member_features(const RowSampling& sampling, u64 seed, u64 member,
+                                      u32 n_features) {
+  std::vector<u32> counts(n_features, 1u);
+  if (sampling.n_features > 0) {
+    std::fill(counts.begin(), counts.end(), 0u);
+    std::vector<u32> all(n_features);
+    std::iota(all.begin(), all.end(), 0u);
+    Rng rng(seed, member, 0, Purpose::column);
+    draw_from(all, sampling.n_features, sampling.replace_features, rng, counts);
+  }
+  std::vector<u32> features;
+  for (u32 f = 0; f < n_features; ++f) {
+    if (counts[f] > 0) features.push_back(f);
+  }
+  return features;
+}
+
+}  // namespace committee

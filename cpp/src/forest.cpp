@@ -1,0 +1,149 @@
+#include "committee/forest.hpp"
+
+#include <algorithm>
+
+#include "combine.hpp"
+#include "traversal.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kVoteRows =
+    1024;  // rows of a block: their records and a tree's upper levels share the cache
+
+// Weights that make every class of the sample count the same: n / (n_classes * n_c), times what the
+// rows had.
+std::vector<double> balance_weights(const GrowInput& input, std::span<const u32> counts) {
+  const Target& target = input.target;
+  const std::size_t n = counts.size(), n_outputs = target.n_classes.size();
+  std::vector<double> weights(n, 1.0);
+  if (!input.weights.empty())
+    std::copy(input.weights.begin(), input.weights.end(), weights.begin());
+  for (std::size_t o = 0; o < n_outputs; ++o) {
+    std::vector<double> totals(target.n_classes[o], 0.0);
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      totals[target.labels[i * n_outputs + o]] += counts[i];
+      total += counts[i];
+    }
+    const auto n_present =
+        std::count_if(totals.begin(), totals.end(), [](double t) { return t > 0.0; });
+    for (std::size_t i = 0; i < n; ++i) {
+      const double own = totals[target.labels[i * n_outputs + o]];
+      if (own > 0.0) weights[i] *= total / (static_cast<double>(n_present) * own);
+    }
+  }
+  return weights;
+}
+
+// The params of one member: its number, and its features if it does not see all.
+GrowParams choose_params(const GrowParams& params, const ForestPlan& plan, std::size_t member,
+                         u32 n_features) {
+  GrowParams own = params;
+  own.tree = member;
+  own.n_jobs = 1;
+  if (plan.sampling.n_features > 0) {
+    own.member_features = draw_member_features(plan.sampling, params.seed, member, n_features);
+  }
+  return own;
+}
+
+}  // namespace
+
+ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const ForestPlan& plan,
+                         InterruptWatch& watch, std::atomic<std::size_t>* done) {
+  const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
+  std::vector<Trees> members(plan.n_trees);
+  ForestResult result;
+  result.importances.resize(plan.n_trees * n_features);
+  ArenaOptions options;
+  options.n_features = n_features;
+  options.outputs = input.target.n_classes;
+  options.keep_training_info = plan.keep_training_info;
+  constexpr double kMinThreadWork =
+      1e5;  // rows times trees: below, a thread costs more than it saves
+  const int n_threads =
+      choose_threads(params.n_jobs, static_cast<double>(n_rows) * static_cast<double>(plan.n_trees),
+                     kMinThreadWork);
+  // A few trees on many rows: threads within a tree instead of over trees.
+  const bool over_trees = plan.n_trees > 1;
+  parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
+    const std::size_t member = plan.first_tree + k;
+    std::vector<u32> counts(n_rows);
+    draw_rows(plan.sampling, params.seed, member, counts);
+    GrowInput own = input;
+    own.counts = counts;
+    std::vector<double> balanced;
+    if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
+    GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
+    if (!over_trees) own_params.n_jobs = params.n_jobs;
+    GrowResult grown = grow_tree(own, own_params, watch);
+    members[k] = compact_trees({&grown.tree, 1}, options);
+    std::copy(grown.importances.begin(), grown.importances.end(),
+              result.importances.begin() + k * n_features);
+    if (done) done->fetch_add(1, std::memory_order_relaxed);
+  });
+  result.trees = concatenate_trees(members);
+  return result;
+}
+
+namespace {
+
+template <class X>
+void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::vector<u64>> in_bag,
+                std::size_t begin, std::size_t end, double* sums, u32* n_votes) {
+  const std::size_t n_cols = x.n_cols;
+  std::vector<X> rows(kVoteRows * n_cols);
+  std::vector<u32> chosen, ends(kVoteRows);
+  Terms terms;
+  terms.trees = &trees;
+  for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    chosen.clear();
+    for (std::size_t row = begin; row < end; ++row) {
+      if ((in_bag[t][row / 64] >> (row % 64) & 1) == 0) chosen.push_back(static_cast<u32>(row));
+    }
+    const X* data = static_cast<const X*>(x.data);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const X* from = data + static_cast<std::ptrdiff_t>(chosen[i]) * x.row_stride;
+      for (std::size_t c = 0; c < n_cols; ++c)
+        rows[i * n_cols + c] = from[static_cast<std::ptrdiff_t>(c) * x.col_stride];
+    }
+    end_rows<X>(trees, t, rows.data(), static_cast<std::ptrdiff_t>(n_cols), Ending::leaf,
+                {ends.data(), chosen.size()});
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      add_leaf(terms, t, ends[i], sums + static_cast<std::size_t>(chosen[i]) * trees.width);
+      ++n_votes[chosen[i]];
+    }
+  }
+}
+
+}  // namespace
+
+void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& plan, u64 seed,
+                    int n_jobs, double* sums, u32* n_votes) {
+  if (x.n_cols != trees.n_features)
+    throw std::invalid_argument("X has another number of columns than the trees");
+  constexpr double kMinThreadWork = 1e5;
+  const int n_threads = choose_threads(
+      n_jobs, static_cast<double>(x.n_rows) * static_cast<double>(trees.n_trees), kMinThreadWork);
+  std::vector<std::vector<u64>> in_bag(trees.n_trees);
+  parallel_for(trees.n_trees, n_threads, [&](std::size_t t) {
+    std::vector<u32> counts(x.n_rows);
+    draw_rows(plan.sampling, seed, plan.first_tree + t, counts);
+    in_bag[t].assign((x.n_rows + 63) / 64, 0);
+    for (std::size_t row = 0; row < x.n_rows; ++row) {
+      if (counts[row] > 0) in_bag[t][row / 64] |= u64{1} << (row % 64);
+    }
+  });
+  parallel_for((x.n_rows + kVoteRows - 1) / kVoteRows, n_threads, [&](std::size_t b) {
+    const std::size_t begin = b * kVoteRows, end = std::min(x.n_rows, begin + kVoteRows);
+    if (x.is_double) {
+      vote_block<double>(trees, x, in_bag, begin, end, sums, n_votes);
+    } else {
+      vote_block<float>(trees, x, in_bag, begin, end, sums, n_votes);
+    }
+  });
+}
+
+}  // namespace committee
