@@ -9,11 +9,8 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kVoteRows =
-    1024;  // rows of a block: their records and a tree's upper levels share the cache
-
-// Weights that make every class of the sample count the same: n / (n_classes * n_c), times what the
-// rows had.
+// Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
+constexpr std::size_t kVoteRows = 8192, kVoteBytes = std::size_t{4} << 20;
 std::vector<double> balance_weights(const GrowInput& input, std::span<const u32> counts) {
   const Target& target = input.target;
   const std::size_t n = counts.size(), n_outputs = target.n_classes.size();
@@ -94,8 +91,10 @@ template <class X>
 void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::vector<u64>> in_bag,
                 std::size_t begin, std::size_t end, double* sums, u32* n_votes) {
   const std::size_t n_cols = x.n_cols;
-  std::vector<X> rows(kVoteRows * n_cols);
-  std::vector<u32> chosen, ends(kVoteRows);
+  const X* data = static_cast<const X*>(x.data);
+  std::vector<X> rows((end - begin) * n_cols);
+  std::vector<u32> chosen, ends(end - begin);
+  TreeWalker<X> walker(trees, end - begin, true);
   Terms terms;
   terms.trees = &trees;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
@@ -103,14 +102,16 @@ void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::ve
     for (std::size_t row = begin; row < end; ++row) {
       if ((in_bag[t][row / 64] >> (row % 64) & 1) == 0) chosen.push_back(static_cast<u32>(row));
     }
-    const X* data = static_cast<const X*>(x.data);
+    if (chosen.empty()) continue;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const X* from = data + static_cast<std::ptrdiff_t>(chosen[i]) * x.row_stride;
-      for (std::size_t c = 0; c < n_cols; ++c)
+      for (std::size_t c = 0; c < n_cols; ++c) {
         rows[i * n_cols + c] = from[static_cast<std::ptrdiff_t>(c) * x.col_stride];
+      }
     }
-    end_rows<X>(trees, t, rows.data(), static_cast<std::ptrdiff_t>(n_cols), Ending::leaf,
-                {ends.data(), chosen.size()});
+    walker.take_tree(t);
+    walker.end_rows({rows.data(), static_cast<std::ptrdiff_t>(n_cols)}, Ending::leaf,
+                    {ends.data(), chosen.size()});
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       add_leaf(terms, t, ends[i], sums + static_cast<std::size_t>(chosen[i]) * trees.width);
       ++n_votes[chosen[i]];
@@ -136,8 +137,11 @@ void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& p
       if (counts[row] > 0) in_bag[t][row / 64] |= u64{1} << (row % 64);
     }
   });
-  parallel_for((x.n_rows + kVoteRows - 1) / kVoteRows, n_threads, [&](std::size_t b) {
-    const std::size_t begin = b * kVoteRows, end = std::min(x.n_rows, begin + kVoteRows);
+  const std::size_t fitting = kVoteBytes / (x.n_cols * sizeof(double));
+  const std::size_t share = x.n_rows / static_cast<std::size_t>(n_threads) + 1;
+  const std::size_t block = std::min(share, std::clamp<std::size_t>(fitting, 256, kVoteRows));
+  parallel_for((x.n_rows + block - 1) / block, n_threads, [&](std::size_t b) {
+    const std::size_t begin = b * block, end = std::min(x.n_rows, begin + block);
     if (x.is_double) {
       vote_block<double>(trees, x, in_bag, begin, end, sums, n_votes);
     } else {
