@@ -19,7 +19,7 @@ namespace {
 // a time.
 constexpr std::size_t kPlainRows = 8;
 // Where the split sequence stops paying against the interleaved walk (measured, see
-// benchmarks/bench_predict.py): mean leaves a tree, rows that pay for deriving it, and trees for
+// benchmarks/prediction_paths.py): mean leaves a tree, rows that pay for deriving it, and trees for
 // each column of codes that pay for encoding it.
 constexpr std::size_t kSequenceLeaves = 160;
 constexpr std::size_t kSequenceRows = 256;
