@@ -1,0 +1,91 @@
+"""Contract 1 across machines: the same data and seed give the same bytes on every processor.
+
+The digests were written on one machine and are compared on all others. They change when the meaning of a fit changes
+(another tie rule, another random stream); then they are written anew and the changelog says so.
+"""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from committee import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+
+
+def make_table(n_rows: int = 3000, n_features: int = 7):
+    """Only uniform integers and exact arithmetic: nothing here depends on a mathematical library."""
+    rng = np.random.default_rng(20)
+    X = rng.integers(0, 1 << 20, size=(n_rows, n_features)) / 1024.0
+    X[:, 0] = rng.integers(0, 9, size=n_rows)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    filled = np.nan_to_num(X, nan=100.0)
+    signal = filled[:, 1] + 60.0 * filled[:, 0] - filled[:, 2] / 4 + rng.integers(0, 300, size=n_rows)
+    return X, signal
+
+
+def digest_trees(trees) -> str:
+    digest = hashlib.sha256()
+    for part in (trees.nodes, trees.values, trees.node_offsets):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def fits():
+    X, signal = make_table()
+    three = np.digitize(signal, np.quantile(signal, [0.4, 0.7], method="lower"))
+    two = (three > 0).astype(int)
+    weights = np.random.default_rng(3).integers(1, 1 << 16, size=len(signal)) / 4096.0
+    tree, regressor = DecisionTreeClassifier, DecisionTreeRegressor
+    return {
+        "gini": (tree(random_state=0), X, two, None),
+        "gini, three classes": (tree(random_state=0), X, three, None),
+        "gini, weighted": (tree(random_state=0), X, three, weights),
+        "gini, drawn features": (tree(random_state=1, max_features=3), X, two, None),
+        "entropy": (tree(criterion="entropy", random_state=0), X, three, None),
+        "gain ratio": (tree(criterion="gain_ratio", random_state=0, max_depth=6), X, two, None),
+        "error": (tree(criterion="error", random_state=0, max_depth=5), X, three, None),
+        "exact": (tree(exact=True, random_state=0), X, two, None),
+        "best first": (tree(max_leaf_nodes=40, random_state=0), X, two, None),
+        "pruned": (tree(ccp_alpha=0.002, random_state=0), X, two, None),
+        "random splits": (ExtraTreeClassifier(random_state=5), X, three, None),
+        "squared error": (regressor(random_state=0, min_samples_leaf=3), X, signal, None),
+        "squared error, weighted": (regressor(random_state=0, min_samples_leaf=3), X, signal, weights),
+        "poisson": (regressor(criterion="poisson", random_state=0, max_depth=6), X, signal - signal.min(), None),
+        "absolute error": (regressor(criterion="absolute_error", random_state=0, max_depth=4), X, signal, None),
+        "two outputs": (regressor(random_state=0, max_depth=7), X, np.c_[signal, filled_first(X)], None),
+    }
+
+
+def filled_first(X):
+    return np.nan_to_num(X[:, 3], nan=0.0)
+
+
+DIGESTS = {
+    "gini": "167d7bce86f5e005",
+    "gini, three classes": "5164a9128f16a100",
+    "gini, weighted": "ec6cc9e3a6fe50ab",
+    "gini, drawn features": "54fb74fc7bb5b1e7",
+    "entropy": "bef733b254fed16d",
+    "gain ratio": "81a2fdd7c322eda6",
+    "error": "634cbed70f341dc4",
+    "exact": "885be67995294bd8",
+    "best first": "58ba2ce29fab0344",
+    "pruned": "b7694909ecd91fbb",
+    "random splits": "c1248d9eebb64216",
+    "squared error": "cf366a91406b0d66",
+    "squared error, weighted": "13e4d5a6e8c4dfb3",
+    "poisson": "b31c93097daae103",
+    "absolute error": "35e4262e9c6426b7",
+    "two outputs": "f4ef0a4a6e87879f",
+}
+
+
+@pytest.mark.parametrize("name", list(DIGESTS))
+def test_bytes_are_those_of_every_machine(name):
+    model, X, y, weights = fits()[name]
+    assert digest_trees(model.fit(X, y, sample_weight=weights)._trees) == DIGESTS[name]
+
+
+if __name__ == "__main__":  # prints the table of digests
+    for case, (model, X, y, weights) in fits().items():
+        print(f'    "{case}": "{digest_trees(model.fit(X, y, sample_weight=weights)._trees)}",')
