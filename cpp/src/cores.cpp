@@ -3,8 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "committee/parallel.hpp"
@@ -24,36 +24,61 @@ struct CgroupMount {
   bool v2 = false;
 };
 
-bool has_word(const std::string& list, const std::string& word) {
-  std::istringstream words(list);
-  for (std::string w; std::getline(words, w, ',');) {
-    if (w == word) return true;
+// Plain C files: C++ streams crash in a process whose libstdc++ is older than the one compiled
+// against.
+std::vector<std::string> read_lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::FILE* file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return lines;
+  std::string line;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    if (c != '\n') {
+      line.push_back(static_cast<char>(c));
+    } else {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
   }
-  return false;
+  std::fclose(file);
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::vector<std::string> split_text(const std::string& text, char separator) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == separator) {
+      words.emplace_back();
+    } else {
+      words.back().push_back(c);
+    }
+  }
+  return words;
+}
+
+bool has_word(const std::string& list, const std::string& word) {
+  const auto words = split_text(list, ',');
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // proc(5): id parent major:minor root point options [tags] - type source super-options
 std::vector<CgroupMount> read_cgroup_mounts(const std::string& root) {
   std::vector<CgroupMount> mounts;
-  std::ifstream file(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : read_lines(root + "/proc/self/mountinfo")) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    std::istringstream before(line.substr(0, dash)), after(line.substr(dash + 3));
-    std::string skip, type, source, options;
-    CgroupMount mount;
-    before >> skip >> skip >> skip >> mount.root >> mount.point;
-    after >> type >> source >> options;
-    mount.v2 = type == "cgroup2";
-    if (mount.v2 || (type == "cgroup" && has_word(options, "cpu"))) mounts.push_back(mount);
+    const auto before = split_text(line.substr(0, dash), ' ');
+    const auto after = split_text(line.substr(dash + 3), ' ');
+    if (before.size() < 5 || after.size() < 3) continue;
+    const CgroupMount mount{before[3], before[4], after[0] == "cgroup2"};
+    if (mount.v2 || (after[0] == "cgroup" && has_word(after[2], "cpu"))) mounts.push_back(mount);
   }
   return mounts;
 }
 
 // This process's cgroup in the hierarchy (cgroups(7): id:controllers:path); empty if it has none.
 std::string find_cgroup(const std::string& root, bool v2) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : read_lines(root + "/proc/self/cgroup")) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -63,16 +88,24 @@ std::string find_cgroup(const std::string& root, bool v2) {
   return {};
 }
 
+// The first number in a file; `fallback` where there is none.
+double read_number(const std::string& path, double fallback) {
+  const auto lines = read_lines(path);
+  if (lines.empty()) return fallback;
+  char* end = nullptr;
+  const double value = std::strtod(lines[0].c_str(), &end);
+  return end == lines[0].c_str() ? fallback : value;
+}
+
 double read_quota_of(const std::string& folder, bool v2) {
   double quota = -1.0, period = 0.0;
   if (v2) {
-    std::ifstream file(folder +
-                       "/cpu.max");  // "max 100000" where there is no limit: quota stays -1
-    if (!(file >> quota >> period)) return kNoQuota;
+    const auto lines = read_lines(folder + "/cpu.max");  // "max 100000" where there is no limit
+    if (lines.empty() || std::sscanf(lines[0].c_str(), "%lf %lf", &quota, &period) != 2)
+      return kNoQuota;
   } else {
-    std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
-    std::ifstream period_file(folder + "/cpu.cfs_period_us");
-    if (!(quota_file >> quota) || !(period_file >> period)) return kNoQuota;
+    quota = read_number(folder + "/cpu.cfs_quota_us", -1.0);
+    period = read_number(folder + "/cpu.cfs_period_us", 0.0);
   }
   return quota > 0.0 && period > 0.0 ? quota / period : kNoQuota;
 }
