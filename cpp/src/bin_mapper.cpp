@@ -52,11 +52,11 @@ class BlockLearner {
     for (std::size_t c = 0; c < n_cols; ++c) {
       const u32 levels = n_levels_[first_col + c];
       if (levels > 0) {
-        out[c] = describe_categories(levels, has_missing_code(&values[c * n], n, levels));
+        out[c] = describe_categories(levels, has_missing_code(values.data() + c * n, n, levels));
         if (!rows_.is_complete()) scans.emplace_back(std::span<const KeyOf<T>>(), 0);
         continue;
       }
-      distinct.collect(&values[c * n], weights, n);
+      distinct.collect(values.data() + c * n, weights, n);
       out[c] = distinct.make_bins(max_bins_);
       if (!rows_.is_complete()) scans.emplace_back(distinct.keys(), max_bins_);
     }
