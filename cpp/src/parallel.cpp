@@ -207,7 +207,9 @@ constexpr i64 kAskEveryNs = 100'000'000;
 }  // namespace
 
 InterruptWatch::InterruptWatch(std::function<bool()> ask)
-    : ask_(std::move(ask)), owner_(current_thread_key()) {}
+    : ask_(std::move(ask)), owner_(current_thread_key()) {
+  if (ask_) next_ask_ns_.store(read_clock_ns() + kAskEveryNs, std::memory_order_relaxed);
+}
 
 void InterruptWatch::poll() {
   if (stop_.load(std::memory_order_relaxed)) throw Interrupted();

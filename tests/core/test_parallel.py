@@ -3,11 +3,11 @@
 import math
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,10 @@ from joblib import Parallel, delayed
 
 from committee._core import (
     BinMapper,
+    GrowParams,
     choose_threads,
     count_usable_cores,
+    grow_tree,
     inside_parallel_region,
     parallel_for,
     read_cpu_quota,
@@ -146,20 +148,62 @@ def test_waiting_threads_sleep() -> None:
     assert run_python(code) == "True"
 
 
-@pytest.mark.parametrize("start", [bin_in_parallel, lambda seed: b""], ids=["pool in the parent", "no pool yet"])
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("before", ["check()", ""], ids=["pool in the parent", "no pool yet"])
+def test_a_fork_starts_its_own_pool(before: str) -> None:
+    code = f"""
+import os
+from committee._core import parallel_for
+def check():
+    done = []
+    parallel_for(40, 4, done.append)
+    assert sorted(done) == list(range(40))
+{before}
+child = os.fork()
+check()
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print("both")
+"""
+    assert run_python(code) == "both"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_fork_starts_its_own_pool(start: Callable[[int], bytes]) -> None:
-    start(0)
+def test_forked_workers_bin_as_their_parent() -> None:
+    expected = [bin_in_parallel(seed) for seed in range(4)]
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        results = pool.map_async(bin_in_parallel, range(4)).get(timeout=60)
-    assert results == [bin_in_parallel(seed) for seed in range(4)]
+        assert pool.map_async(bin_in_parallel, range(4)).get(timeout=60) == expected
 
 
 def test_joblib_workers_bin_too() -> None:
     expected = [bin_in_parallel(seed) for seed in range(3)]
     for backend in ("loky", "threading"):
         assert Parallel(n_jobs=2, backend=backend)(delayed(bin_in_parallel)(s) for s in range(3)) == expected
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_a_signal_stops_the_core() -> None:
+    """Seen within a second, though the interpreter runs nothing meanwhile."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 8)).astype(np.float32)
+    labels = rng.integers(0, 2, (len(X), 1)).astype(np.uint32)
+    matrix = BinMapper.fit(X, None, np.zeros(8, np.uint32), 255, 1).transform(X, 1)
+
+    def stop(number: int, frame: object) -> None:
+        raise InterruptedError("enough")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    start = time.perf_counter()
+    try:
+        with pytest.raises(InterruptedError, match="enough"):
+            grow_tree(matrix, None, labels, [2], None, None, GrowParams())
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.perf_counter() - start < 1.0
 
 
 def test_the_process_ends_while_the_pool_sleeps() -> None:

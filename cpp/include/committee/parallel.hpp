@@ -29,8 +29,9 @@ bool inside_parallel_region();
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 
-// Ctrl-C: long loops call poll() now and then (cheap: it looks at a clock every few calls). Only
-// the thread that made the watch asks the interpreter; others see the flag. Throws Interrupted.
+// Ctrl-C: long loops call poll() now and then (cheap: a flag, and on the maker's thread a clock).
+// Only the thread that made the watch asks the interpreter; others see the flag. Throws
+// Interrupted.
 class InterruptWatch {
  public:
   // `ask` returns true if the user asked to stop; called at most about ten times a second.
