@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
+    from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.learners.export import export_graphviz, export_text
     from committee.learners.stump import DecisionStumpClassifier
     from committee.learners.tree import (
@@ -27,8 +29,11 @@ __all__ = [
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "__version__",
+    "estimate_bias_variance",
+    "estimate_bootstrap_error",
     "export_graphviz",
     "export_text",
+    "measure_bag_variance",
     "plot_tree",
 ]
 
@@ -39,8 +44,11 @@ _HOMES = {
     "DecisionTreeRegressor": "committee.learners.tree",
     "ExtraTreeClassifier": "committee.learners.tree",
     "ExtraTreeRegressor": "committee.learners.tree",
+    "estimate_bias_variance": "committee.inspection.bias_variance",
+    "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",
     "export_text": "committee.learners.export",
+    "measure_bag_variance": "committee.inspection.bias_variance",
     "plot_tree": "committee.plots.tree",
 }
 

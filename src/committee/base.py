@@ -12,7 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from committee.constraints import document_params, validate_params
 from committee.exceptions import ParameterError, ParameterTypeError
 
-__all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed"]
+__all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
 _SEED_LIMIT = 2**63
 
@@ -78,6 +78,31 @@ def resolve_seed(random_state: object) -> int:
         "The 'random_state' parameter must be an int, a RandomState instance, a Generator instance or None; "
         f"got {random_state!r}."
     )
+
+
+def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
+    """Give every ``random_state`` of an estimator, also of what it is made of, a number of its own.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Is changed. Without such a parameter it stays as it is.
+    seed, member : int
+        The ensemble's seed and the number of the member in it, which the numbers depend on.
+
+    Returns
+    -------
+    The estimator.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Perceptron
+    >>> seed_estimator(Perceptron(), 0, 1).random_state
+    3964924996
+    """
+    names = sorted(n for n in estimator.get_params(deep=True) if n == "random_state" or n.endswith("__random_state"))
+    states = np.random.SeedSequence([seed, member]).generate_state(max(1, len(names)))
+    return estimator.set_params(**dict(zip(names, (int(s) for s in states), strict=False)))
 
 
 def resolve_jobs(n_jobs: object) -> int:

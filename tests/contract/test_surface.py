@@ -21,8 +21,11 @@ SURFACE = [
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "__version__",
+    "estimate_bias_variance",
+    "estimate_bootstrap_error",
     "export_graphviz",
     "export_text",
+    "measure_bag_variance",
     "plot_tree",
 ]
 ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name))]

@@ -1,0 +1,62 @@
+"""Rows and columns of a table of any kind, in the kind that it has; for members that read tables by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["count_rows", "select_rows"]
+
+
+def count_rows(table: Any) -> int:
+    """The number of rows of an array, a list, a sparse matrix or a frame.
+
+    Examples
+    --------
+    >>> count_rows([[1.0], [2.0], [3.0]])
+    3
+    """
+    shape = getattr(table, "shape", None)
+    return int(shape[0]) if shape is not None else len(table)
+
+
+def select_rows(table: Any, rows: NDArray[Any] | None, columns: NDArray[Any] | None = None) -> Any:
+    """Some rows and columns of a table, by number and in the order given; None takes all of them.
+
+    Parameters
+    ----------
+    table : array, list, sparse matrix or frame
+        What `fit` of some estimator reads.
+    rows, columns : ndarray of int, or None
+        Numbers, repeated where a row is wanted more than once.
+
+    Returns
+    -------
+    A table of the same kind; of nested lists an array.
+
+    Examples
+    --------
+    >>> select_rows(np.arange(6).reshape(3, 2), np.array([2, 2, 0]), np.array([1]))
+    array([[5],
+           [5],
+           [1]])
+    """
+    if rows is None and columns is None:
+        return table
+    if hasattr(table, "iloc"):
+        across = slice(None) if rows is None else rows
+        return table.iloc[across] if columns is None else table.iloc[across, columns]
+    if hasattr(table, "tocsr"):
+        table = table if rows is None else table.tocsr()[rows]
+        return table if columns is None else table.tocsc()[:, columns]
+    if hasattr(table, "take") and hasattr(table, "column_names"):  # PyArrow
+        table = table if rows is None else table.take(rows)
+        return table if columns is None else table.select([int(c) for c in columns])
+    if hasattr(table, "columns") and not isinstance(table, np.ndarray):  # Polars
+        table = table if rows is None else table[rows]
+        return table if columns is None else table.select([table.columns[int(c)] for c in columns])
+    array = np.asarray(table)
+    array = array if rows is None else array[rows]
+    return array if columns is None else array[:, columns]

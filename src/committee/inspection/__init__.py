@@ -1,0 +1,15 @@
+"""Looking at estimators and ensembles: what their error is made of, and how large it will be."""
+
+from __future__ import annotations
+
+from committee.inspection.bias_variance import BagVariance, BiasVariance, estimate_bias_variance, measure_bag_variance
+from committee.inspection.bootstrap_error import BootstrapError, estimate_bootstrap_error
+
+__all__ = [
+    "BagVariance",
+    "BiasVariance",
+    "BootstrapError",
+    "estimate_bias_variance",
+    "estimate_bootstrap_error",
+    "measure_bag_variance",
+]
