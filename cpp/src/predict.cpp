@@ -64,8 +64,11 @@ Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& opt
     refuse("X must have " + std::to_string(trees.n_features) + " columns; got " +
            std::to_string(x.n_cols) + ".");
   }
-  const std::size_t last = std::min(options.last_tree, trees.n_trees);
-  if (options.first_tree > last) refuse("The first tree must not come after the last.");
+  const bool all = options.last_tree == PredictOptions{}.last_tree;
+  const std::size_t last = all ? trees.n_trees : options.last_tree;
+  if (options.first_tree > last || last > trees.n_trees) {
+    refuse("Trees must be taken from a range within 0 to " + std::to_string(trees.n_trees) + ".");
+  }
   if (!options.tree_weights.empty() && options.tree_weights.size() != trees.n_trees) {
     refuse("tree_weights must have one entry a tree.");
   }

@@ -263,6 +263,7 @@ def test_bad_arguments_get_a_sentence() -> None:
         {"out_width": 3},
         {"slots": np.zeros(3, np.uint32)},
         {"last": "all"},
+        {"last": 4},
     ):
         with pytest.raises(ValueError):
             trees.predict(X, **kwargs)
