@@ -1,6 +1,7 @@
 #include "committee/bootstrap.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace committee {
@@ -27,17 +28,44 @@ void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& 
   }
 }
 
-void draw_weighted(const RowSampling& sampling, Rng& rng, std::span<u32> counts) {
-  if (!sampling.replace) throw std::invalid_argument("weighted rows are drawn with replacement");
-  std::vector<double> cumulative(sampling.weights.size());
-  std::partial_sum(sampling.weights.begin(), sampling.weights.end(), cumulative.begin());
-  const double total = cumulative.back();
-  for (u32 k = 0; k < sampling.n_draws; ++k) {
-    const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), rng.uniform() * total);
-    std::size_t row =
-        std::min<std::size_t>(static_cast<std::size_t>(at - cumulative.begin()), counts.size() - 1);
-    while (sampling.weights[row] <= 0.0) --row;  // rounding at the upper end
-    ++counts[row];
+// As draw_from, with replacement, a row's chance proportional to its weight. Whole weights are
+// drawn as that many places in a row, so that a weight of k gives the sample that the row k times
+// gives.
+void draw_weighted(std::span<const u32> population, std::span<const double> weights, u32 n_draws,
+                   Rng& rng, std::span<u32> counts) {
+  std::vector<double> cumulative(population.size());
+  double total = 0.0;
+  bool whole = true;
+  for (std::size_t k = 0; k < population.size(); ++k) {
+    const double weight = weights[population[k]];
+    whole = whole && weight == std::floor(weight);
+    cumulative[k] = total += weight;
+  }
+  if (!(total > 0.0)) throw std::invalid_argument("rows to draw from must have a positive weight");
+  whole = whole && total < 0x1.0p32;
+  for (u32 k = 0; k < n_draws; ++k) {
+    const double place = whole ? rng.below(static_cast<u32>(total)) : rng.uniform() * total;
+    const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), place);
+    std::size_t i = std::min<std::size_t>(static_cast<std::size_t>(at - cumulative.begin()),
+                                          population.size() - 1);
+    while (weights[population[i]] <= 0.0) --i;  // rounding at the upper end
+    ++counts[population[i]];
+  }
+}
+
+// Rows (or groups) that may be drawn: all, or those of positive weight.
+void draw_present(const RowSampling& sampling, std::span<const u32> population, u32 n_draws,
+                  Rng& rng, std::span<u32> counts) {
+  if (sampling.weights.empty()) {
+    draw_from(population, n_draws, sampling.replace, rng, counts);
+  } else if (sampling.replace) {
+    draw_weighted(population, sampling.weights, n_draws, rng, counts);
+  } else {
+    std::vector<u32> present;
+    for (const u32 row : population) {
+      if (sampling.weights[row] > 0.0) present.push_back(row);
+    }
+    draw_from(present, n_draws, false, rng, counts);
   }
 }
 
@@ -51,8 +79,13 @@ std::vector<std::vector<u32>> list_strata(const std::vector<u32>& strata) {
 void draw_strata(const RowSampling& sampling, Rng& rng, std::span<u32> counts) {
   const auto rows = list_strata(sampling.strata);
   if (sampling.whole_groups) {
-    std::vector<u32> groups(rows.size()), group_counts(rows.size(), 0);
-    std::iota(groups.begin(), groups.end(), 0u);
+    std::vector<u32> groups, group_counts(rows.size(), 0);
+    for (u32 g = 0; g < rows.size(); ++g) {
+      const bool present = std::any_of(rows[g].begin(), rows[g].end(), [&](u32 row) {
+        return sampling.weights.empty() || sampling.weights[row] > 0.0;
+      });
+      if (present) groups.push_back(g);
+    }
     draw_from(groups, sampling.n_draws, sampling.replace, rng, group_counts);
     for (std::size_t row = 0; row < counts.size(); ++row)
       counts[row] = group_counts[sampling.strata[row]];
@@ -64,8 +97,8 @@ void draw_strata(const RowSampling& sampling, Rng& rng, std::span<u32> counts) {
                                 std::to_string(sampling.stratum_draws.size()));
   }
   for (std::size_t s = 0; s < rows.size(); ++s) {
-    if (!rows[s].empty())
-      draw_from(rows[s], sampling.stratum_draws[s], sampling.replace, rng, counts);
+    if (!rows[s].empty() && sampling.stratum_draws[s] > 0)
+      draw_present(sampling, rows[s], sampling.stratum_draws[s], rng, counts);
   }
 }
 
@@ -79,20 +112,18 @@ void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32>
   std::fill(counts.begin(), counts.end(), 0u);
   Rng rng(seed, member, 0, Purpose::bootstrap);
   const u32 n = static_cast<u32>(counts.size());
+  if (!sampling.weights.empty() && sampling.weights.size() != counts.size())
+    throw std::invalid_argument("weights must have one entry a row");
   if (!sampling.strata.empty()) {
     if (sampling.strata.size() != counts.size())
       throw std::invalid_argument("strata must have one entry a row");
     draw_strata(sampling, rng, counts);
-  } else if (!sampling.weights.empty()) {
-    if (sampling.weights.size() != counts.size())
-      throw std::invalid_argument("weights must have one entry a row");
-    draw_weighted(sampling, rng, counts);
-  } else if (sampling.replace) {
+  } else if (sampling.replace && sampling.weights.empty()) {
     for (u32 k = 0; k < sampling.n_draws; ++k) ++counts[rng.below(n)];
   } else {
     std::vector<u32> all(n);
     std::iota(all.begin(), all.end(), 0u);
-    draw_from(all, sampling.n_draws, false, rng, counts);
+    draw_present(sampling, all, sampling.n_draws, rng, counts);
   }
 }
 

@@ -20,8 +20,9 @@ struct RowSampling {
   std::vector<u32> strata;  // per row: number of its stratum or group; empty: one stratum
   std::vector<u32>
       stratum_draws;  // rows drawn from each stratum; empty: n_draws from all rows together
-  std::vector<double>
-      weights;  // chance of a row is proportional to it (with replacement); empty: equal
+  // With replacement the chance of a row is proportional to its weight (in its stratum); without,
+  // and of whole groups, all of positive weight are equal. Weight zero: never drawn. Empty: equal.
+  std::vector<double> weights;
 };
 
 // counts[row] = how often the member's sample holds the row. Throws std::invalid_argument where the

@@ -34,7 +34,7 @@ from committee.params import (
 if TYPE_CHECKING:
     from committee.typing import FloatArray
 
-__all__ = ["TreeSettings", "count_features", "set_up_growth"]
+__all__ = ["TreeSettings", "count_features", "name_criterion", "set_up_growth"]
 
 _ENGINE_NAMES = {"log_loss": "entropy"}
 """Criteria that are another name for one of the engine's."""
@@ -97,7 +97,7 @@ def set_up_growth(
     """
     n_rows = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
     params = get_engine().GrowParams()
-    params.criterion = _ENGINE_NAMES.get(settings.criterion, settings.criterion)
+    params.criterion = name_criterion(settings.criterion)
     params.random_splits = settings.splitter == "random"
     params.exact = bool(settings.exact)
     if settings.max_depth is not None:
@@ -124,6 +124,11 @@ def set_up_growth(
     if settings.criterion == "poisson" and isinstance(dataset.target, ValueTarget):
         _check_poisson_target(dataset.target.values, weights)
     return params
+
+
+def name_criterion(criterion: str) -> str:
+    """The engine's name of a criterion."""
+    return _ENGINE_NAMES.get(criterion, criterion)
 
 
 def count_features(wanted: Any, n_features: int) -> int:

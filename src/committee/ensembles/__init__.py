@@ -1,0 +1,1 @@
+"""The story of each ensemble: its class, its parameters, its loop."""
