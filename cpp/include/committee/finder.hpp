@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "class_sweep.hpp"
 #include "criteria/all.hpp"
 #include "split.hpp"
 
@@ -39,6 +40,10 @@ class CriterionFinder final : public SplitFinder<Tally> {
     if constexpr (Tally::kFixedCell > 0) {
       if (unlimited_) return scan_all_boundaries(hist, touched, has_missing, view, best);
     }
+    if constexpr (Tally::kKind == TallyKind::classes && std::is_same_v<Criterion, Gini>) {
+      if (unlimited_ && tally_.outputs.size() == 1)
+        return sweep_classes(hist, touched, has_missing, view, best);
+    }
     bool varies = false;
     CellSum<Tally> left(tally_, left_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
@@ -70,13 +75,23 @@ class CriterionFinder final : public SplitFinder<Tally> {
     const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
     const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
     u32 lo = kNone, hi = 0;
-    for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-      for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
-        if (tally_.is_empty(hist + static_cast<std::size_t>(bin) * tally_.cell())) continue;
-        if (lo == kNone) lo = bin;
-        hi = bin;
-      }
+    auto note = [&](u32 bin) {
+      if (bin == kMissingBin ||
+          tally_.is_empty(hist + static_cast<std::size_t>(bin) * tally_.cell()))
+        return;
+      if (lo == kNone || bin < lo) lo = bin;
+      if (bin > hi) hi = bin;
+    };
+    // Only the outermost groups can hold the extremes; the last one may hold missing rows alone.
+    for (u64 groups = touched; groups && lo == kNone; groups &= groups - 1) {
+      for (u32 bin = static_cast<u32>(__builtin_ctzll(groups)) * 4, end = bin + 4; bin < end; ++bin)
+        note(bin);
+    }
+    for (u64 groups = touched; groups && lo != kNone && hi <= (lo | 3u);) {
+      const u32 last = 63 - static_cast<u32>(__builtin_clzll(groups));
+      groups &= ~(u64{1} << last);
+      for (u32 bin = last * 4; bin < last * 4 + 4; ++bin) note(bin);
+      if (last * 4 <= lo) break;
     }
     if (lo == kNone || (lo == hi && !has_missing)) return false;
     Rng rng(view.random_key, 0, 0, Purpose::threshold);
@@ -84,8 +99,12 @@ class CriterionFinder final : public SplitFinder<Tally> {
     const bool missing_left = has_missing && lo != hi && (rng.next() >> 63) != 0;
     CellSum<Tally> left(tally_, left_);
     left.set(tally_, missing_left ? missing : nullptr);
-    for (u32 bin = lo; bin <= cut; ++bin) {
-      left.add(tally_, hist + static_cast<std::size_t>(bin) * tally_.cell());
+    for (u64 groups = touched; groups; groups &= groups - 1) {
+      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      for (u32 bin = first; bin < first + 4 && bin <= cut; ++bin) {
+        left.add(tally_, hist + static_cast<std::size_t>(bin) * tally_.cell());
+      }
+      if (first + 4 > cut) break;
     }
     consider(left.data(), view, {cut, lo == hi ? kNone : cut + 1, missing_left, has_missing}, best);
     return true;
@@ -187,6 +206,37 @@ class CriterionFinder final : public SplitFinder<Tally> {
       varies = true;
       take_best_listed(n, n + 1, nullptr, true, view, best);
       if (n > 1) take_best_listed(1, n, missing, true, view, best);
+    }
+    return varies;
+  }
+
+  // scan_bins for Gini over many classes where no limit can forbid a boundary.
+  bool sweep_classes(const Slot* hist, u64 touched, bool has_missing, const FeatureView& view,
+                     Candidate& best) {
+    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
+    ClassSweep<Slot> sweep(total_.data(), tally_.outputs[0], total_weight_, left_.data());
+    bool varies = false;
+    auto look = [&](const Cut& at) {
+      varies = true;
+      const double score = sweep.score();
+      if (!best.loses_to(score, view.feature, at.cut)) return;
+      best_left_ = left_;
+      take(best, score, view.feature, at);
+    };
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      sweep.start(pass == 1 ? missing : nullptr);
+      u32 previous = kNone;
+      for (u64 groups = touched; groups; groups &= groups - 1) {
+        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
+          const Slot* cell = hist + static_cast<std::size_t>(bin) * tally_.cell();
+          if (tally_.is_empty(cell)) continue;
+          if (previous != kNone) look({previous, bin, pass == 1, has_missing});
+          sweep.advance(cell);
+          previous = bin;
+        }
+      }
+      if (has_missing && pass == 0 && previous != kNone) look({previous, kNone, false, true});
     }
     return varies;
   }
