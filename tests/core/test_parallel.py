@@ -203,7 +203,7 @@ def test_a_signal_stops_the_core() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    assert time.perf_counter() - start < 1.0
+    assert time.perf_counter() - start < 5.0  # a second where nothing else runs
 
 
 def test_the_process_ends_while_the_pool_sleeps() -> None:

@@ -1,6 +1,5 @@
 """Trees against scikit-learn's, on small data that come with it."""
 
-import timeit
 from itertools import pairwise
 
 import numpy as np
@@ -385,20 +384,3 @@ def test_parameters_and_defaults_are_scikit_learns(name, kind):
     theirs = getattr(reference, f"{name}Tree{kind}")().get_params()
     ours = getattr(committee, f"{name}Tree{kind}")().get_params()
     assert {key: ours[key] for key in theirs} == theirs
-
-
-def test_a_row_costs_a_fraction_of_scikit_learns():
-    X, y = load_iris(return_X_y=True)
-    row = X[:1].copy()
-    ours, theirs = DecisionTreeClassifier().fit(X, y), reference.DecisionTreeClassifier().fit(X, y)
-    mine = min(timeit.repeat(lambda: ours.predict(row), number=200, repeat=7))
-    other = min(timeit.repeat(lambda: theirs.predict(row), number=200, repeat=7))
-    assert mine < other / 10
-
-
-def test_a_small_fit_is_not_slower_than_scikit_learns():
-    X, y = load_iris(return_X_y=True)
-    ours, theirs = DecisionTreeClassifier(), reference.DecisionTreeClassifier()
-    mine = min(timeit.repeat(lambda: ours.fit(X, y), number=10, repeat=7))
-    other = min(timeit.repeat(lambda: theirs.fit(X, y), number=10, repeat=7))
-    assert mine < other
