@@ -302,7 +302,6 @@ def test_clone_and_repr() -> None:
     assert repr(clone(tree)) == "Tree(class_weight={0: 1.0}, max_depth=3)"
 
 
-
 # --- the parameters that base.py resolves --------------------------------------------------------------------------
 
 
