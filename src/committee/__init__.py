@@ -8,6 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from committee.ensembles.forest import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.learners.export import export_graphviz, export_text
@@ -28,6 +34,10 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "__version__",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
@@ -44,6 +54,10 @@ _HOMES = {
     "DecisionTreeRegressor": "committee.learners.tree",
     "ExtraTreeClassifier": "committee.learners.tree",
     "ExtraTreeRegressor": "committee.learners.tree",
+    "ExtraTreesClassifier": "committee.ensembles.forest",
+    "ExtraTreesRegressor": "committee.ensembles.forest",
+    "RandomForestClassifier": "committee.ensembles.forest",
+    "RandomForestRegressor": "committee.ensembles.forest",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",

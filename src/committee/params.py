@@ -9,7 +9,7 @@ A union may give each of its members a range of its own by nesting: see ``MinSam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -29,9 +29,11 @@ __all__ = [
     "ArrayLike",
     "CategoricalFeatures",
     "CcpAlpha",
+    "ClassBootstrap",
     "ClassCriterion",
     "ClassWeight",
     "Exact",
+    "ForestClassWeight",
     "HasMethods",
     "Hint",
     "Instance",
@@ -41,18 +43,25 @@ __all__ = [
     "MaxDepth",
     "MaxFeatures",
     "MaxLeafNodes",
+    "MaxSamples",
     "MinImpurityDecrease",
     "MinSamplesLeaf",
     "MinSamplesSplit",
     "MinWeightFractionLeaf",
     "MonotonicCst",
+    "NEstimators",
     "NJobs",
+    "OobPatience",
+    "OobScore",
+    "OobTol",
     "Options",
     "RandomState",
     "Splitter",
     "Unseen",
+    "ValueBootstrap",
     "ValueCriterion",
     "Verbose",
+    "WarmStart",
     "document_params",
     "validate_params",
 ]
@@ -155,6 +164,58 @@ CategoricalFeatures: TypeAlias = Annotated[
 Unseen: TypeAlias = Annotated[
     Literal["missing", "error"],
     "What a category that did not occur in training is at prediction: a missing value, or an error.",
+]
+
+# --- ensembles -----------------------------------------------------------------------------------------------
+
+NEstimators: TypeAlias = Annotated[
+    int,
+    Interval(1, None),
+    "How many members the ensemble has; with ``oob_patience``, the most that it may have.",
+]
+ClassBootstrap: TypeAlias = Annotated[
+    bool | Literal["balanced", "stratified", "group"],
+    "How the rows of a member are drawn. True: with replacement, the chance of a row proportional to its weight; "
+    "weights that are whole multiples of the smallest one count as rows that occur so often. False: no drawing, the "
+    "weights go to the members. ``'balanced'``: as many rows of each class as the smallest class has. "
+    "``'stratified'``: of each class as many as it has. ``'group'``: whole groups, which `fit` is given.",
+]
+ValueBootstrap: TypeAlias = Annotated[
+    bool | Literal["group"],
+    "How the rows of a member are drawn. True: with replacement, the chance of a row proportional to its weight; "
+    "weights that are whole multiples of the smallest one count as rows that occur so often. False: no drawing, the "
+    "weights go to the members. ``'group'``: whole groups, which `fit` is given.",
+]
+MaxSamples: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, None, closed="neither")] | None,
+    "How many rows (or groups) are drawn for each member: a number, a share, or as many as there are (None).",
+]
+OobScore: TypeAlias = Annotated[
+    bool | Callable[..., float] | str,
+    "Whether to judge every row by the members that did not see it. True scores with accuracy or R²; a function of "
+    "the true and the predicted target, or the name of one of scikit-learn's scorers, scores with that. Larger must "
+    "be better.",
+]
+OobTol: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None),
+    "An out-of-bag score is better than another only if it is by more than this.",
+]
+OobPatience: TypeAlias = Annotated[
+    int | None,
+    Interval(1, None),
+    Hint("None grows all members."),
+    "Stop growing when this many members have come without a better out-of-bag score. None: grow all.",
+]
+WarmStart: TypeAlias = Annotated[
+    bool,
+    "Whether `fit` keeps the members of the last fit and only adds those that are missing.",
+]
+ForestClassWeight: TypeAlias = Annotated[
+    Mapping[Any, float] | Sequence[Mapping[Any, float]] | Literal["balanced", "balanced_subsample"] | None,
+    "Weights of the classes, multiplied with the sample weights: a dict from class to weight, ``'balanced'`` for "
+    "weights in inverse proportion to the weight of each class, ``'balanced_subsample'`` for the same from each "
+    "member's own sample, and a list of dicts for several outputs.",
 ]
 
 # --- running -------------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class Engine(Protocol):
     """
 
     GrowParams: Any
+    RowSampling: Any
+    ForestPlan: Any
     Trees: Any
 
     def count_usable_cores(self) -> int:
@@ -89,6 +91,31 @@ class Engine(Protocol):
         params: Any,
     ) -> tuple[Any, NDArray[Any]]:
         """A tree, and the importance of each feature in it."""
+        ...
+
+    def grow_forest(
+        self,
+        data: Any,
+        presort: Any,
+        labels: IndexArray | None,
+        n_classes: list[int],
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        params: Any,
+        plan: Any,
+        progress: Any = None,
+    ) -> tuple[Any, FloatArray]:
+        """The trees that the plan numbers, one a thread, and their importances, of shape (n_trees, n_features)."""
+        ...
+
+    def draw_rows(self, sampling: Any, seed: int, member: int, n_rows: int) -> IndexArray:
+        """How often each row is in the sample of a member."""
+        ...
+
+    def add_out_of_bag(
+        self, trees: Any, x: FloatMatrix, plan: Any, seed: int, n_jobs: int, sums: FloatArray, n_votes: IndexArray
+    ) -> None:
+        """Add what trees say of rows that their samples do not hold, in place and in tree order."""
         ...
 
     def find_pruning_path(
