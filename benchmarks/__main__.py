@@ -1,0 +1,9 @@
+"""Every suite: `python -m benchmarks`, with the options of a suite."""
+
+from benchmarks import trees
+
+SUITES = (trees,)
+
+if __name__ == "__main__":
+    for suite in SUITES:
+        suite.main()

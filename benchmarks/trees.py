@@ -1,0 +1,213 @@
+"""Trees beside scikit-learn's: `python benchmarks/trees.py`, with --quick to see only that it runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if not __package__:
+    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
+from benchmarks.measure import Job, run_in_turns
+from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio, slow_down, value
+
+SKLEARN = "scikit-learn"
+CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
+BOOSTERS = ("LightGBM", "scikit-learn's histogram boosting")
+#: Names of the cases that claims are about.
+FIT, BATCH, ONE_ROW, STORED = "fit", "predict, a batch", "predict, one row", "pickle and back"
+QUIET_FIT, HOGGED_FIT = "fit, two threads", "fit, two threads, a foreign process on one core"
+IRIS_FIT, IRIS_PREDICT, IRIS_ROW = "iris: fit", "iris: predict 150 rows", "iris: predict one row"
+IMPORT, WEIGHT = "import after sklearn.base", "size of the package"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    n_rows: int = 100_000
+    n_test: int = 100_000
+    bin_rows: int = 1_000_000
+    wide: tuple[int, int] = (2_000, 5_000)
+    sparse: tuple[int, int] = (20_000, 1_000)
+    boost_rounds: int = 20
+    repeats: int = 3
+    rounds: int = 2
+
+
+QUICK = Sizes(1_000, 500, 2_000, (100, 200), (300, 50), boost_rounds=1, repeats=1, rounds=1)
+
+
+def pair(function: str, threads: int = 1, ours: dict[str, Any] | None = None, **options: Any) -> dict[str, Job]:
+    """The same job for us and for scikit-learn; `ours` are tree parameters that only we have."""
+    jobs = {}
+    for contender in (OURS, SKLEARN):
+        own = dict(options)
+        if "params" in own and contender == OURS:
+            own["params"] = {**own["params"], **(ours or {})}
+        jobs[contender] = Job(f"benchmarks.tree_jobs:{function}", {"contender": contender, **own}, threads)
+    return jobs
+
+
+def list_fits(sizes: Sizes) -> list[Case]:
+    """Fits of one tree on one thread."""
+    rows = f"{sizes.n_rows:,} x 28"
+
+    def fit(
+        what: str, name: str, kind: str, params: dict[str, Any], shape: tuple[int, int] | None = None, **own: Any
+    ) -> Case:
+        n_rows, n_columns = shape or (sizes.n_rows, 28)
+        n_test = sizes.n_test if shape is None else n_rows
+        problem = {"kind": kind, "n_rows": n_rows, "n_test": n_test, "n_columns": n_columns}
+        shared = {"name": name, "params": params, "problem": problem, "repeats": sizes.repeats}
+        return Case(what, pair("fit_tree", ours=own, **shared))
+
+    wide, sparse = (f"{n:,} x {m:,}" for n, m in (sizes.wide, sizes.sparse))
+    return [
+        fit(f"{FIT} {rows}, two classes", CLASSIFIER, "binary", {}),
+        fit(f"{FIT} {rows}, two classes, exact", CLASSIFIER, "binary", {}, exact=True),
+        fit(f"{FIT} {rows}, two classes, depth 8", CLASSIFIER, "binary", {"max_depth": 8}),
+        fit(f"{FIT} {rows}, two classes, best first to 255 leaves", CLASSIFIER, "binary", {"max_leaf_nodes": 255}),
+        fit(f"{FIT} {rows}, two classes, entropy", CLASSIFIER, "binary", {"criterion": "entropy"}),
+        fit(f"{FIT} {rows}, two classes, 5 features a node", CLASSIFIER, "binary", {"max_features": 5}),
+        fit(f"{FIT} {rows}, two classes, extra tree", "ExtraTreeClassifier", "binary", {}),
+        fit(f"{FIT} {rows}, seven classes", CLASSIFIER, "classes", {}),
+        fit(f"{FIT} {rows}, values", REGRESSOR, "values", {}),
+        fit(f"{FIT} {rows}, values, exact", REGRESSOR, "values", {}, exact=True),
+        fit(f"{FIT} {rows}, values, extra tree", "ExtraTreeRegressor", "values", {}),
+        fit(f"{FIT} {wide}, two classes", CLASSIFIER, "wide", {}, sizes.wide),
+        fit(f"{FIT} {sparse}, two classes, sparse", CLASSIFIER, "sparse", {}, sizes.sparse),
+    ]
+
+
+def list_predictions(sizes: Sizes) -> list[Case]:
+    """What a fully grown tree costs to ask and to keep."""
+    problem = {"kind": "binary", "n_rows": sizes.n_rows, "n_test": sizes.n_test}
+    shared = {"name": CLASSIFIER, "params": {}, "problem": problem, "repeats": sizes.repeats}
+    shallow = {**shared, "params": {"max_depth": 5}}
+    values = {**shared, "name": REGRESSOR, "problem": {**problem, "kind": "values"}}
+    return [
+        Case(BATCH, pair("predict_tree", **shared)),
+        Case(f"{BATCH}, probabilities", pair("predict_tree", method="predict_proba", **shared)),
+        Case(f"{BATCH}, depth 5", pair("predict_tree", **shallow)),
+        Case(f"{BATCH}, values", pair("predict_tree", **values)),
+        Case(ONE_ROW, pair("predict_tree", n_rows=1, **shared)),
+        Case(f"{ONE_ROW}, values", pair("predict_tree", n_rows=1, **values)),
+        Case(STORED, pair("pickle_tree", **shared)),
+    ]
+
+
+def list_tiny(sizes: Sizes) -> list[Case]:
+    """Iris, where all that counts is what a call costs."""
+    repeats = 3 * sizes.repeats
+    problem = {"kind": "iris", "n_rows": 150, "n_test": 150}
+    ask = {"name": CLASSIFIER, "params": {}, "problem": problem, "repeats": repeats}
+    return [
+        Case(IRIS_FIT, pair("fit_tiny", name=CLASSIFIER, repeats=repeats)),
+        Case(f"{IRIS_FIT}, extra tree", pair("fit_tiny", name="ExtraTreeClassifier", repeats=repeats)),
+        Case(f"{IRIS_FIT}, values", pair("fit_tiny", name=REGRESSOR, repeats=repeats)),
+        Case(IRIS_PREDICT, pair("predict_tree", **ask)),
+        Case(IRIS_ROW, pair("predict_tree", n_rows=1, **ask)),
+    ]
+
+
+def list_threads(sizes: Sizes) -> list[Case]:
+    """Binning, and fits on two threads with and without a foreign process; needs two cores."""
+    threads = min(2, len(list_cores()))
+    bins = {
+        contender: Job(
+            "benchmarks.tree_jobs:bin_table",
+            {"contender": contender, "n_rows": sizes.bin_rows, "repeats": sizes.repeats, "threads": threads},
+            threads,
+        )
+        for contender in (OURS, "LightGBM", SKLEARN)
+    }
+    cases = [Case(f"bin {sizes.bin_rows:,} x 28", bins)]
+    if threads < 2:
+        return cases
+    problem = {"kind": "binary", "n_rows": sizes.n_rows, "n_test": 100}
+    for name, hog in ((QUIET_FIT, False), (HOGGED_FIT, True)):
+        jobs = {}
+        for contender in (OURS, *BOOSTERS):
+            options = {"contender": contender, "problem": problem, "threads": threads}
+            options |= {"n_rounds": sizes.boost_rounds, "repeats": sizes.repeats}
+            jobs[contender] = Job("benchmarks.tree_jobs:fit_beside_others", options, threads, hog)
+        cases.append(Case(name, jobs))
+    return cases
+
+
+def list_burden(sizes: Sizes, wheel: str | None) -> list[Case]:
+    """What having the library costs: import and size."""
+    weigh = Job("benchmarks.tree_jobs:weigh_package", {"contender": OURS, "wheel": wheel})
+    return [
+        Case(IMPORT, pair("import_library", repeats=sizes.repeats)),
+        Case(WEIGHT + (", wheel" if wheel else ", files zipped"), {OURS: weigh}),
+    ]
+
+
+def list_claims(cases: list[Case]) -> list[Claim]:
+    """What the library promises of its trees."""
+    full = next(case.name for case in cases if case.name.startswith(FIT))
+    weight = next(case.name for case in cases if case.name.startswith(WEIGHT))
+    claims = [
+        Claim("fully grown tree, fit, times faster than scikit-learn", ratio(full, SKLEARN), 5),
+        Claim("batch prediction, times faster", ratio(BATCH, SKLEARN), 3),
+        Claim("one row, times faster", ratio(ONE_ROW, SKLEARN), 10),
+        Claim("pickled tree, scikit-learn's bytes over ours", ratio(STORED, SKLEARN, "bytes"), 4),
+        Claim("iris, fit, times faster", ratio(IRIS_FIT, SKLEARN), 1),
+        Claim("iris, predict, times faster", ratio(IRIS_PREDICT, SKLEARN), 1),
+        Claim("import over sklearn.base", value(IMPORT, OURS, "best"), 0.1, at_least=False, unit="s"),
+        Claim("package", value(weight, OURS, "bytes", 1e6), 5, at_least=False, unit="MB"),
+    ]
+    if any(case.name == HOGGED_FIT for case in cases):
+        claims.append(
+            Claim("slow-down by a foreign process", slow_down(QUIET_FIT, HOGGED_FIT, OURS), 2.5, at_least=False)
+        )
+        for booster in BOOSTERS:
+            claims.append(Claim(f"slow-down of {booster} beside it", slow_down(QUIET_FIT, HOGGED_FIT, booster)))
+    return claims
+
+
+def choose_cases(cases: list[Case], wanted: list[str]) -> list[Case]:
+    """Those whose name holds one of the words; all of them without words."""
+    return [case for case in cases if not wanted or any(word in case.name for word in wanted)]
+
+
+def run_suite(arguments: argparse.Namespace) -> Report:
+    """Measure and write the report."""
+    load = measure_load(0.2 if arguments.quick else 2.0)
+    if load > QUIET and not (arguments.quick or arguments.busy):
+        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+    sizes = QUICK if arguments.quick else Sizes()
+    cases = list_fits(sizes) + list_predictions(sizes) + list_tiny(sizes) + list_threads(sizes)
+    cases += list_burden(sizes, arguments.wheel)
+    claims = [] if arguments.only else list_claims(cases)
+    cases = choose_cases(cases, arguments.only)
+    jobs = [job for case in cases for job in case.jobs.values()]
+    found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
+    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    return Report("trees", describe_machine(), load, arguments.quick, cases, outcomes, claims)
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--wheel", metavar="FILE", help="a built wheel to weigh in place of the package's files")
+    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    arguments = parser.parse_args(words)
+    report = run_suite(arguments)
+    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
+    if folder is not None:
+        report.write(folder)
+    print(report.render())
+
+
+if __name__ == "__main__":
+    main()

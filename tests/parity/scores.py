@@ -1,0 +1,83 @@
+"""Test scores of two ways to learn, side by side over the same splits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+FEW, MANY = 5, 60
+"""Seeds, each a split of its own. Two equal learners differ by more than one standard error over five seeds in a fifth
+of all comparisons, so where they do, it is looked at over sixty, and two standard errors are what counts."""
+FLOOR = 0.002
+"""Differences below this are no difference (accuracy or R2)."""
+
+Learner = Callable[[int], Any]
+"""Makes a learner from a seed."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores over the seeds: ours, theirs, and the number of rows that each was measured on."""
+
+    ours: np.ndarray
+    theirs: np.ndarray
+    n_test: int
+
+    @property
+    def difference(self) -> float:
+        """Mean of ours minus theirs."""
+        return float((self.ours - self.theirs).mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean of the paired differences over the seeds."""
+        return float((self.ours - self.theirs).std(ddof=1) / np.sqrt(len(self.ours)))
+
+    def is_no_worse(self, errors: float) -> bool:
+        """Whether ours is worse by no more than so many standard errors, or by one test row of a split."""
+        return self.difference >= -max(errors * self.standard_error, FLOOR, 1.0 / self.n_test)
+
+    def __str__(self) -> str:
+        return (
+            f"ours {self.ours.mean():.4f}, theirs {self.theirs.mean():.4f}, difference {self.difference:+.4f}, "
+            f"standard error {self.standard_error:.4f}, {len(self.ours)} seeds"
+        )
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two learners and the forms of the same rows that each is given."""
+
+    ours: Learner
+    theirs: Learner
+    tables: tuple[Any, Any]
+    y: np.ndarray
+    classes: bool
+
+    def compare(self, n_seeds: int) -> Comparison:
+        """Fit and score both on the same splits, one for each seed."""
+        scores = []
+        for seed in range(n_seeds):
+            strata = self.y if self.classes else None
+            rows = np.arange(len(self.y))
+            train, test = train_test_split(rows, test_size=0.3, random_state=seed, stratify=strata)
+            learners = (self.ours(seed), self.theirs(seed))
+            scores.append([self._score(*pair, train, test) for pair in zip(learners, self.tables, strict=True)])
+        both = np.array(scores)
+        return Comparison(both[:, 0], both[:, 1], len(test))
+
+    def _score(self, learner: Any, X: Any, train: np.ndarray, test: np.ndarray) -> float:
+        take = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
+        return float(learner.fit(take(train), self.y[train]).score(take(test), self.y[test]))
+
+
+def check_no_worse(contest: Contest, label: str) -> None:
+    """Within one standard error over few seeds, or else within two over many."""
+    found = contest.compare(FEW)
+    print(f"PARITY {label}: {found}")
+    if not found.is_no_worse(errors=1.0):
+        found = contest.compare(MANY)
+        print(f"PARITY {label}, again: {found}")
+        assert found.is_no_worse(errors=2.0), str(found)
