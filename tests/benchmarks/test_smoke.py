@@ -13,6 +13,7 @@ import committee
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the benchmarks pin cores, which Linux can")
 def test_a_quick_run_yields_the_table(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm", reason="LightGBM is one of the contenders")

@@ -41,10 +41,8 @@ class DataSet:
     @cached_property
     def numbers(self) -> np.ndarray:
         """The table in numbers alone, as scikit-learn takes it: categories by their codes, NaN where missing."""
-        columns = [
-            self._read_codes(c) if c.dtype == "category" else c.to_numpy(np.float64) for _, c in self.frame.items()
-        ]
-        return np.column_stack(columns)
+        columns = (column for _, column in self.frame.items())
+        return np.column_stack([_read_codes(c) if c.dtype == "category" else c.to_numpy(np.float64) for c in columns])
 
     @cached_property
     def filled(self) -> np.ndarray:
