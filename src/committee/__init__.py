@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
     from committee.ensembles.forest import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -49,6 +52,8 @@ __all__ = [
 
 # Where each public name lives; the imports above say the same to type checkers and editors.
 _HOMES = {
+    "BaggingClassifier": "committee.ensembles.bagging",
+    "BaggingRegressor": "committee.ensembles.bagging",
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",

@@ -305,7 +305,7 @@ def assert_readable(sentence):
 def test_unfitted_models_say_so(cls):
     X, _ = make_data(cls)
     for name in ASKING:
-        if hasattr(cls, name):
+        if hasattr(cls(), name):
             with pytest.raises(NotFittedError, match=cls.__name__):
                 getattr(cls(), name)(X)
 

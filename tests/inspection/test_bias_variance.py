@@ -111,10 +111,10 @@ def test_rows_that_were_never_left_out_are_told():
 def test_independent_members_divide_the_variance_and_bagged_ones_do_not():
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     found = measure_bag_variance(
-        DecisionTreeRegressor(), X, y, X[:60], y[:60], sizes=(1, 4, 16, 32), n_repeats=40, random_state=0
+        DecisionTreeRegressor(), X, y, X[:60], y[:60], sizes=(1, 4, 16), n_repeats=40, random_state=0
     )
     np.testing.assert_allclose(found.independent, found.ideal, rtol=0.25)
-    assert (found.bagged[2:] > 1.5 * found.ideal[2:]).all()
+    assert found.bagged[2] > 1.5 * found.ideal[2]
     assert 0.05 < found.correlation < 0.9
     # Averaging keeps the bias.
     one, many = found.bias_independent[0], found.bias_independent[-1]

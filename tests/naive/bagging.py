@@ -15,10 +15,11 @@ def average_members(members, features, X):
 def vote_out_of_bag(members, samples, features, X):
     """For each row the mean of the members whose sample does not hold it, NaN where there is none."""
     rows = []
+    held = [set(sample.tolist()) for sample in samples]
     for i in range(len(X)):
         answers = []
-        for member, sample, own in zip(members, samples, features, strict=True):
-            if i not in set(sample.tolist()):
+        for member, sample, own in zip(members, held, features, strict=True):
+            if i not in sample:
                 row = X[i : i + 1, own]
                 answers.append(
                     member.predict_proba(row)[0] if hasattr(member, "predict_proba") else member.predict(row)[0]

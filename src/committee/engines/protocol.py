@@ -112,6 +112,10 @@ class Engine(Protocol):
         """How often each row is in the sample of a member."""
         ...
 
+    def draw_member_features(self, sampling: Any, seed: int, member: int, n_features: int) -> Any:
+        """Numbers of the features of a member, ascending."""
+        ...
+
     def add_out_of_bag(
         self, trees: Any, x: FloatMatrix, plan: Any, seed: int, n_jobs: int, sums: FloatArray, n_votes: IndexArray
     ) -> None:

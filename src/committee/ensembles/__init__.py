@@ -1,5 +1,6 @@
 """The story of each ensemble: its class, its parameters, its loop."""
 
+from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from committee.ensembles.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -7,4 +8,11 @@ from committee.ensembles.forest import (
     RandomForestRegressor,
 )
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
+__all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]
