@@ -3,6 +3,7 @@
 
 #include "bin_learning.hpp"
 #include "committee/rng.hpp"
+#include "committee/weights.hpp"
 #include "row_sets.hpp"
 
 namespace committee {
@@ -23,18 +24,12 @@ bool takes_part(double weight) {
   return weight > 0.0 && weight <= std::numeric_limits<double>::max();
 }
 
-// Scales by a power of two such that all sums stay below 2^53: integers stay in proportion, and a
-// common factor of two drops out. A weight too small to be seen counts as the smallest there is.
-std::vector<u64> fix_weights(std::span<const double> weights, const RowSet& rows) {
-  double largest = 0.0;
-  for (std::size_t k = 0; k < rows.size; ++k) largest = std::max(largest, weights[rows[k]]);
-  const int total_bits = std::ilogb(largest) + 1 + static_cast<int>(std::bit_width(rows.size));
-  std::vector<u64> fixed(rows.size);
-  for (std::size_t k = 0; k < rows.size; ++k) {
-    const double scaled = std::ldexp(weights[rows[k]], 52 - total_bits);
-    fixed[k] = std::max<u64>(1, static_cast<u64>(scaled + 0.5));
-  }
-  return fixed;
+// Integers in proportion to the weights of the rows; empty where all are equal.
+std::vector<u64> fix_row_weights(std::span<const double> weights, const RowSet& rows) {
+  constexpr WeightBits kBits{52, 52, 52};  // times the number of bins below 2^61
+  std::vector<double> own(rows.size);
+  for (std::size_t k = 0; k < rows.size; ++k) own[k] = weights[rows[k]];
+  return fix_weights(own, kBits).weights;
 }
 
 }  // namespace
@@ -71,12 +66,9 @@ TrainingRows choose_training_rows(std::size_t n_rows, std::span<const double> we
       chosen.sample.rows[k] = chosen.all[draw_sample_row(k, n)];
     }
   }
-  if (!equal) chosen.weights = fix_weights(weights, chosen.sample);
-  chosen.total_weight = chosen.sample.size;
-  if (!equal) {
-    chosen.total_weight = 0;
-    for (const u64 w : chosen.weights) chosen.total_weight += w;
-  }
+  if (!equal) chosen.weights = fix_row_weights(weights, chosen.sample);
+  chosen.total_weight = chosen.weights.empty() ? chosen.sample.size : 0;
+  for (const u64 w : chosen.weights) chosen.total_weight += w;
   return chosen;
 }
 

@@ -12,8 +12,8 @@ namespace committee {
 
 namespace {
 
-constexpr int kClassWeightBits = 52;    // sums stay exact in a double
-constexpr int kMomentWeightBits = 32;   // a single weight fits 32 bits
+constexpr WeightBits kClassWeightBits{52, 52, 52};   // sums stay exact in a double
+constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentTally has room for
 constexpr double kMinThreadWork = 4e6;  // row-features over all levels that are worth a thread
 
 bool is_classification(const Target& target) {
@@ -165,7 +165,7 @@ void fill_values(TreePart& part, const GrowParams& params) {
         value = sum / (w + params.newton_l2);
         impurity = w > 0.0 ? -0.5 * sum * value / w : 0.0;
       } else {
-        value = sum / w + part.offsets[o];
+        if (!tree.is_leaf(node)) value = sum / w + part.offsets[o];
         impurity += poisson ? (sum > 0.0 ? (second - sum * natural_log(sum / w)) / w : 0.0)
                             : second / w - (sum / w) * (sum / w);
       }

@@ -131,7 +131,7 @@ void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
                                Frontier<OpenNode>& frontier, bool may_defer) {
   settle_cut(node.best);
   const std::size_t n_left = part_rows(node, worker);
-  if (!node.best.has_missing) node.best.missing_left = 2 * n_left > node.size();
+  if (!node.best.has_missing) node.best.missing_left = is_left_heavier(node, n_left);
   part.tree.splits[node.id] = describe_split(node);
 
   OpenNode left, right;
@@ -257,7 +257,7 @@ bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
 }
 
 // Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
-// sums.
+// sums; as distances from the first row's, so that a leaf of equal targets predicts just that.
 template <class Tally>
 void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
   if constexpr (Tally::kKind == TallyKind::moments) {
@@ -267,6 +267,8 @@ void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
     const bool newton = params_.criterion == Newton::kName,
                poisson = params_.criterion == Poisson::kName;
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
+    double* value = part.tree.values.data() + static_cast<std::size_t>(node.id) * n_outputs;
+    const double* first = y + static_cast<std::size_t>(items_[node.begin].row) * n_outputs;
     double weight = 0.0;
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const std::size_t row = items_[i].row;
@@ -281,10 +283,23 @@ void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
         const double centred = y[row * n_outputs + o] - sample_.targets.offsets[o];
         out[2 * o] += w * centred;
         out[2 * o + 1] += w * (poisson ? x_ln_x(centred) : centred * centred);
+        value[o] += w * (y[row * n_outputs + o] - first[o]);
       }
     }
+    for (u32 o = 0; !newton && o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
     part.tree.weight[node.id] = weight;
   }
+}
+
+template <class Tally>
+bool Growth<Tally>::is_left_heavier(const OpenNode& node, std::size_t n_left) const {
+  if (!sample_.weighted) return 2 * n_left > node.size();
+  u64 left = 0, total = 0;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    total += Tally::weight_of(items_[i]);
+    if (i + 1 == node.begin + n_left) left = total;
+  }
+  return 2 * left > total;
 }
 
 template <class Tally>

@@ -16,6 +16,7 @@ inline constexpr std::size_t kBatchBytes = std::size_t{64}
                                            << 10;  // of histograms filled in one pass
 inline constexpr std::size_t kParallelWork = std::size_t{1}
                                              << 20;  // row-features worth several threads
+inline constexpr std::size_t kPollRows = 4096;       // a feature of so many rows may take a while
 inline constexpr std::size_t kRadixRows = 512;       // below, comparison sort is faster
 
 template <class Tally>
@@ -183,6 +184,7 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
   u64 touched[kBatch];
   for (std::size_t k = 0; k < features.size();) {
+    if (node.size() >= kPollRows) plan_.watch.poll();
     const u32 feature = features[k];
     if ((*data_.bins)[feature].wide) {
       note(k++, scan_wide(node, feature, worker, best));
@@ -418,13 +420,14 @@ bool Growth<Tally>::fits_dense(std::size_t n_rows) const {
   return bytes * (sample_.n / kDenseRows + 1) <= kDenseBytes;
 }
 
-// Groups of four bins that a column can occupy.
+// Groups of four bins that a column can occupy. The missing bin is always looked at: a table that
+// the bins were not learnt from may have missing values where the one that taught them had none.
 template <class Tally>
 u64 Growth<Tally>::dense_groups(u32 feature) const {
   const ColumnBins& bins = (*data_.bins)[feature];
   const u32 n_groups = (bins.n_bins + 3) / 4;
   const u64 values = n_groups >= 64 ? ~u64{0} : (u64{1} << n_groups) - 1;
-  return values | (bins.has_missing ? u64{1} << 63 : 0);
+  return values | u64{1} << 63;
 }
 
 template <class Tally>
@@ -446,6 +449,7 @@ void Growth<Tally>::build_dense(OpenNode& node) {
   }
   const bool parallel = !inside_parallel_region() && node.size() * features.size() >= kParallelWork;
   parallel_for(runs.size(), parallel ? plan_.n_threads : 1, [&](std::size_t r) {
+    plan_.watch.poll();
     const auto [first, end] = runs[r];
     Slot* own = hist + features[first] * feature_cells;
     std::memset(own, 0, (end - first) * feature_cells * sizeof(Slot));

@@ -8,37 +8,9 @@ namespace committee {
 
 namespace {
 
-constexpr u64 kLargestSmallWeight = 65535;
 constexpr int kTargetBits = 42;  // of a single target; more would not change a double's decisions
 constexpr int kMomentSumBits = 61;
-
-// True if every weight is a small integer multiple of the smallest positive one.
-bool take_multiples(std::span<const double> weights, double smallest, FixedWeights& fixed) {
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double ratio = weights[i] / smallest;
-    const double nearest = std::nearbyint(ratio);
-    if (nearest > static_cast<double>(kLargestSmallWeight) ||
-        std::abs(ratio - nearest) > 1e-12 * nearest) {
-      return false;
-    }
-    fixed.weights[i] = static_cast<u64>(nearest);
-  }
-  fixed.unit = smallest;
-  return true;
-}
-
-// Total and largest weight; weights that are all one are not kept.
-void total_weights(FixedWeights& fixed) {
-  fixed.total = 0;
-  fixed.largest = 0;
-  bool all_one = true;
-  for (const u64 w : fixed.weights) {
-    fixed.total += w;
-    fixed.largest = std::max(fixed.largest, w);
-    all_one = all_one && w == 1;
-  }
-  if (all_one) fixed.weights.clear();
-}
+constexpr int kOffsetBits = 20;  // of an offset, in the range of the targets
 
 template <class Item>
 AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows,
@@ -53,45 +25,17 @@ AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_ro
 
 }  // namespace
 
-FixedWeights fix_weights(const GrowInput& input, int bits) {
-  FixedWeights fixed;
-  const std::size_t n_rows = input.data->n_rows;
-  fixed.total = n_rows;
-  if (input.weights.empty() && input.counts.empty()) return fixed;
+FixedWeights fix_weights(const GrowInput& input, WeightBits bits) {
   if (input.weights.empty()) {
-    fixed.weights.assign(input.counts.begin(), input.counts.end());
-    total_weights(fixed);
-    return fixed;
+    if (!input.counts.empty()) return take_counts(input.counts);
+    FixedWeights ones;
+    ones.total = input.data->n_rows;
+    return ones;
   }
-  std::vector<double> weights(n_rows);
-  for (std::size_t i = 0; i < n_rows; ++i) weights[i] = input.weight(i);
+  if (input.counts.empty()) return fix_weights(input.weights, bits);
+  std::vector<double> weights(input.data->n_rows);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = input.weight(i);
   return fix_weights(weights, bits);
-}
-
-FixedWeights fix_weights(std::span<const double> weights, int bits) {
-  FixedWeights fixed;
-  const std::size_t n_rows = weights.size();
-  double smallest = std::numeric_limits<double>::infinity(), total = 0.0;
-  for (const double w : weights) {
-    if (w > 0.0 && w < smallest) smallest = w;
-    total += w;
-  }
-  if (!(total > 0.0)) throw std::invalid_argument("all sample weights are zero");
-  fixed.weights.resize(n_rows);
-  fixed.integral = take_multiples(weights, smallest, fixed);
-  if (!fixed.integral) {
-    int exponent;
-    std::frexp(total, &exponent);
-    const int shift = bits - 1 - exponent;
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      const double scaled = std::nearbyint(std::ldexp(weights[i], shift));
-      // A row of positive weight stays present however light it is.
-      fixed.weights[i] = weights[i] > 0.0 ? std::max<u64>(1, static_cast<u64>(scaled)) : 0;
-    }
-    fixed.unit = std::ldexp(1.0, -shift);
-  }
-  total_weights(fixed);
-  return fixed;
 }
 
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
@@ -101,18 +45,23 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   fixed.values.resize(values.size());
   double largest = 0.0;
   for (u32 o = 0; o < n_outputs; ++o) {
-    double offset = 0.0;
+    double mean = 0.0;
     for (std::size_t i = 0; centre && i < n_rows; ++i) {
-      offset += static_cast<double>(weights[i]) / static_cast<double>(weights.total) *
-                values[i * n_outputs + o];
+      mean += static_cast<double>(weights[i]) / static_cast<double>(weights.total) *
+              values[i * n_outputs + o];
     }
     for (std::size_t i = 0; i < n_rows; ++i) {
-      if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - offset));
+      if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - mean));
     }
-    fixed.offsets.push_back(offset);
+    fixed.offsets.push_back(mean);
   }
   int exponent = 0;
   if (largest > 0.0) std::frexp(largest, &exponent);
+  for (double& offset : fixed.offsets) {
+    const double digits = std::ldexp(offset, kOffsetBits - exponent);
+    if (std::abs(digits) < 0x1p53)
+      offset = std::ldexp(std::nearbyint(digits), exponent - kOffsetBits);
+  }
   const int bits =
       std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(weights.total)));
   const int shift = bits - exponent;
@@ -129,6 +78,7 @@ Sample<BinaryTally> make_binary_sample(const SampleSource& source) {
   Sample<BinaryTally> sample;
   sample.tally.counted = source.weights.weights.empty();
   sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
   sample.items = allocate_items<BinaryTally::Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
@@ -150,6 +100,7 @@ Sample<ClassTally<S>> make_class_sample(const SampleSource& source) {
   tally.counted = source.counted;
   tally.labels = source.target.labels.data();
   sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
   using Item = typename ClassTally<S>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
@@ -172,6 +123,7 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
   sample.tally.n_outputs = n_outputs;
   sample.tally.targets = sample.targets.values.data();  // stays valid when the sample moves
   sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
   using Item = typename MomentTally<kMulti>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
@@ -187,7 +139,7 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
 }
 
 Sample<MomentTally<false>> make_newton_sample(const GrowInput& input) {
-  constexpr int kHessianBits = 32;
+  constexpr WeightBits kHessianBits{35, 34, 32};
   const std::size_t n_rows = input.data->n_rows;
   Sample<MomentTally<false>> sample;
   std::vector<double> gradients(n_rows), hessians(n_rows);
@@ -200,6 +152,7 @@ Sample<MomentTally<false>> make_newton_sample(const GrowInput& input) {
   rows.total = n_rows;
   sample.targets = fix_targets(gradients, 1, rows, false);
   sample.weight_unit = fixed.unit;
+  sample.weighted = true;
   sample.items = allocate_items<MomentTally<false>::Item>(fixed, n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < n_rows; ++i) {

@@ -129,11 +129,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
       for (std::size_t i = 0; i < n_values; ++i) {
         const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
         if (code != previous) {
-          if (rows.only_cut == kNone) {
+          if (rows.only_cut == kNone || (previous <= rows.only_cut && code > rows.only_cut)) {
             consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
-          } else if (previous <= rows.only_cut && code > rows.only_cut) {
-            consider(left.data(), view, {rows.only_cut, rows.only_cut + 1, pass == 1, has_missing},
-                     best);
           }
           previous = code;
         }
@@ -382,7 +379,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
       Rng rng(view.random_key, 0, 0, Purpose::threshold);
       for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(rng.uniform(), k);
       random_size_ = 1 + rng.below(static_cast<u32>(cells.size() - 1));
-    } else if (Tally::kKind == TallyKind::binary || tally_.cell() == 2) {
+    } else if (has_one_mean()) {
       for (u32 k = 0; k < cells.size(); ++k) {
         order_.emplace_back(measure_level(cells[k].cell, tally_.weight(cells[k].cell)), k);
       }
@@ -390,6 +387,16 @@ class CriterionFinder final : public SplitFinder<Tally> {
       order_by_component(cells);
     }
     std::sort(order_.begin(), order_.end());
+  }
+
+  bool has_one_mean() const {
+    if constexpr (Tally::kKind == TallyKind::classes) {
+      return tally_.outputs.size() == 1 && tally_.outputs[0] == 2;
+    } else if constexpr (Tally::kKind == TallyKind::moments) {
+      return tally_.n_outputs == 1;
+    } else {
+      return true;
+    }
   }
 
   void order_by_component(Cells cells) {

@@ -102,7 +102,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
   struct Boundary {
     std::size_t position;  // rows [0, position) in code order lie left
     u32 cut, next;
-    i64 deviation;
+    double deviation;  // over all outputs: a sum that may exceed 63 bits
     i64 left_weight;
     double left_median, right_median;
   };
@@ -149,15 +149,13 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     for (std::size_t i = 1; i < n_values; ++i) {
       const u32 before = code_of(rows, i - 1), after = code_of(rows, i);
       if (before == after) continue;
-      if (rows.only_cut == kNone) {
-        boundaries_.push_back({i, before, after, 0, 0, 0.0, 0.0});
-      } else if (before <= rows.only_cut && after > rows.only_cut) {
-        boundaries_.push_back({i, rows.only_cut, rows.only_cut + 1, 0, 0, 0.0, 0.0});
+      if (rows.only_cut == kNone || (before <= rows.only_cut && after > rows.only_cut)) {
+        boundaries_.push_back({i, before, after, 0.0, 0, 0.0, 0.0});
       }
     }
     const bool constant = code_of(rows, 0) == code_of(rows, n_values - 1);
     if (rows.n_missing > 0 && missing_right && (rows.only_cut == kNone || constant)) {
-      boundaries_.push_back({n_values, code_of(rows, n_values - 1), kNone, 0, 0, 0.0, 0.0});
+      boundaries_.push_back({n_values, code_of(rows, n_values - 1), kNone, 0.0, 0, 0.0, 0.0});
     }
   }
 
@@ -200,7 +198,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
   void settle(Boundary& b, u32 output, std::size_t n, double& median) {
     const auto centre = set_.find_median();
     const i64 value = sorted_[output * n + centre.place];
-    b.deviation += set_.measure_deviation(centre, value);
+    b.deviation += static_cast<double>(set_.measure_deviation(centre, value));
     if (output == 0) median = static_cast<double>(value);
   }
 
@@ -217,7 +215,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
       if (a < limits_.lower || a > limits_.upper || c < limits_.lower || c > limits_.upper) return;
       if ((c - a) * view.monotonic < 0.0) return;
     }
-    const double score = -static_cast<double>(b.deviation);
+    const double score = -b.deviation;
     if (!best.loses_to(score, view.feature, b.cut)) return;
     best.score = score;
     best.feature = view.feature;

@@ -2,23 +2,16 @@
 #pragma once
 #include "grower.hpp"
 #include "histogram.hpp"
+#include "weights.hpp"
 
 namespace committee {
 
-// Weights as integers. Where all weights are integer multiples of the smallest one they are taken
-// so, exactly: a weight of k is the row k times, and a common factor drops out. Otherwise fixed
-// point, with a power of two as unit, chosen so that the total stays below 2^bits.
-struct FixedWeights {
-  std::vector<u64> weights;  // per row; empty: all one
-  double unit = 1.0;         // original weight = integer * unit
-  u64 total = 0, largest = 1;
-  bool integral = true;
-  u64 operator[](std::size_t row) const { return weights.empty() ? 1 : weights[row]; }
-};
-FixedWeights fix_weights(std::span<const double> weights, int bits);
-FixedWeights fix_weights(const GrowInput& input, int bits);
+// Weights times counts.
+FixedWeights fix_weights(const GrowInput& input, WeightBits bits);
 
 // Targets as integers around `offset`, scaled by a power of two so that weighted sums fit 62 bits.
+// The offset is the mean, rounded so that targets of few digits are met exactly and equal sums stay
+// equal.
 struct FixedTargets {
   std::vector<i64> values;      // [row][output]
   std::vector<double> offsets;  // per output
@@ -34,7 +27,8 @@ struct Sample {
   AlignedBuffer<typename Tally::Item> items;  // rows of positive weight, ascending
   std::size_t n = 0;
   double weight_unit = 1.0;
-  FixedTargets targets;  // moments only
+  bool weighted = false;  // not all weights are equal
+  FixedTargets targets;   // moments only
 };
 
 // Number of threads, rows and so on do not enter here: a sample depends on data and weights alone.

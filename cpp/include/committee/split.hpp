@@ -54,7 +54,7 @@ struct FeatureView {
 struct SortedRows {
   std::span<const u64> keyed;
   u32 n_missing = 0;
-  u32 only_cut = kNone;  // evaluate this cut alone (random splits)
+  u32 only_cut = kNone;  // evaluate the boundary around this code alone (random splits)
   bool only_missing_left = false;
 };
 

@@ -26,6 +26,7 @@ struct BinaryTally {
   static void add(Slot* cell, const Item& item) {
     *cell += static_cast<u64>(item.pack & 0xFFFFu) | static_cast<u64>(item.pack >> 16) << 32;
   }
+  static u64 weight_of(const Item& item) { return item.pack & 0xFFFFu; }
   static bool is_empty(const Slot* cell) { return *cell == 0; }
   static double weight(const Slot* cell) { return static_cast<double>(static_cast<u32>(*cell)); }
   static double positive(const Slot* cell) { return static_cast<double>(*cell >> 32); }
@@ -65,6 +66,7 @@ struct ClassTally {
     }
     if (counted) cell[n_slots] += 1;
   }
+  static u64 weight_of(const Item& item) { return item.weight; }
   Slot total(const Slot* cell) const {
     Slot sum = 0;
     for (u32 k = 0; k < outputs[0]; ++k) sum += cell[k];
@@ -107,6 +109,7 @@ struct MomentTally {
       cell[1] += item.wy;
     }
   }
+  static u64 weight_of(const Item& item) { return item.weight; }
   static bool is_empty(const Slot* cell) { return cell[0] == 0; }
   static double weight(const Slot* cell) { return static_cast<double>(cell[0] >> kCountBits); }
   static u32 count(const Slot* cell) {

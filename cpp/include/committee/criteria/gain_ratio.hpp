@@ -10,7 +10,7 @@ struct GainRatio : Entropy {
                double right_weight) const {
     const double gain = left + right - parent;
     const double split_entropy =
-        x_log2_x(left_weight + right_weight) - x_log2_x(left_weight) - x_log2_x(right_weight);
+        x_log2_x(left_weight + right_weight) - (x_log2_x(left_weight) + x_log2_x(right_weight));
     return gain > 0.0 ? gain / split_entropy : 0.0;
   }
 };
