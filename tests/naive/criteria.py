@@ -24,7 +24,7 @@ def fix_weights(weights: Floats, whole_bits: int, bits: int) -> tuple[Ints, floa
     lightest, heaviest = weights[weights > 0].min(), weights.max()
     ratios = [Fraction(w / lightest).limit_denominator(4096) for w in np.unique(weights)]
     parts = lcm(*(ratio.denominator for ratio in ratios))
-    multiples = weights / lightest * parts
+    multiples = weights / lightest * min(parts, 4097)
     whole = parts <= 4096 and multiples.max() <= 65535 and multiples.sum() < 2 ** (whole_bits - 1)
     if whole and np.all(abs(multiples - multiples.round()) <= 1e-12 * multiples.round()):
         return multiples.round().astype(np.int64), lightest / parts

@@ -21,7 +21,7 @@ _KINDS = {"M": "dates or times", "m": "dates or times", "V": "structs"}
 
 
 def read_array(X: NDArray[Any]) -> Table:
-    """An array of any type and order; float32 and float64 arrays are not copied."""
+    """An array of any type and order; float32 and float64 arrays in aligned memory are not copied."""
     dtype = X.dtype
     if X.ndim != 2:
         raise refuse_axes(X.shape)
@@ -31,7 +31,7 @@ def read_array(X: NDArray[Any]) -> Table:
     # A memory map and the like is an array in all that matters here.
     X = np.asarray(X)
     if dtype is _FLOAT64 or dtype is _FLOAT32:
-        return Table(n_rows, n_features, matrix=X)
+        return Table(n_rows, n_features, matrix=X if X.flags.aligned else X.copy())
     kind = dtype.kind
     if kind in "biuf":
         wanted: np.dtype[Any] = _FLOAT32 if dtype.newbyteorder("=") == _FLOAT32 else _FLOAT64

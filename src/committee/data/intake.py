@@ -126,6 +126,7 @@ def take_in_rows(estimator: Any, X: Any, schema: Schema) -> Any:
             (dtype is _FLOAT64 or dtype is _FLOAT32)
             and X.shape[1] == schema.n_features
             and X.shape[0]
+            and X.flags.aligned
             and getattr(estimator, "accepts_missing", True)
             and all_finite_or_missing(X)
         ):

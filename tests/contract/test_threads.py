@@ -1,0 +1,161 @@
+"""Contract 4: threads as many as asked for, none for n_jobs=1, sound after fork and inside other pools."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+from committee import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.contract.tree_models import assert_same_bytes, describe_model
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+PRELUDE = """
+import os
+import numpy as np
+from committee import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30_000, 40)).astype(np.float32)
+y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+def count_threads():
+    return len(os.listdir("/proc/self/task"))
+before = count_threads()
+def work(n_jobs, X=X, y=y):
+    for cls in (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor):
+        for exact in (False, True):
+            model = cls(max_depth=4, random_state=0, exact=exact, n_jobs=n_jobs).fit(X, y)
+            model.predict(X)
+            model.apply(X)
+"""
+
+
+def run_python(code: str) -> str:
+    """The output of a fresh interpreter, which has no thread of this one's pools."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@linux_only
+def test_one_job_starts_no_thread() -> None:
+    assert run_python("work(1)\nprint(count_threads() - before)") == "0"
+
+
+@linux_only
+def test_little_work_starts_no_thread_unless_asked() -> None:
+    assert run_python("work(None, X[:300], y[:300])\nprint(count_threads() - before)") == "0"
+
+
+@linux_only
+def test_three_jobs_start_two_threads_and_keep_them() -> None:
+    # The thread that asks works as well; the others stay asleep in the pool for the next fit.
+    assert run_python("work(3)\nwork(2)\nwork(3)\nprint(count_threads() - before)") == "2"
+
+
+@linux_only
+def test_affinity_is_respected() -> None:
+    code = """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from committee.engines import get_engine
+assert get_engine().count_usable_cores() == 1
+work(-1)
+work(None)
+print(count_threads() - before)
+"""
+    assert run_python(code) == "0"
+
+
+def make_task(seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6000, 6))
+    return X, (X[:, 0] * X[:, 1] + rng.normal(size=6000) > 0).astype(int)
+
+
+def fit_task(n_jobs: int | None = 2, cls: Any = DecisionTreeClassifier) -> dict[str, Any]:
+    X, y = make_task()
+    model = cls(random_state=0, n_jobs=n_jobs).fit(X, y)
+    return {**describe_model(model), "answers": np.asarray(model.predict(X))}
+
+
+def send_fit(pipe: Any) -> None:
+    pipe.send(fit_task(3))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_forked_after_a_fit_fits_as_well() -> None:
+    expected = fit_task(3)  # the parent's pool now exists
+    fork = multiprocessing.get_context("fork")
+    for _ in range(3):
+        ours, theirs = fork.Pipe()
+        child = fork.Process(target=send_fit, args=(theirs,))
+        child.start()
+        assert ours.poll(120), "the child hangs"
+        assert_same_bytes(expected, ours.recv())
+        child.join(30)
+        assert child.exitcode == 0
+    assert_same_bytes(expected, fit_task(3))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3, None])
+def test_many_threads_fit_at_once(n_jobs: int | None) -> None:
+    expected = fit_task(1)
+    with ThreadPoolExecutor(5) as pool:
+        for grown in pool.map(fit_task, [n_jobs] * 10):
+            assert_same_bytes(expected, grown)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_fits_inside_the_workers_of_joblib(backend: str) -> None:
+    expected = fit_task(1, DecisionTreeRegressor)
+    with Parallel(2, backend=backend) as workers:
+        for grown in workers(delayed(fit_task)(n_jobs, DecisionTreeRegressor) for n_jobs in (None, 2, None)):
+            assert_same_bytes(expected, grown)
+
+
+@linux_only
+def test_a_worker_of_another_pool_uses_one_thread_unless_asked() -> None:
+    code = """
+from joblib import Parallel, delayed
+def work_and_count():
+    work(None)
+    return count_threads()
+with Parallel(2, backend="loky") as workers:
+    counts = workers(delayed(count_threads)() for _ in range(4))
+    print(max(workers(delayed(work_and_count)() for _ in range(2))) <= max(counts))
+"""
+    assert run_python(code.replace("def work_and_count", "def work_and_count")) == "True"
+
+
+def test_other_threads_run_while_a_tree_grows() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60_000, 10)), rng.normal(size=60_000)
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.002)
+
+    clock = threading.Thread(target=tick)
+    clock.start()
+    start = time.perf_counter()
+    DecisionTreeRegressor(n_jobs=1).fit(X, y)
+    length = time.perf_counter() - start
+    done.set()
+    clock.join()
+    # The lock is given back during the long calls: no silence lasts as long as the growth.
+    assert np.diff(ticks).max() < max(0.5 * length, 0.1)
