@@ -56,13 +56,13 @@ def natural_log(x: float) -> float:
     return exponent * high + (2.0 * s + (2.0 * s * z * series + exponent * low))
 
 
-def x_log2_x(x: float) -> float:
-    return x * (natural_log(x) * 1.4426950408889634074) if x > 0 else 0.0
+def weigh_log2(x: float, whole: float) -> float:
+    return x * (natural_log(x / whole) * 1.4426950408889634074) if x > 0 else 0.0
 
 
 WORTHS: dict[str, Callable[[list[float], float], float]] = {
     "gini": lambda c, w: reduce(add, (k * k for k in c), 0.0) / w,
-    "entropy": lambda c, w: reduce(add, (x_log2_x(k) for k in c), 0.0) - x_log2_x(w),
+    "entropy": lambda c, w: reduce(add, (weigh_log2(k, w) for k in c), 0.0),
     "error": lambda c, w: max(c),
     "squared_error": lambda c, w: c[0] * c[0] / w,
     "poisson": lambda c, w: c[0] * natural_log(c[0] / w) if c[0] > 0 else -inf,
@@ -102,7 +102,7 @@ class SumMeasure:
         if self.criterion != "gain_ratio":
             return a + b
         gain, (wl, wr) = a + b - self.measure_worth(rows), (self.sum_up(side)[1] for side in (left, right))
-        return gain / (x_log2_x(wl + wr) - (x_log2_x(wl) + x_log2_x(wr))) if gain > 0 else 0.0
+        return gain / -(weigh_log2(wl, wl + wr) + weigh_log2(wr, wl + wr)) if gain > 0 else 0.0
 
     def measure_decrease(self, left: Ints, right: Ints) -> float:
         whole = self.measure_worth(np.concatenate([left, right]))

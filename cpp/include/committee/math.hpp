@@ -29,9 +29,9 @@ inline double binary_log(double x) {
   return natural_log(x) * 1.4426950408889634074;
 }
 
-// x log2 x, continued to 0 at 0.
-inline double x_log2_x(double x) {
-  return x > 0.0 ? x * binary_log(x) : 0.0;
+// x log2(x / whole), continued to 0 at 0.
+inline double weigh_log2(double x, double whole) {
+  return x > 0.0 ? x * binary_log(x / whole) : 0.0;
 }
 // x ln x, continued to 0 at 0.
 inline double x_ln_x(double x) {

@@ -9,8 +9,9 @@ struct GainRatio : Entropy {
   double score(double left, double right, double parent, double left_weight,
                double right_weight) const {
     const double gain = left + right - parent;
+    const double weight = left_weight + right_weight;
     const double split_entropy =
-        x_log2_x(left_weight + right_weight) - (x_log2_x(left_weight) + x_log2_x(right_weight));
+        -(weigh_log2(left_weight, weight) + weigh_log2(right_weight, weight));
     return gain > 0.0 ? gain / split_entropy : 0.0;
   }
 };
