@@ -75,7 +75,7 @@ class Tree(CommitteeEstimator):
 
 
 ALLOWED = [
-    ("criterion", ["gini", "entropy", "log_loss", "gain_ratio", np.str_("gini")]),
+    ("criterion", ["gini", "entropy", "log_loss", "gain_ratio", "error", np.str_("gini")]),
     ("max_depth", [None, 1, 3, np.int8(4), np.uint64(9), 10**30]),
     ("min_samples_split", [2, 100, 1.0, 0.5, 1e-9, np.float32(0.25)]),
     ("min_samples_leaf", [1, 0.5, 1e-300, np.int64(3)]),
@@ -101,11 +101,11 @@ REFUSED = [
     ("max_depth", True, ParameterTypeError, "an int >= 1 or None; got True. None grows without a limit."),
     ("max_depth", "deep", ParameterTypeError, "an int >= 1 or None; got 'deep'. None grows without a limit."),
     ("max_depth", float("nan"), ParameterTypeError, "an int >= 1 or None; got nan. None grows without a limit."),
-    ("criterion", "ginni", ParameterError, "'gini', 'entropy', 'log_loss' or 'gain_ratio'; got 'ginni'. "
+    ("criterion", "ginni", ParameterError, "'gini', 'entropy', 'log_loss', 'gain_ratio' or 'error'; got 'ginni'. "
      "Did you mean 'gini'?"),
-    ("criterion", "GINI", ParameterError, "'gini', 'entropy', 'log_loss' or 'gain_ratio'; got 'GINI'. "
+    ("criterion", "GINI", ParameterError, "'gini', 'entropy', 'log_loss', 'gain_ratio' or 'error'; got 'GINI'. "
      "Did you mean 'gini'?"),
-    ("criterion", None, ParameterTypeError, "'gini', 'entropy', 'log_loss' or 'gain_ratio'; got None."),
+    ("criterion", None, ParameterTypeError, "'gini', 'entropy', 'log_loss', 'gain_ratio' or 'error'; got None."),
     ("min_samples_split", 1, ParameterError, "an int >= 2 or a float in (0.0, 1.0]; got 1."),
     ("min_samples_split", 1.5, ParameterError, "an int >= 2 or a float in (0.0, 1.0]; got 1.5."),
     ("min_samples_split", 2.0, ParameterError, "an int >= 2 or a float in (0.0, 1.0]; got 2.0. Write 2."),
