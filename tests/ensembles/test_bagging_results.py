@@ -17,7 +17,12 @@ def moons():
 
 
 def assert_within_spread(scores, published):
-    """The published score lies in the range that seeds give, give or take one of the 125 test rows."""
+    """The published score lies in the range that seeds give, give or take one of the 125 test rows.
+
+    Seeds of scikit-learn 1.9 give 0.904 to 0.920 on 100 rows, and 0.896 to 0.920 (out-of-bag 0.893 to 0.901) on full
+    bootstraps. Here a tie of two splits goes to the lowest feature in every tree, so that members are a little more
+    alike than there.
+    """
     print(f"{np.mean(scores):.4f} ± {np.std(scores):.4f} [{min(scores):.4f}, {max(scores):.4f}], published {published}")
     assert min(scores) - 1 / 125 <= published <= max(scores) + 1 / 125
 
