@@ -16,6 +16,8 @@ bibtex_bibfiles = ["references.bib"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autodoc_typehints = "none"
+# Docstrings inherited from scikit-learn refer to pages of its own manual.
+suppress_warnings = ["ref.ref", "ref.term"]
 html_theme = "pydata_sphinx_theme"
 html_title = "committee"
 exclude_patterns = ["_build"]
