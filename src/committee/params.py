@@ -27,6 +27,7 @@ from committee.constraints import (
 
 __all__ = [
     "ArrayLike",
+    "Calibration",
     "CategoricalFeatures",
     "CcpAlpha",
     "ClassBootstrap",
@@ -39,6 +40,7 @@ __all__ = [
     "Instance",
     "InteractionCst",
     "Interval",
+    "KeepLeafSamples",
     "MaxBins",
     "MaxDepth",
     "MaxFeatures",
@@ -206,6 +208,16 @@ OobPatience: TypeAlias = Annotated[
     Interval(1, None),
     Hint("None grows all members."),
     "Stop growing when this many members have come without a better out-of-bag score. None: grow all.",
+]
+Calibration: TypeAlias = Annotated[
+    Literal["isotonic", "sigmoid"] | None,
+    "Calibrate the probabilities on the out-of-bag shares of the training rows: by a rising step function, by Platt's "
+    "sigmoid, or not at all (None).",
+]
+KeepLeafSamples: TypeAlias = Annotated[
+    bool,
+    "Whether to keep which training rows are in which leaf, as `predict_quantiles` needs: about 12 bytes for each "
+    "row and tree.",
 ]
 WarmStart: TypeAlias = Annotated[
     bool,

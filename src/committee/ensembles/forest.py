@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from committee.ensembles.forest_base import BaseForest
-from committee.learners.answers import ClassAnswers, ValueAnswers
+from committee.ensembles.forest_answers import ClassForest, ValueForest
 from committee.learners.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -11,6 +10,7 @@ from committee.learners.tree import (
     ExtraTreeRegressor,
 )
 from committee.params import (
+    Calibration,
     CategoricalFeatures,
     CcpAlpha,
     ClassBootstrap,
@@ -18,6 +18,7 @@ from committee.params import (
     Exact,
     ForestClassWeight,
     InteractionCst,
+    KeepLeafSamples,
     MaxBins,
     MaxDepth,
     MaxFeatures,
@@ -44,7 +45,7 @@ from committee.params import (
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
 
 
-class RandomForestClassifier(ClassAnswers, BaseForest):
+class RandomForestClassifier(ClassForest):
     """A random forest for classes: trees on bootstrap samples, each split the best of a few random features.
 
     The forest predicts the class with the largest mean probability over its trees [Breiman2001].
@@ -116,11 +117,12 @@ class RandomForestClassifier(ClassAnswers, BaseForest):
         interaction_cst: InteractionCst = None,
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
+        calibration: Calibration = None,
     ) -> None:
         self._keep_params(locals())
 
 
-class RandomForestRegressor(ValueAnswers, BaseForest):
+class RandomForestRegressor(ValueForest):
     """A random forest for numbers: trees on bootstrap samples, whose mean is predicted.
 
     Each split is the best over ``max_features`` random features [Breiman2001].
@@ -187,11 +189,12 @@ class RandomForestRegressor(ValueAnswers, BaseForest):
         interaction_cst: InteractionCst = None,
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
+        keep_leaf_samples: KeepLeafSamples = False,
     ) -> None:
         self._keep_params(locals())
 
 
-class ExtraTreesClassifier(ClassAnswers, BaseForest):
+class ExtraTreesClassifier(ClassForest):
     """Extremely randomised trees for classes: each split the best of a few random thresholds.
 
     By default every tree sees all rows [Geurts2006].
@@ -262,11 +265,12 @@ class ExtraTreesClassifier(ClassAnswers, BaseForest):
         interaction_cst: InteractionCst = None,
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
+        calibration: Calibration = None,
     ) -> None:
         self._keep_params(locals())
 
 
-class ExtraTreesRegressor(ValueAnswers, BaseForest):
+class ExtraTreesRegressor(ValueForest):
     """Extremely randomised trees for numbers: each split the best of a few random thresholds.
 
     By default every tree sees all rows [Geurts2006].
@@ -332,5 +336,6 @@ class ExtraTreesRegressor(ValueAnswers, BaseForest):
         interaction_cst: InteractionCst = None,
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
+        keep_leaf_samples: KeepLeafSamples = False,
     ) -> None:
         self._keep_params(locals())

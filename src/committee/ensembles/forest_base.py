@@ -42,6 +42,17 @@ number does not enter the result."""
 _DENSE_BLOCK = 1 << 22
 """Values of a sparse table that are made dense at a time for voting (32 MB)."""
 
+_OPTIONAL = (
+    "oob_score_",
+    "oob_trace_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "_calibration",
+    "_leaf_record",
+    "_oob_errors",
+)
+"""Fitted attributes that the parameters decide on: a new fit takes the old ones away."""
+
 
 @dataclass
 class Growth:
@@ -91,6 +102,19 @@ class Growth:
         if done < self.n_trees:
             self.parts[-1] = part.select(0, done - first)
             self.importances[-1] = self.importances[-1][: done - first]
+
+    def draw_sample(self, member: int) -> NDArray[np.uint32]:
+        """How often each row is in the sample of a member."""
+        return get_engine().draw_rows(self.plan.sampling, self.params.seed, member, self.samples.n_rows)
+
+    def apply(self, trees: Any) -> NDArray[np.intp]:
+        """Node that each row ends in, in each tree."""
+        X, jobs = self.dataset.X, self.params.n_jobs
+        if isinstance(X, np.ndarray):
+            return trees.apply(X, jobs).astype(np.intp)  # type: ignore[no-any-return]
+        rows, step = X.tocsr(), max(1, _DENSE_BLOCK // X.shape[1])
+        starts = range(0, X.shape[0], step)
+        return np.concatenate([trees.apply(rows[k : k + step].toarray(), jobs) for k in starts]).astype(np.intp)
 
     def _add_votes(self, trees: Any, votes: OutOfBag) -> None:
         X, plan, params = self.dataset.X, self.plan, self.params
@@ -236,28 +260,37 @@ class BaseForest(TreeAnswers):
         growth.parts.append(trees)
         growth.importances.append(self._importances)
 
+    def _wants_votes(self) -> bool:
+        """Whether rows are to be judged by the trees that did not see them."""
+        return bool(self.oob_score)
+
+    def _derive(self, growth: Growth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
+        """Fitted attributes that only this kind of forest has."""
+        return {}
+
     def _open_votes(self, dataset: Dataset) -> OutOfBag | None:
-        if not self.oob_score:
+        if not self._wants_votes():
             return None
         assert dataset.target is not None
         return OutOfBag(
             dataset.target,
-            self.oob_score,
+            self.oob_score or True,
             counted=None if dataset.weights is None else dataset.weights > 0.0,
             tol=float(self.oob_tol),
             patience=self.oob_patience,
         )
 
     def _conclude(self, growth: Growth, votes: OutOfBag | None) -> None:
-        told = {} if votes is None else votes.conclude()
+        trees = growth.parts[0] if len(growth.parts) == 1 else get_engine().concatenate_trees(growth.parts)
+        told = {**({} if votes is None else votes.conclude()), **self._derive(growth, trees, votes)}
         fitted = {
             **self._name_target(growth.dataset.target),
-            "_trees": growth.parts[0] if len(growth.parts) == 1 else get_engine().concatenate_trees(growth.parts),
+            "_trees": trees,
             "_importances": np.concatenate(growth.importances),
             "_seed": growth.params.seed,
             "_samples": growth.samples,
         }
-        for name in ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_prediction_"):
+        for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         self._settle({**fitted, **told}, growth.dataset.schema)
 
