@@ -5,6 +5,7 @@
 
 #include "bound_trees.hpp"
 #include "committee/forest.hpp"
+#include "committee/oob_importance.hpp"
 #include "interrupts.hpp"
 #include "target_arrays.hpp"
 
@@ -49,6 +50,39 @@ void bind_sampling(nb::module_& m) {
         nb::arg("member"), nb::arg("n_features"), "Features of the member, ascending.");
 }
 
+void bind_importance(nb::module_& m) {
+  m.def(
+      "judge_features",
+      [](const BoundTrees& trees, const AnyArray& x, std::optional<Matrix<u32>> labels,
+         std::vector<u32> n_classes, std::optional<Matrix<double>> values,
+         const std::optional<Vector<double>>& weights, const ForestPlan& plan, u64 seed,
+         u32 n_repeats, int n_jobs) {
+        const TargetArrays target{std::move(labels), std::move(n_classes), std::move(values)};
+        const BinnedMatrix none;
+        const GrowInput input = view_input(none, nullptr, target, weights);
+        const MatrixView view = view_matrix(x);
+        const std::size_t n_targets = input.target.labels.size() + input.target.values.size();
+        if (n_targets != view.n_rows * input.target.n_outputs ||
+            (!input.weights.empty() && input.weights.size() != view.n_rows)) {
+          throw nb::value_error("x, the target and the weights must have as many rows");
+        }
+        const OobQuestion question{trees.trees(), view, input.target, input.weights,
+                                   plan,          seed, n_repeats,    n_jobs};
+        const std::size_t width = std::max(n_repeats, 1u);
+        return own_array<double>(run_interruptible([&](InterruptWatch& watch) {
+                                   return n_repeats > 0 ? permute_out_of_bag(question, watch)
+                                                        : debias_impurity(question, watch);
+                                 }),
+                                 {view.n_cols, width});
+      },
+      nb::arg("trees"), nb::arg("x"), nb::arg("labels").none(), nb::arg("n_classes"),
+      nb::arg("values").none(), nb::arg("weights").none(), nb::arg("plan"), nb::arg("seed"),
+      nb::arg("n_repeats"), nb::arg("n_jobs"),
+      "Importance of each feature by out-of-bag rows (feature, repeat): growth of the loss under "
+      "permutation, or, with "
+      "n_repeats = 0, the debiased decrease of impurity.");
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -56,6 +90,7 @@ void bind_sampling(nb::module_& m) {
 void bind_forest(nanobind::module_& m) {
   using namespace committee;
   bind_sampling(m);
+  bind_importance(m);
   m.def(
       "grow_forest",
       [](const BinnedMatrix& data, const Presort* presort, std::optional<Matrix<u32>> labels,

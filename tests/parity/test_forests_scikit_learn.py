@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sklearn.ensemble as theirs
-from tests.parity.data_sets import REGRESSION, load_data_set
-from tests.parity.scores import Contest, check_no_worse
 
 import committee as ours
+from tests.parity.data_sets import REGRESSION, load_data_set
+from tests.parity.scores import Contest, check_no_worse
 
 N_TREES = 50
 MOST_ROWS = 2000

@@ -122,6 +122,22 @@ class Engine(Protocol):
         """Add what trees say of rows that their samples do not hold, in place and in tree order."""
         ...
 
+    def judge_features(
+        self,
+        trees: Any,
+        x: FloatMatrix,
+        labels: IndexArray | None,
+        n_classes: list[int],
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        plan: Any,
+        seed: int,
+        n_repeats: int,
+        n_jobs: int,
+    ) -> FloatArray:
+        """Importance of each feature by out-of-bag rows, of shape (n_features, n_repeats); see oob_importance.hpp."""
+        ...
+
     def find_pruning_path(
         self,
         data: Any,

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse import hstack as stack_columns
+from sklearn.utils import Bunch
 
 from committee.base import resolve_seed
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.engines import get_engine
+from committee.ensembles.forest_importance import debias_importances, permute_features
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, warn_caller
@@ -376,6 +378,45 @@ class BaseForest(TreeAnswers):
         totals = self._importances.sum(axis=1, keepdims=True)
         shares = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
         return normalize_importances(shares.sum(axis=0))
+
+    def oob_permutation_importance(self, X: Any, y: Any, sample_weight: Any = None, n_repeats: int = 5) -> Bunch:
+        """How much worse each tree predicts rows that it did not see when a feature is shuffled among them.
+
+        The loss is the share of wrong classes, or the squared error; the mean is over the trees [Breiman2001].
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As they were passed to `fit`: which rows a tree did not see is known by their place.
+        n_repeats : int, default=5
+            How often a feature is shuffled in each tree.
+
+        Returns
+        -------
+        Bunch
+            ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and ``importances_std``, as
+            scikit-learn's ``permutation_importance`` has them.
+        """
+        self._fitted_trees()
+        return permute_features(self, X, y, sample_weight, n_repeats)
+
+    def oob_impurity_importance(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
+        """Decrease of impurity by each feature, measured on rows that the trees did not see (MDI-oob) [Li2019].
+
+        ``feature_importances_`` favours features of many values, since they fit noise; here noise gains nothing. The
+        numbers are not normalised and may be a little negative for features without any use.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As they were passed to `fit`: which rows a tree did not see is known by their place.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        self._fitted_trees()
+        return debias_importances(self, X, y, sample_weight)
 
     def category_names(self, feature: int) -> list[Any]:
         """Categories of a feature in the order of their codes; empty for a numeric feature."""
