@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["debias_importances", "permute_features"]
 
 
-def permute_features(forest: BaseForest, X: Any, y: Any, sample_weight: Any, n_repeats: int) -> Bunch:
+def permute_features(forest: BaseForest, X: Any, y: Any, sample_weight: Any, n_repeats: Any) -> Bunch:
     """Permutation importance [Breiman2001]: see `BaseForest.oob_permutation_importance`."""
     if not isinstance(n_repeats, int | np.integer) or isinstance(n_repeats, bool) or n_repeats < 1:
         raise DataError(f"n_repeats must be an int >= 1; got {n_repeats!r}.")
