@@ -81,10 +81,7 @@ def test_what_was_never_missing_in_training_follows_the_heavier_side(name: str) 
     model = make_model(name).fit(X, y, sample_weight=weights)
     tree = model.tree_
     inner = tree.children_left >= 0
-    if is_classifier(name):
-        heavy = tree.weighted_n_node_samples
-    else:
-        heavy = tree.weighted_n_node_samples
+    heavy = tree.weighted_n_node_samples
     left = heavy[tree.children_left[inner]] > heavy[tree.children_right[inner]]
     np.testing.assert_array_equal(tree.missing_go_to_left[inner].astype(bool), left)
     at = 0
@@ -100,7 +97,7 @@ def test_every_spelling_of_missing_is_the_same(name: str) -> None:
     expected = describe_model(make_model(name).fit(X, y))
     objects = X.astype(object)
     objects[np.isnan(X)] = None
-    frame = pd.DataFrame(X).convert_dtypes(convert_integer=False)
+    frame = pd.DataFrame(X).astype("Float64")
     masked = np.ma.masked_array(np.nan_to_num(X, nan=77.0), mask=np.isnan(X))
     for other in (objects, objects.tolist(), frame, masked, pd.DataFrame(X, dtype=object)):
         model = make_model(name).fit(other, y)

@@ -121,6 +121,11 @@ def test_weights_of_classes_are_weights_of_rows() -> None:
     assert_same_bytes(describe_model(by_class), describe_model(by_row))
 
 
+def test_weights_without_a_finite_sum_are_refused() -> None:
+    with pytest.raises(ValueError, match="sum of sample_weight is beyond the largest float"):
+        DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1], sample_weight=[1e308, 1e308, 1.0])
+
+
 @pytest.mark.parametrize("spread", [6, 12, 30])
 def test_weights_of_very_different_size(spread: int) -> None:
     # The light rows are still there: a tree that nothing limits must get them right as well.

@@ -72,6 +72,9 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray:
         raise DataError(f"Negative values in sample_weight: row {row} has {weights[row]}; weights must be >= 0.")
     if not weights.any():
         raise DataError("All values of sample_weight are zero; at least one row must count.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise DataError("The sum of sample_weight is beyond the largest float; divide all weights by one number.")
     return weights
 
 
