@@ -1,8 +1,8 @@
 """Every suite: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import trees
+from benchmarks import forests, trees
 
-SUITES = (trees,)
+SUITES = (trees, forests)
 
 if __name__ == "__main__":
     for suite in SUITES:

@@ -1,0 +1,122 @@
+"""What the children of the forest suite do: one function a job."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.measure import Outcome, time_calls, time_fit
+
+WARM_UP_ROWS = 60
+
+
+def make_forest(contender: str, name: str, params: dict[str, Any], threads: int) -> Any:
+    """A forest of one library with the same number of trees, grown as far as the library lets it."""
+    if contender in ("committee", "scikit-learn"):
+        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+        return getattr(importlib.import_module(room), name)(random_state=0, n_jobs=threads, **params)
+    is_class = name.endswith("Classifier")
+    n_trees = params["n_estimators"]
+    if contender == "LightGBM":
+        import lightgbm
+
+        kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
+        return kind(
+            boosting_type="rf",
+            n_estimators=n_trees,
+            num_leaves=2**14,
+            min_child_samples=1,
+            min_child_weight=0.0,
+            subsample=0.632,
+            subsample_freq=1,
+            feature_fraction_bynode=0.2 if is_class else 1.0,
+            n_jobs=threads,
+            verbose=-1,
+            random_state=0,
+        )
+    import xgboost
+
+    kind = xgboost.XGBRFClassifier if is_class else xgboost.XGBRFRegressor
+    return kind(
+        n_estimators=n_trees,
+        max_depth=0,
+        grow_policy="lossguide",
+        tree_method="hist",
+        subsample=0.632,
+        colsample_bynode=0.2 if is_class else 1.0,
+        min_child_weight=0.0,
+        reg_lambda=0.0,
+        n_jobs=threads,
+        random_state=0,
+    )
+
+
+def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:
+    if kind == "iris":
+        from sklearn.datasets import load_iris
+
+        X, y = load_iris(return_X_y=True)
+        return data.Problem(X, y, X, y)
+    if kind in ("covertype", "california_housing"):
+        import pandas
+
+        table = pandas.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{kind}.parquet")
+        table = table.sample(frac=1.0, random_state=0)
+        target = table.pop("target")
+        y = target.cat.codes.to_numpy() if target.dtype == "category" else target.to_numpy()
+        if kind == "covertype":
+            y = y - y.min()
+        codes = [c.cat.codes if c.dtype == "category" else c for _, c in table.items()]
+        X = np.column_stack([np.asarray(c, dtype=np.float32) for c in codes])
+        rest = slice(n_rows, n_rows + n_test) if n_test else slice(0, n_rows)
+        return data.Problem(X[:n_rows], y[:n_rows], X[rest], y[rest])
+    return data.make_problem(kind, n_rows, n_test)
+
+
+def warm_up(contender: str, name: str, threads: int) -> None:
+    """Fit a few rows, so that every library is loaded before the clock starts."""
+    few = data.make_problem("binary", WARM_UP_ROWS, 1)
+    make_forest(contender, name, {"n_estimators": 2}, threads).fit(few.X, few.y)
+
+
+def fit_forest(
+    contender: str, name: str, params: dict[str, Any], problem: dict[str, Any], repeats: int, threads: int
+) -> Outcome:
+    found = make_problem(**problem)
+    warm_up(contender, name, threads)
+    forest, outcome = time_fit(lambda: make_forest(contender, name, params, threads).fit(found.X, found.y), repeats)
+    score = forest.oob_score_ if params.get("oob_score") else forest.score(found.X_test, found.y_test)
+    return {**outcome, "score": float(score), "table_mb": found.X.nbytes / 2**20}
+
+
+def predict_forest(
+    contender: str,
+    name: str,
+    params: dict[str, Any],
+    problem: dict[str, Any],
+    repeats: int,
+    threads: int,
+    n_rows: int | None = None,
+) -> Outcome:
+    found = make_problem(**problem)
+    forest = make_forest(contender, name, params, threads).fit(found.X, found.y)
+    rows = found.X_test[:n_rows]
+    if n_rows == 1:
+        # A thread costs more than a row: one is every library's best.
+        forest.set_params(n_jobs=1)
+    return {**time_calls(lambda: forest.predict(rows), repeats), "score": forest.score(found.X_test, found.y_test)}
+
+
+def pickle_forest(
+    contender: str, name: str, params: dict[str, Any], problem: dict[str, Any], repeats: int, threads: int
+) -> Outcome:
+    found = make_problem(**problem)
+    forest = make_forest(contender, name, params, threads).fit(found.X, found.y)
+    outcome = time_calls(lambda: pickle.loads(pickle.dumps(forest)), repeats)
+    return {**outcome, "bytes": len(pickle.dumps(forest))}

@@ -1,0 +1,126 @@
+"""Forests beside their peers: `python benchmarks/forests.py`, with --quick to see only that it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if not __package__:
+    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
+from benchmarks.measure import Job, run_in_turns
+from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+
+SKLEARN = "scikit-learn"
+PAIR = (OURS, SKLEARN)
+ALL = (OURS, SKLEARN, "LightGBM", "XGBoost")
+CLASSES, VALUES, EXTRA = "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier"
+#: Names of the cases that claims are about.
+FULL, EXTRA_FIT, COVERTYPE, HOUSING = "fit, full trees", "fit, extra-trees", "fit, covertype", "fit with OOB, housing"
+LARGE, IRIS = "fit, one million rows", "iris: fit"
+BATCH, ONE_ROW, STORED = "predict, a batch", "predict, one row", "pickle and back"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    n_rows: int = 100_000
+    n_test: int = 50_000
+    n_trees: int = 100
+    housing_rows: int = 20_640
+    housing_trees: int = 200
+    large_rows: int = 1_000_000
+    large_trees: int = 4
+    repeats: int = 2
+    rounds: int = 2
+
+
+QUICK = Sizes(1_000, 500, 6, 1_000, 30, 3_000, 2, repeats=1, rounds=1)
+
+
+def list_cases(sizes: Sizes, threads: int) -> list[Case]:
+    """All that is measured."""
+
+    def case(title: str, function: str, who: tuple[str, ...], name: str, problem: tuple[Any, ...], **own: Any) -> Case:
+        kind, n_rows, n_test = problem
+        rows = own.pop("n_rows", None)
+        options: dict[str, Any] = {"name": name, "params": {"n_estimators": sizes.n_trees, **own}, "threads": threads}
+        options |= {"problem": {"kind": kind, "n_rows": n_rows, "n_test": n_test}, "repeats": sizes.repeats}
+        if rows is not None:
+            options["n_rows"] = rows
+        return Case(
+            title,
+            {c: Job(f"benchmarks.forest_jobs:{function}", {"contender": c, **options}, threads) for c in who},
+        )
+
+    binary = ("binary", sizes.n_rows, sizes.n_test)
+    large = ("binary", sizes.large_rows, sizes.n_test)
+    cases = [
+        case(FULL, "fit_forest", ALL, CLASSES, binary),
+        case(EXTRA_FIT, "fit_forest", PAIR, EXTRA, binary),
+        case(LARGE, "fit_forest", (OURS,), CLASSES, large, n_estimators=sizes.large_trees),
+        case(IRIS, "fit_forest", PAIR, CLASSES, ("iris", 150, 150)),
+        case(BATCH, "predict_forest", PAIR, CLASSES, binary),
+        case(ONE_ROW, "predict_forest", PAIR, CLASSES, binary, n_rows=1),
+        case(STORED, "pickle_forest", PAIR, CLASSES, binary),
+    ]
+    if os.environ.get("COMMITTEE_DATA"):
+        covertype, housing = ("covertype", sizes.n_rows, sizes.n_test), ("california_housing", sizes.housing_rows, 0)
+        cases.append(case(COVERTYPE, "fit_forest", ALL, CLASSES, covertype))
+        more = {"n_estimators": sizes.housing_trees, "oob_score": True}
+        cases.append(case(HOUSING, "fit_forest", PAIR, VALUES, housing, **more))
+    return cases
+
+
+def list_claims(cases: list[Case]) -> list[Claim]:
+    """What the library promises of its forests."""
+    wanted = [(FULL, 15.0), (EXTRA_FIT, 8.0), (COVERTYPE, 10.0), (HOUSING, 8.0), (IRIS, 40.0), (BATCH, 5.0)]
+    names = {case.name for case in cases}
+    claims = [
+        Claim(f"{name}, times faster", ratio(name, SKLEARN), limit)
+        for name, limit in [*wanted, (ONE_ROW, 200.0)]
+        if name in names
+    ]
+    claims.append(Claim("saved forest, scikit-learn's bytes over ours", ratio(STORED, SKLEARN, "bytes"), 5.0))
+    memory = Claim(
+        "one million rows, growth of the peak memory over the table",
+        lambda outcomes: outcomes[LARGE][OURS]["memory_mb"] / outcomes[LARGE][OURS]["table_mb"],
+        3.0,
+        at_least=False,
+    )
+    return [*claims, memory]
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    arguments = parser.parse_args(words)
+    load = measure_load(0.2 if arguments.quick else 2.0)
+    if load > QUIET and not (arguments.quick or arguments.busy):
+        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+    sizes = QUICK if arguments.quick else Sizes()
+    cases = list_cases(sizes, min(2, len(list_cores())))
+    claims = [] if arguments.only else list_claims(cases)
+    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
+    jobs = [job for case in cases for job in case.jobs.values()]
+    found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
+    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    report = Report("forests", describe_machine(), load, arguments.quick, cases, outcomes, claims)
+    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
+    if folder is not None:
+        report.write(folder)
+    print(report.render())
+
+
+if __name__ == "__main__":
+    main()
