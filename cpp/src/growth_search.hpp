@@ -60,6 +60,13 @@ template <class Tally>
 FeatureView Growth<Tally>::view_feature(const OpenNode& node, u32 feature) const {
   FeatureView view;
   view.feature = feature;
+  view.place = feature;
+  if (params_.shuffle_ties) {
+    // An order of the features drawn for the node; the low half keeps it free of ties.
+    const u64 drawn =
+        Rng(params_.seed, params_.tree, combine_keys(node.key, feature), Purpose::tie).next();
+    view.place |= drawn >> 32 << 32;
+  }
   view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
   if (params_.random_splits) {
     const ColumnBins& bins = (*data_.bins)[feature];
@@ -112,7 +119,7 @@ void Growth<Tally>::search_all(OpenNode& node, Worker& worker, Found& found) {
     });
     for (Found& result : results) {
       const Candidate& best = result.best;
-      if (best.found() && found.best.loses_to(best.score, best.feature, best.cut))
+      if (best.found() && found.best.loses_to(best.score, best.place, best.cut))
         found = std::move(result);
     }
   } else {
@@ -393,7 +400,7 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
     }
     Candidate own;
     const bool varies = worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
-    if (own.found() && best.loses_to(own.score, feature, own.cut)) {
+    if (own.found() && best.loses_to(own.score, own.place, own.cut)) {
       own.categorical = true;
       for (u32 k = 0; k < order.size(); ++k) {
         const u32 code = order[k].second;

@@ -1,6 +1,7 @@
 """Bags of this library's trees: what members see, out-of-bag votes, early stopping, refusals."""
 
 import pickle
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -156,7 +157,13 @@ def test_members_are_the_trees_that_their_counts_give(tree):
         np.testing.assert_array_equal(member.tree_.n_node_samples, alone.tree_.n_node_samples)
 
 
-class PlainTree(DecisionTreeClassifier):
+class TieTree(DecisionTreeClassifier):
+    """A tree in which equal splits go to the lowest feature, whatever the seed."""
+
+    _fixed = MappingProxyType({"shuffle_ties": False})
+
+
+class PlainTree(TieTree):
     """A tree that reads its table by itself, as any estimator from elsewhere."""
 
     def fit(self, X, y, sample_weight=None):
@@ -169,7 +176,7 @@ def test_shared_bins_and_tables_of_their_own_give_the_same_members(options):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(200, 5)).astype(float)
     y = (X.sum(axis=1) + rng.normal(size=200) > 7.5).astype(int)
-    shared = BaggingClassifier(DecisionTreeClassifier(), 12, random_state=0, oob_score=True, **options).fit(X, y)
+    shared = BaggingClassifier(TieTree(), 12, random_state=0, oob_score=True, **options).fit(X, y)
     alone = BaggingClassifier(PlainTree(), 12, random_state=0, oob_score=True, **options).fit(X, y)
     assert isinstance(alone.estimators_, list)
     for a, b, own in zip(shared.estimators_, alone.estimators_, shared.estimators_features_, strict=True):

@@ -18,12 +18,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 CONTINUOUS = ("higgs_7500", "magic_telescope", "california_housing", "spambase", "boston", "sonar", "pima_diabetes")
 FEWEST_SETS = 12
 
-TIES = "equal splits go to the first feature; scikit-learn draws among them, which does better where features are many"
 RARE = "levels of a few rows are ordered by their own targets, which fits noise"
 LUCK = "these sixty seeds are unlucky: over four hundred others the difference is -0.0015 with standard error 0.0017"
 #: Where we come out worse, and why: those with a cause that is sure must go on failing until it is removed.
 KNOWN = {
-    ("letter", "DecisionTree", "default"): pytest.mark.xfail(reason=TIES, strict=True),
     ("magic_telescope", "ExtraTree", "restrained"): pytest.mark.xfail(reason=LUCK, strict=False),
     ("adult", "categories", "restrained"): pytest.mark.xfail(reason=RARE, strict=False),
     ("titanic", "categories", "restrained"): pytest.mark.xfail(reason=RARE, strict=False),

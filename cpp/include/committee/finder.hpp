@@ -153,7 +153,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
       left.add(tally_, cells[order_[k].second].cell);
       if (random && k + 1 != random_size_) continue;
       const double score = evaluate(left.data(), 0);
-      if (score > kForbidden && best.loses_to(score, view.feature, static_cast<u32>(k))) {
+      if (score > kForbidden && best.loses_to(score, view.place, static_cast<u32>(k))) {
         std::copy_n(left.data(), tally_.cell(), best_left_.begin());
         take_categories(cells, k, score, view, best);
       }
@@ -216,9 +216,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
     auto look = [&](const Cut& at) {
       varies = true;
       const double score = sweep.score();
-      if (!best.loses_to(score, view.feature, at.cut)) return;
+      if (!best.loses_to(score, view.place, at.cut)) return;
       best_left_ = left_;
-      take(best, score, view.feature, at);
+      take(best, score, view, at);
     };
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       sweep.start(pass == 1 ? missing : nullptr);
@@ -255,11 +255,11 @@ class CriterionFinder final : public SplitFinder<Tally> {
     u32 at = from;
     while (scores_[at] != most) ++at;
     const u32 cut = listed_bins_[at - 1];
-    if (!best.loses_to(most, view.feature, cut)) return;
+    if (!best.loses_to(most, view.place, cut)) return;
     for (u32 s = 0; s < kCell; ++s)
       best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Slot{0});
     const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
-    take(best, most, view.feature,
+    take(best, most, view,
          {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
   }
 
@@ -350,9 +350,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
 
   void consider(const Slot* left, const FeatureView& view, const Cut& at, Candidate& best) {
     const double score = evaluate(left, view.monotonic);
-    if (!(score > kForbidden) || !best.loses_to(score, view.feature, at.cut)) return;
+    if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
     std::copy_n(left, tally_.cell(), best_left_.begin());
-    take(best, score, view.feature, at);
+    take(best, score, view, at);
     if (limits_.bounded) {
       const double wl = tally_.weight(left);
       best.middle =
@@ -360,9 +360,10 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  static void take(Candidate& best, double score, u32 feature, const Cut& at) {
+  static void take(Candidate& best, double score, const FeatureView& view, const Cut& at) {
     best.score = score;
-    best.feature = feature;
+    best.feature = view.feature;
+    best.place = view.place;
     best.cut = at.cut;
     best.next = at.next;
     best.categorical = false;
@@ -444,6 +445,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     best = Candidate{};
     best.score = score;
     best.feature = view.feature;
+    best.place = view.place;
     best.cut = static_cast<u32>(last);
     best.categorical = true;
     for (std::size_t k = 0; k < order_.size(); ++k) {

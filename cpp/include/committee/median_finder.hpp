@@ -216,9 +216,10 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
       if ((c - a) * view.monotonic < 0.0) return;
     }
     const double score = -b.deviation;
-    if (!best.loses_to(score, view.feature, b.cut)) return;
+    if (!best.loses_to(score, view.place, b.cut)) return;
     best.score = score;
     best.feature = view.feature;
+    best.place = view.place;
     best.cut = b.cut;
     best.next = b.next;
     best.categorical = false;

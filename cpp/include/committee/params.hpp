@@ -8,6 +8,8 @@ namespace committee {
 #define COMMITTEE_GROW_FIELDS(FIELD)                                                            \
   FIELD(std::string, criterion, "gini", "name in criteria/all.hpp")                             \
   FIELD(bool, random_splits, false, "one random threshold a feature (extra-trees)")             \
+  FIELD(bool, shuffle_ties, false,                                                              \
+        "equal splits go to a feature drawn for the node, else to the lowest")                  \
   FIELD(bool, exact, false, "scan presorted values instead of bins")                            \
   FIELD(u32, max_depth, 0xFFFFFFFFu, "root has depth 0")                                        \
   FIELD(u32, min_samples_split, 2, "rows in a node that may be split")                          \

@@ -10,7 +10,8 @@ enum class Purpose : u64 {
   features = 2,
   threshold = 3,
   permutation = 4,
-  column = 5
+  column = 5,
+  tie = 6
 };
 
 // The finaliser of SplitMix64 [Steele2014]: a bijection of 64 bits that passes BigCrush as a

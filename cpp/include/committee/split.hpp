@@ -13,6 +13,7 @@ inline constexpr u32 kNone = 0xFFFFFFFFu;
 struct Candidate {
   double score = -std::numeric_limits<double>::infinity();
   u32 feature = kNone;
+  u64 place = ~u64{0};  // of the feature in the node's order of features
   u32 cut = 0;
   u32 next =
       kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
@@ -23,11 +24,11 @@ struct Candidate {
   std::vector<u32> left_codes, right_codes;  // categorical only
 
   bool found() const { return feature != kNone; }
-  // A total order, so that the winner does not depend on who looks first: score, then the lowest
-  // feature, then the lowest cut.
-  bool loses_to(double other_score, u32 other_feature, u32 other_cut) const {
+  // A total order, so that the winner does not depend on who looks first: score, then the feature
+  // that comes first in the node's order of features, then the lowest cut.
+  bool loses_to(double other_score, u64 other_place, u32 other_cut) const {
     if (other_score != score) return other_score > score;
-    if (other_feature != feature) return other_feature < feature;
+    if (other_place != place) return other_place < place;
     return other_cut < cut;
   }
 };
@@ -44,6 +45,7 @@ struct NodeLimits {
 // One feature of the node at hand.
 struct FeatureView {
   u32 feature = 0;
+  u64 place = 0;  // in the node's order of features: equal splits go to the first
   i32 monotonic = 0;
   const std::vector<double>* low = nullptr;   // smallest value of each code, for random thresholds
   const std::vector<double>* high = nullptr;  // largest value of each code

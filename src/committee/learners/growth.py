@@ -56,6 +56,7 @@ class TreeSettings:
     min_weight_fraction_leaf: MinWeightFractionLeaf = 0.0
     max_features: MaxFeatures = None
     random_state: RandomState = 0
+    shuffle_ties: bool = True  # equal splits: any of them by the seed, rather than that of the lowest feature
     max_leaf_nodes: MaxLeafNodes = None
     min_impurity_decrease: MinImpurityDecrease = 0.0
     ccp_alpha: CcpAlpha = 0.0
@@ -100,6 +101,7 @@ def set_up_growth(
     params.criterion = name_criterion(settings.criterion)
     params.random_splits = settings.splitter == "random"
     params.exact = bool(settings.exact)
+    params.shuffle_ties = settings.shuffle_ties
     if settings.max_depth is not None:
         params.max_depth = min(int(settings.max_depth), params.max_depth)
     leaf = _count_rows(settings.min_samples_leaf, n_rows)

@@ -61,7 +61,7 @@ class DecisionStumpClassifier(ClassTree):
     """
 
     # Nothing is drawn, so that the seed has no effect; fixed, it is not taken from NumPy's generator.
-    _fixed = MappingProxyType({"max_depth": 1, "random_state": 0})
+    _fixed = MappingProxyType({"max_depth": 1, "random_state": 0, "shuffle_ties": False})
 
     def __init__(
         self,

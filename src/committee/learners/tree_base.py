@@ -86,7 +86,7 @@ class BaseTree(TreeAnswers):
         self
         """
         weights = dataset.weights if weights is None else weights
-        settings = TreeSettings.of(self, **self._fixed)
+        settings = self._gather_settings(seeded=seed is not None)
         seed = resolve_seed(settings.random_state) if seed is None else seed
         params = set_up_growth(settings, dataset, weights, seed, tree)
         trees, importances = self._put_to(get_engine().grow_tree, dataset, weights, params)
@@ -132,11 +132,17 @@ class BaseTree(TreeAnswers):
             ``ccp_alphas``, ascending, and ``impurities``, the total impurity of the leaves at each.
         """
         dataset = self._take_in_tree(X, y, sample_weight)
-        settings = TreeSettings.of(self, **self._fixed)
+        settings = self._gather_settings(seeded=False)
         params = set_up_growth(settings, dataset, dataset.weights, resolve_seed(settings.random_state))
         params.ccp_alpha = 0.0
         alphas, impurities = self._put_to(get_engine().find_pruning_path, dataset, dataset.weights, params)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def _gather_settings(self, seeded: bool) -> TreeSettings:
+        """What the tree is told; without a seed of its own or of an ensemble, ties are not left to chance."""
+        settings = TreeSettings.of(self, **self._fixed)
+        settings.shuffle_ties = settings.shuffle_ties and (seeded or settings.random_state is not None)
+        return settings
 
     def _take_in_tree(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
         self._validate_params()
