@@ -19,7 +19,8 @@ setup:  ## install what development needs into the active environment, and the c
 build:  ## compile the core in place (src/committee/_core*.so)
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$$(which $(PYTHON)) -DSKBUILD_PROJECT_VERSION=dev >/dev/null
 	cmake --build $(BUILD)
-	cp $(BUILD)/_core*.so src/committee/ && cp $(BUILD)/_core.pyi src/committee/
+	for built in $(BUILD)/_core*.so $(BUILD)/_core.pyi; do \
+	  cp $$built src/committee/$$(basename $$built).new && mv src/committee/$$(basename $$built).new src/committee/$$(basename $$built); done
 
 test: build  ## run the tests on the sources in place
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest
