@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.learners.export import export_graphviz, export_text
+    from committee.learners.naive_bayes import BernoulliNB, SingleFeatureNB
     from committee.learners.stump import DecisionStumpClassifier
     from committee.learners.tree import (
         DecisionTreeClassifier,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "BernoulliNB",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -41,6 +43,7 @@ __all__ = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SingleFeatureNB",
     "__version__",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
@@ -54,6 +57,7 @@ __all__ = [
 _HOMES = {
     "BaggingClassifier": "committee.ensembles.bagging",
     "BaggingRegressor": "committee.ensembles.bagging",
+    "BernoulliNB": "committee.learners.naive_bayes",
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",
@@ -63,6 +67,7 @@ _HOMES = {
     "ExtraTreesRegressor": "committee.ensembles.forest",
     "RandomForestClassifier": "committee.ensembles.forest",
     "RandomForestRegressor": "committee.ensembles.forest",
+    "SingleFeatureNB": "committee.learners.naive_bayes",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",

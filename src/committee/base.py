@@ -24,12 +24,14 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
     What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
-    categories included. A subclass that takes less says so in the three class attributes.
+    categories included. A subclass that takes less says so in the three class attributes; one that never makes bins
+    of the table says that as well, since a sparse table may then be larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
     accepts_sparse: ClassVar[bool] = True
     accepts_categories: ClassVar[bool] = True
+    bins_columns: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

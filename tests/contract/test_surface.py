@@ -17,6 +17,7 @@ import committee
 SURFACE = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "BernoulliNB",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -26,6 +27,7 @@ SURFACE = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SingleFeatureNB",
     "__version__",
     "estimate_bias_variance",
     "estimate_bootstrap_error",

@@ -88,7 +88,8 @@ def take_in(
     name = type(estimator).__name__
     table = _read_table(X, name)
     _check_shape(table)
-    check_room_for(table.n_rows, table.n_features, _BINNED_BYTES)
+    if getattr(estimator, "bins_columns", True):
+        check_room_for(table.n_rows, table.n_features, _BINNED_BYTES)
     target: ClassTarget | ValueTarget | None = None
     if task != "none":
         labels = read_target(y, table.n_rows, name, multi_output=multi_output)
@@ -298,6 +299,9 @@ def _encode(
     estimator: Any, table: Table, asked: Any, unseen: str, counted: BoolArray | None
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
+    if not getattr(estimator, "accepts_categories", True):
+        _refuse_text(table, name)
+        asked = None
     if table.sparse is None:
         if table.matrix is not None and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
             none = (None,) * table.n_features
@@ -309,6 +313,12 @@ def _encode(
         raise _refuse_sparse_categories(name)
     none = (None,) * table.n_features
     return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
+
+
+def _refuse_text(table: Table, name: str) -> None:
+    for column in table.columns or ():
+        if column.holds_text:
+            raise DataTypeError(f"X {column.where} holds text, but {name} learns from numbers only. Encode it first.")
 
 
 def _refuse_sparse_categories(name: str) -> DataError:

@@ -14,16 +14,12 @@ import numpy as np
 from committee.constraints import show_value
 from committee.data.columns import read_objects
 from committee.data.dataset import ClassTarget, Dataset
-from committee.data.weights import read_sample_weight
+from committee.data.weights import find_repeats, read_sample_weight
 from committee.exceptions import CommitteeError, DataError, ParameterError, warn_caller
 from committee.typing import FloatArray, IndexArray
 
 __all__ = ["SamplePlan", "plan_samples", "read_groups"]
 
-#: Weights that are whole multiples of the smallest one mean repeated rows as long as they amount to at most this
-#: many rows for each that is there; beyond, they mean importance, and drawing so often would only cost time.
-_MOST_REPEATS = 32
-_ROUNDING = 8 * np.finfo(np.float64).eps
 _FEW_ROWS = 10
 
 
@@ -133,7 +129,7 @@ def plan_samples(
         present = strata if weights is None else strata[weights > 0.0]
         n_draws = _count_draws(name, max_samples, len(np.unique(present)), replace=True)
         return SamplePlan(n_rows, n_draws, whole_groups=True, strata=strata, weights=weights)
-    chances = None if weights is None else _whole_units(weights, most=np.inf)
+    chances = None if weights is None else find_repeats(weights, most=np.inf)
     chances = weights if chances is None else chances
     if kind:
         strata, of_each = _find_classes(name, dataset, units)
@@ -180,17 +176,8 @@ def _count_units(sample_weight: Any, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = read_sample_weight(sample_weight, n_rows)
-    whole = _whole_units(weights, most=_MOST_REPEATS * int(np.count_nonzero(weights)))
+    whole = find_repeats(weights)
     return (weights > 0.0).astype(np.float64) if whole is None else whole
-
-
-def _whole_units(weights: FloatArray, most: float) -> FloatArray | None:
-    """The weights in units of the smallest one, if they are whole multiples of it and not too many."""
-    ratios: FloatArray = weights / weights[weights > 0.0].min()
-    whole: FloatArray = np.round(ratios)
-    if whole.sum() > min(most, 2.0**31) or (np.abs(ratios - whole) > _ROUNDING * ratios).any():
-        return None
-    return whole
 
 
 def _count_draws(name: str, max_samples: float | None, available: int, *, replace: bool) -> int:

@@ -12,7 +12,12 @@ from committee.data.dataset import ClassTarget
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.typing import FloatArray
 
-__all__ = ["combine_weights", "read_sample_weight", "weigh_classes"]
+__all__ = ["combine_weights", "count_as_rows", "find_repeats", "read_sample_weight", "weigh_classes"]
+
+#: Weights that are whole multiples of the smallest one mean repeated rows as long as they amount to at most this
+#: many rows for each that is there; beyond, they mean importance, and drawing so often would only cost time.
+_MOST_REPEATS = 32
+_ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 def combine_weights(sample_weight: Any, class_weight: Any, target: Any, n_rows: int, name: str) -> FloatArray | None:
@@ -76,6 +81,47 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray:
         if not np.isfinite(weights.sum()):
             raise DataError("The sum of sample_weight is beyond the largest float; divide all weights by one number.")
     return weights
+
+
+def find_repeats(weights: FloatArray, most: float = _MOST_REPEATS) -> FloatArray | None:
+    """The weights in units of the smallest one, if they are whole multiples of it and not too many.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        None negative, not all zero.
+    most : float
+        Rows that they may amount to, for each that is there.
+
+    Examples
+    --------
+    >>> find_repeats(np.array([0.5, 0.0, 1.5]))
+    array([1., 0., 3.])
+    """
+    ratios: FloatArray = weights / weights[weights > 0.0].min()
+    whole: FloatArray = np.round(ratios)
+    if (
+        whole.sum() > min(most * int(np.count_nonzero(weights)), 2.0**31)
+        or (np.abs(ratios - whole) > _ROUNDING * ratios).any()
+    ):
+        return None
+    return whole
+
+
+def count_as_rows(weights: FloatArray) -> FloatArray:
+    """The weights in units of a row, for what adds a constant to them: scaled to sum to the number of rows.
+
+    Whole multiples of the smallest weight count as rows that occur so often; otherwise a row counts once.
+
+    Examples
+    --------
+    >>> count_as_rows(np.array([0.5, 0.0, 1.5]))
+    array([1., 0., 3.])
+    >>> count_as_rows(np.array([0.3, 0.0, 0.7]))
+    array([0.6, 0. , 1.4])
+    """
+    repeats = find_repeats(weights)
+    return weights * (np.count_nonzero(weights) / weights.sum()) if repeats is None else repeats
 
 
 def weigh_classes(class_weight: Any, target: ClassTarget, weights: FloatArray | None, name: str) -> FloatArray:
