@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from committee.ensembles.voting import VotingClassifier, VotingRegressor
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.learners.export import export_graphviz, export_text
@@ -44,6 +45,8 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
@@ -68,6 +71,8 @@ _HOMES = {
     "RandomForestClassifier": "committee.ensembles.forest",
     "RandomForestRegressor": "committee.ensembles.forest",
     "SingleFeatureNB": "committee.learners.naive_bayes",
+    "VotingClassifier": "committee.ensembles.voting",
+    "VotingRegressor": "committee.ensembles.voting",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",

@@ -33,6 +33,7 @@ __all__ = [
     "ClassBootstrap",
     "ClassCriterion",
     "ClassWeight",
+    "CrossValidation",
     "Exact",
     "ForestClassWeight",
     "HasMethods",
@@ -222,6 +223,14 @@ KeepLeafSamples: TypeAlias = Annotated[
 WarmStart: TypeAlias = Annotated[
     bool,
     "Whether `fit` keeps the members of the last fit and only adds those that are missing.",
+]
+CrossValidation: TypeAlias = Annotated[
+    Annotated[int, Interval(2, None)]
+    | Annotated[Any, HasMethods("split")]
+    | Annotated[Any, ArrayLike("of (train, test) pairs")]
+    | None,
+    "The folds, where any are needed: a number of them (stratified for classes, groups kept together where `fit` is "
+    "given groups), a splitter of scikit-learn, or pairs of training and left-out rows. None: five folds.",
 ]
 ForestClassWeight: TypeAlias = Annotated[
     Mapping[Any, float] | Sequence[Mapping[Any, float]] | Literal["balanced", "balanced_subsample"] | None,

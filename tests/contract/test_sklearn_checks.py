@@ -4,6 +4,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import committee
+from tests.contract.instances import make_instance
 
 EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
 ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
@@ -23,7 +24,7 @@ def list_exceptions(estimator):
     return {}
 
 
-@parametrize_with_checks([estimator() for estimator in ESTIMATORS], expected_failed_checks=list_exceptions)
+@parametrize_with_checks([make_instance(estimator) for estimator in ESTIMATORS], expected_failed_checks=list_exceptions)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -28,6 +28,8 @@ SURFACE = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "estimate_bias_variance",
     "estimate_bootstrap_error",

@@ -14,7 +14,7 @@ from committee.data.dataset import ClassTarget, ValueTarget
 from committee.exceptions import CommitteeError, DataError, DataTypeError, warn_caller
 from committee.typing import FloatArray, IndexArray
 
-__all__ = ["encode_classes", "encode_values", "read_target"]
+__all__ = ["count_target", "encode_classes", "encode_values", "read_target"]
 
 #: Integer labels whose range is at most this many times their number are counted, others are sorted.
 _DENSE_RANGE = 4
@@ -48,6 +48,11 @@ def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool)
         if not multi_output:
             return _flatten(array, estimator_name)
     return array
+
+
+def count_target(target: ClassTarget | ValueTarget) -> int:
+    """The number of rows of a target."""
+    return len(target.labels if isinstance(target, ClassTarget) else target.values)
 
 
 def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:

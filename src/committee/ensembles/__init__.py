@@ -7,6 +7,7 @@ from committee.ensembles.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from committee.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
     "BaggingClassifier",
@@ -15,4 +16,6 @@ __all__ = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
 ]

@@ -176,7 +176,41 @@ class BaseForest(TreeAnswers):
         """
         self._validate_params()
         self._check_together()
-        dataset = self._take_in(X, y, sample_weight, self._weigh_classes())
+        dataset = self._take_in(X, y, sample_weight, self._choose_class_weight())
+        return self._grow(dataset, sample_weight, groups)
+
+    def fit_dataset(
+        self,
+        dataset: Dataset,
+        weights: FloatArray | None = None,
+        *,
+        sample_weight: FloatArray | None = None,
+        groups: Any = None,
+    ) -> Self:
+        """Grow the forest on data that were taken in before; committees share one data set, and its bins, so.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            From `committee.data.intake.take_in`; class weights are in its weights already (`weigh_rows`).
+        weights : ndarray of shape (n_samples,), optional
+            Row weights in place of the data set's own.
+        sample_weight : ndarray of shape (n_samples,), optional
+            The same without class weights: how many rows a sample has depends on these alone.
+        groups : array-like of shape (n_samples,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._check_together()
+        dataset = dataset if weights is None else dataset.reweighted(weights)
+        return self._grow(dataset, sample_weight, groups)
+
+    def _grow(self, dataset: Dataset, sample_weight: Any, groups: Any) -> Self:
+        """The algorithm: trees, each on its sample, judged by the rows that it did not see."""
         growth = self._start(dataset, sample_weight, groups)
         votes = self._open_votes(dataset)
         last = int(self.n_estimators)
@@ -203,9 +237,8 @@ class BaseForest(TreeAnswers):
         if self.oob_patience is not None and not self.oob_score:
             raise ParameterError(f"The 'oob_patience' parameter of {name} needs an out-of-bag score: set 'oob_score'.")
 
-    def _weigh_classes(self) -> Any:
-        """The class weights that go into the weights of the rows."""
-        class_weight = getattr(self, "class_weight", None)
+    def _choose_class_weight(self) -> Any:
+        class_weight = super()._choose_class_weight()
         if isinstance(class_weight, str):
             if self.warm_start:
                 warn_caller(

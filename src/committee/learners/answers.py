@@ -10,6 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 from committee.base import CommitteeEstimator, resolve_jobs
 from committee.data.intake import take_in, take_in_rows
+from committee.data.targets import count_target
+from committee.data.weights import combine_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +65,29 @@ class TreeAnswers(CommitteeEstimator):
             categorical_features=self.categorical_features,
             unseen=self.unseen,
         )
+
+    def _choose_class_weight(self) -> Any:
+        """The class weights that go into the weights of the rows."""
+        return getattr(self, "class_weight", None)
+
+    def weigh_rows(self, target: Any, weights: FloatArray | None) -> FloatArray | None:
+        """Weights of rows times those of their classes, as `fit_dataset` takes them.
+
+        Parameters
+        ----------
+        target : ClassTarget or ValueTarget
+            What is to be learnt.
+        weights : ndarray of shape (n_rows,) or None
+            Weights of the rows alone.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or None where all are equal
+        """
+        class_weight = self._choose_class_weight()
+        if class_weight is None:
+            return weights
+        return combine_weights(weights, class_weight, target, count_target(target), type(self).__name__)
 
     def _settle(self, fitted: dict[str, Any], schema: Schema) -> None:
         """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""

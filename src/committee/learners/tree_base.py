@@ -146,7 +146,7 @@ class BaseTree(TreeAnswers):
 
     def _take_in_tree(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
         self._validate_params()
-        return self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        return self._take_in(X, y, sample_weight, self._choose_class_weight())
 
     # Asking the fitted tree.
 

@@ -1,0 +1,262 @@
+"""Out-of-fold: every row is answered for by members that were fitted without it [Wolpert1992].
+
+Members and folds are fitted side by side. A row that several folds leave out gets the mean of its answers; a row
+that none leaves out, as with folds in the order of time, has none (NaN). Bagged members of this library need no
+folds at all: their out-of-bag answers come with the one fit on all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from committee.base import CommitteeEstimator
+from committee.data.rows import select_rows
+from committee.ensembles.lesson import Lesson, can_share
+from committee.ensembles.progress import show_progress
+from committee.ensembles.replies import Classes, ask_member, spread_out_of_bag
+from committee.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from committee.typing import BoolArray, FloatArray
+
+    Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+__all__ = ["Candidate", "answer_out_of_fold", "can_judge_itself", "find_covered", "fit_members", "plan_folds"]
+
+_N_FOLDS = 5
+
+
+@dataclass
+class Candidate:
+    """A member on its way through the folds.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    member : estimator
+        Not fitted; every fit is of a clone.
+    method : str
+        How it is asked.
+    params : dict
+        What its `fit` is given besides.
+    whole : estimator or None
+        Fitted on all rows.
+    by_fold : list of estimators
+        Fitted on all rows but those of a fold.
+    answers : ndarray of shape (n_rows, width)
+        Out-of-fold or out-of-bag; NaN where there is none.
+    """
+
+    name: str
+    member: Any
+    method: str = "predict"
+    params: dict[str, Any] = field(default_factory=dict)
+    whole: Any = None
+    by_fold: list[Any] = field(default_factory=list)
+    answers: Any = None
+
+
+def plan_folds(cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool) -> Folds:
+    """Training and left-out rows of each fold, the same for all members.
+
+    Parameters
+    ----------
+    cv : int, None, splitter or iterable of (train, test)
+        As in scikit-learn; a number (None is five) makes stratified folds for classes, and keeps groups together
+        where groups are given.
+    X, y, groups
+        What is to be split.
+    classify : bool
+        Whether y holds classes.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 1, 1])
+    >>> [test.tolist() for _, test in plan_folds(2, np.zeros((4, 1)), y, None, True)]
+    [[0, 2], [1, 3]]
+    """
+    single = y.ndim == 1
+    if groups is not None and (cv is None or isinstance(cv, int | np.integer)):
+        grouped = StratifiedGroupKFold if classify and single else GroupKFold
+        splitter = grouped(_N_FOLDS if cv is None else int(cv))
+    else:
+        splitter = check_cv(_N_FOLDS if cv is None else cv, y if single else None, classifier=classify and single)
+    table = X if hasattr(X, "shape") else np.zeros((len(y), 1))
+    folds = [_read_fold(part, len(y)) for part in splitter.split(table, y, groups)]
+    if not folds:
+        raise DataError("The folds of 'cv' are empty; at least one is needed.")
+    return folds
+
+
+def _read_fold(part: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    train, test = (np.asarray(rows) for rows in part)
+    train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) for rows in (train, test))
+    if not len(train) or not len(test):
+        raise DataError("A fold of 'cv' has no rows to learn from, or none to be answered for.")
+    if len(np.intersect1d(train, test)):
+        raise DataError("A fold of 'cv' has rows both to learn from and to be answered for; these would leak.")
+    for rows in (train, test):
+        if rows.min() < 0 or rows.max() >= n_rows:
+            raise DataError(f"A fold of 'cv' names rows beyond the {n_rows} that there are.")
+    return train, test
+
+
+def find_covered(candidates: list[Candidate]) -> BoolArray:
+    """Rows for which every member has an answer."""
+    return np.asarray(np.all([np.isfinite(one.answers).all(axis=1) for one in candidates], axis=0))
+
+
+def can_judge_itself(member: Any) -> bool:
+    """Whether a member is a bag or forest of this library that leaves rows out, so that out-of-bag answers exist.
+
+    A forest that calibrates itself has used up its out-of-bag shares, and one that stops by them chose among them.
+    """
+    if not isinstance(member, CommitteeEstimator) or not hasattr(member, "oob_score"):
+        return False
+    calibrated = getattr(member, "calibration", None) is not None
+    draws = bool(getattr(member, "bootstrap", False)) or getattr(member, "max_samples", None) is not None
+    return draws and not calibrated and getattr(member, "oob_patience", None) is None
+
+
+def fit_members(lesson: Lesson, candidates: list[Candidate], n_jobs: int | None, verbose: int) -> None:
+    """Fit every candidate on all rows."""
+    _run(lesson, [(one, None, None) for one in candidates], None, n_jobs, verbose)
+
+
+def answer_out_of_fold(
+    lesson: Lesson,
+    candidates: list[Candidate],
+    folds: Folds,
+    classes: Classes,
+    *,
+    refit: bool = True,
+    out_of_bag: bool = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> None:
+    """Fill in the out-of-fold answers of every candidate, and its fits: on all rows, or those of the folds.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        What is learnt.
+    candidates : list of Candidate
+        Are filled in.
+    folds : list of (train, test)
+        From `plan_folds`.
+    classes : list of ndarray or None
+        As the members know them.
+    refit : bool, default=True
+        Whether to fit on all rows besides; otherwise the members of the folds are kept.
+    out_of_bag : bool, default=False
+        Whether members that leave rows out by themselves answer for these instead of being fitted in folds.
+    n_jobs, verbose : int
+        Fits at a time, and how much to tell.
+    """
+    jobs: list[tuple[Candidate, Any, Any]] = []
+    for one in candidates:
+        one.by_fold = []
+        if out_of_bag and can_judge_itself(one.member):
+            one.member = _ask_for_out_of_bag(one.member)
+            jobs.append((one, None, None))
+        else:
+            jobs += [(one, train, test) for train, test in folds]
+            jobs += [(one, None, None)] if refit else []
+    heard: dict[int, list[tuple[Any, FloatArray]]] = {id(one): [] for one in candidates}
+
+    def hear(one: Candidate, fitted: Any, test: Any, answer: FloatArray) -> None:
+        heard[id(one)].append((test, answer))
+        if not refit:
+            one.by_fold.append(fitted)
+
+    _run(lesson, jobs, hear, n_jobs, verbose, classes)
+    for one in candidates:
+        if heard[id(one)]:
+            one.answers = _average(heard[id(one)], lesson.n_rows)
+        else:
+            one.answers = _read_out_of_bag(one, lesson.n_rows, classes)
+
+
+def _ask_for_out_of_bag(member: Any) -> Any:
+    member = clone(member)
+    return member if member.oob_score else member.set_params(oob_score=True)
+
+
+def _read_out_of_bag(one: Candidate, n_rows: int, classes: Classes) -> FloatArray:
+    shares = spread_out_of_bag(one.whole, n_rows)
+    if one.method != "predict" or classes is None:
+        return shares
+    ends = np.cumsum([len(c) for c in classes])
+    parts = np.split(shares, ends[:-1], axis=1)
+    known = np.isfinite(shares).all(axis=1, keepdims=True)
+    return np.where(known, np.column_stack([part.argmax(axis=1) for part in parts]), np.nan)
+
+
+def _average(heard: list[tuple[NDArray[np.intp], FloatArray]], n_rows: int) -> FloatArray:
+    sums, counts = np.zeros((n_rows, heard[0][1].shape[1])), np.zeros(n_rows)
+    for rows, answer in heard:
+        sums[rows] += answer
+        counts[rows] += 1.0
+    with np.errstate(invalid="ignore"):
+        return sums / counts[:, None]
+
+
+def _run(
+    lesson: Lesson,
+    jobs: list[tuple[Candidate, Any, Any]],
+    hear: Callable[[Candidate, Any, Any, FloatArray], None] | None,
+    n_jobs: int | None,
+    verbose: int,
+    classes: Classes = None,
+) -> None:
+    """Do the jobs: those of members that share bins on threads, since bins do not travel, the others as joblib does."""
+    lesson.prepare([one.member for one, _, _ in jobs], n_jobs)
+    done = 0
+    with show_progress("Fitting members", len(jobs), verbose=verbose) as tell:
+        for shared in (True, False):
+            mine = [job for job in jobs if can_share(job[0].member) == shared]
+            for (one, train, test), (fitted, answer) in zip(
+                mine, _do(lesson, mine, classes, n_jobs, shared), strict=True
+            ):
+                if train is None:
+                    one.whole = fitted
+                elif hear is not None:
+                    hear(one, fitted, test, answer)
+                done += 1
+                if tell is not None:
+                    tell(done)
+
+
+def _do(
+    lesson: Lesson, jobs: list[tuple[Candidate, Any, Any]], classes: Classes, n_jobs: int | None, shared: bool
+) -> Iterator[tuple[Any, FloatArray]]:
+    if not jobs:
+        return iter(())
+    # The data set stays out of a job that is sent to another process.
+    room = lesson if shared else Lesson(lesson.X, lesson.y, lesson.weights, lesson.groups)
+    work = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
+    told: Iterator[tuple[Any, FloatArray]] = work(
+        delayed(_fit_and_ask)(room, clone(one.member), one.method, one.params, train, test, classes)
+        for one, train, test in jobs
+    )
+    return told
+
+
+def _fit_and_ask(
+    lesson: Lesson, member: Any, method: str, params: dict[str, Any], train: Any, test: Any, classes: Classes
+) -> tuple[Any, FloatArray | None]:
+    fitted = lesson.teach(member, train, params)
+    if test is None:
+        return fitted, None
+    return fitted, ask_member(fitted, select_rows(lesson.X, test), method, classes)

@@ -1,0 +1,531 @@
+"""Voting: members of any kind learn the same table, and their votes, probabilities or values are averaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metaestimators import available_if
+
+from committee.data import ClassTarget, ValueTarget
+from committee.ensembles.blend import blend_by_least_squares, blend_by_log_loss
+from committee.ensembles.lesson import Lesson, read_table
+from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, find_covered, fit_members, plan_folds
+from committee.ensembles.replies import ask_member
+from committee.ensembles.roster import BaseRoster, Estimators, MemberSeeds
+from committee.exceptions import DataError, NotFittedError, ParameterError
+from committee.params import ArrayLike, CrossValidation, NJobs, Verbose
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["VotingClassifier", "VotingRegressor"]
+
+_LEARNT = (
+    "Weights of the members, one for each, also for dropped ones; none is negative. None: all are equal. "
+    "``'least_squares'``: the weights (not negative, sum one) whose mean has the least squared error on out-of-fold "
+    "answers."
+)
+ClassWeights: TypeAlias = Annotated[
+    Literal["learned", "least_squares", "log_loss"] | Annotated[Any, ArrayLike("of numbers >= 0")] | None,
+    _LEARNT + " ``'log_loss'``: those that make the true classes likeliest. ``'learned'``: log-loss for soft voting, "
+    "least squares for hard.",
+]
+ValueWeights: TypeAlias = Annotated[
+    Literal["learned", "least_squares"] | Annotated[Any, ArrayLike("of numbers >= 0")] | None,
+    _LEARNT + " ``'learned'``: another name for it.",
+]
+Prefit: TypeAlias = Annotated[
+    bool,
+    "Whether the members are fitted already and are used as they are. `fit` then only notes the classes, and learns "
+    "the weights if it is told to: give it rows that the members have not seen.",
+]
+
+
+class BaseVoting(TransformerMixin, BaseRoster):  # type: ignore[misc]
+    """What voting on classes and on values share: teaching the members and weighing them."""
+
+    weights: Any
+    prefit: Prefit
+    cv: CrossValidation
+
+    weights_: FloatArray
+
+    def _method(self) -> str:
+        """How members are asked."""
+        return "predict"
+
+    def _train(self, X: Any, target: Any, sample_weight: Any, groups: Any, params: dict[str, Any]) -> Self:
+        present = self._list_present()
+        weights = self._read_weights()
+        lesson = self._open_lesson(X, target, sample_weight, groups)
+        if groups is not None and not isinstance(weights, str):
+            self._refuse_groups()
+        if self.prefit:
+            candidates = [Candidate(name, member, self._method(), whole=member) for name, member in present]
+            if isinstance(weights, str):
+                for one in candidates:
+                    one.answers = ask_member(one.whole, X, one.method, getattr(target, "classes", None))
+        else:
+            candidates = self._gather(present, target, lesson, params)
+            if isinstance(weights, str):
+                self._answer_folds(lesson, candidates, target)
+            else:
+                fit_members(lesson, candidates, self.n_jobs, int(self.verbose))
+        if isinstance(weights, str):
+            weights = self._learn_weights(weights, candidates, target, lesson.weights)
+        elif weights is None:
+            weights = np.ones(len(candidates))
+        self._settle([one.whole for one in candidates], X, {**self._name_target(target), "weights_": weights})
+        return self
+
+    def _gather(self, present: list[tuple[str, Any]], target: Any, lesson: Lesson, params: dict[str, Any]) -> Any:
+        """The members on their way to be fitted."""
+        routed, seed = self._route_fit(present, lesson.weights, params), self._resolve_seed()
+        return [
+            Candidate(name, self._prepare(self._make_member(member, k, seed, target.n_outputs)), self._method(), own)
+            for k, ((name, member), own) in enumerate(zip(present, routed, strict=True))
+        ]
+
+    def _prepare(self, member: Any) -> Any:
+        return member
+
+    def _refuse_groups(self) -> None:
+        asks = [m for _, m in self._list_present() if getattr(m, "bootstrap", None) == "group"]
+        if not asks:
+            raise DataError(
+                f"{type(self).__name__} was given groups, which only learned weights and members with "
+                "bootstrap='group' have a use for."
+            )
+
+    def _answer_folds(self, lesson: Lesson, candidates: list[Candidate], target: Any) -> None:
+        folds = plan_folds(self.cv, lesson.X, lesson.y, lesson.groups, self._task == "classify")
+        classes = self._number_classes(target)
+        answer_out_of_fold(lesson, candidates, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose))
+
+    def _learn_weights(
+        self, how: str, candidates: list[Candidate], target: Any, sample_weight: FloatArray | None
+    ) -> FloatArray:
+        covered = find_covered(candidates)
+        answers = [self._spread_votes(one.answers[covered], target) for one in candidates]
+        goal = _spell_out(target)[covered]
+        weights = None if sample_weight is None else sample_weight[covered]
+        if how == "learned":
+            how = "log_loss" if self._method() == "predict_proba" else "least_squares"
+        return (blend_by_log_loss if how == "log_loss" else blend_by_least_squares)(answers, goal, weights)
+
+    def _spread_votes(self, answers: FloatArray, target: Any) -> FloatArray:
+        return answers
+
+    def _read_weights(self) -> FloatArray | str | None:
+        """The weights of the members that are not dropped, or how they are to be learnt."""
+        if self.weights is None or isinstance(self.weights, str):
+            return self.weights
+        name, weights = type(self).__name__, np.asarray(self.weights, dtype=np.float64)
+        if weights.shape != (len(self.estimators),):
+            raise ParameterError(
+                f"Number of `estimators` and weights must be equal; got {len(self.weights)} weights, "
+                f"{len(self.estimators)} estimators"
+            )
+        kept = weights[[not isinstance(member, str) for _, member in self.estimators]]
+        if not np.isfinite(kept).all() or (kept < 0.0).any() or not kept.any():
+            raise ParameterError(
+                f"The 'weights' parameter of {name} must hold finite numbers >= 0 that are not all zero; "
+                f"got {self.weights!r}."
+            )
+        return kept
+
+    def _ask_all(self, X: Any) -> list[FloatArray]:
+        """What each member says."""
+        self._check_fitted()
+        X, classes = read_table(X), self._member_classes()
+        return [ask_member(member, X, self._method(), classes) for member in self.estimators_]
+
+    def _member_classes(self) -> Any:
+        classes = self.__dict__.get("_classes")
+        return classes if self.prefit or classes is None else [np.arange(len(c)) for c in classes]
+
+    def _name_outputs(self, suffixes: list[str]) -> NDArray[Any]:
+        self._check_fitted()
+        names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
+        owner = type(self).__name__.lower()
+        return np.asarray([f"{owner}_{name}{suffix}" for name in names for suffix in suffixes], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _spell_out(target: ClassTarget | ValueTarget) -> FloatArray:
+    """The truth in the columns of the answers: ones for the classes that are right, or the values."""
+    if isinstance(target, ValueTarget):
+        return target.values
+    return np.hstack([np.eye(n)[target.labels[:, k]] for k, n in enumerate(target.n_classes)])
+
+
+def _is_soft(vote: Any) -> bool:
+    if vote.voting == "hard":
+        raise AttributeError(f"predict_proba is not available when voting={vote.voting!r}")
+    return True
+
+
+class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
+    r"""Members of any kind vote on the class, by hand or by probability.
+
+    With weights :math:`w_m` (equal by default) the committee says
+
+    .. math::
+
+        \arg\max_k \sum_m w_m [h_m(x) = k] \quad\text{(hard)}, \qquad
+        \arg\max_k \frac{\sum_m w_m p_m(k \mid x)}{\sum_m w_m} \quad\text{(soft)},
+
+    the first class of equals. Several outputs are voted on one by one.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted members, without dropped ones.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : ndarray of shape (n_members,)
+        Weights of the members that are not dropped, as given (ones if None); learnt ones have sum one.
+    classes_ : ndarray, or a list of them with several outputs
+        The classes, sorted.
+    le_ : LabelEncoder
+        From classes to their numbers; of a single output.
+    n_outputs_, n_features_in_ : int
+        Outputs and features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where the members know them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.svm import SVC
+    >>> from committee import RandomForestClassifier, VotingClassifier
+    >>> X, y = make_moons(500, noise=0.3, random_state=42)
+    >>> members = [("lr", LogisticRegression()), ("rf", RandomForestClassifier(random_state=0)), ("svc", SVC())]
+    >>> VotingClassifier(members).fit(X[:400], y[:400]).score(X[400:], y[400:])
+    0.89
+
+    A member without probabilities gets Platt's sigmoid when asked for, and weights can be learnt:
+
+    >>> soft = VotingClassifier(members, voting="soft", calibration="sigmoid", weights="learned")
+    >>> soft.fit(X[:400], y[:400]).weights_.round(2).tolist()
+    [0.0, 0.24, 0.76]
+    """
+
+    _task = "classify"
+
+    voting: str
+    flatten_transform: bool
+    calibration: str | None
+    classes_: Any
+
+    def __init__(
+        self,
+        estimators: Estimators,
+        *,
+        voting: Annotated[
+            Literal["hard", "soft"], "By majority of the members' classes, or by the mean of their probabilities."
+        ] = "hard",
+        weights: ClassWeights = None,
+        n_jobs: NJobs = None,
+        flatten_transform: Annotated[
+            bool, "Whether soft voting transforms to a table of two axes, or to one of (member, row, class)."
+        ] = True,
+        verbose: Verbose = False,
+        prefit: Prefit = False,
+        calibration: Annotated[
+            Literal["sigmoid", "isotonic"] | None,
+            "For soft voting: how a member without probabilities gets them, by Platt's sigmoid or a rising step "
+            "function of its decisions in ``cv`` folds. None: such a member is an error.",
+        ] = None,
+        cv: CrossValidation = None,
+        random_state: MemberSeeds = None,
+    ) -> None:
+        self._keep_params(locals())
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+        """Fit the members, and learn their weights if these are to be learnt.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or list of texts
+            What the members can read; it reaches them as it is.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes. May be left out if the members are fitted already and the weights are known.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; every member must take them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of rows that stay together in the folds of learnt weights, and for members that draw groups.
+        **fit_params
+            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X = X if X is None and self.prefit else read_table(X)
+        known = self.prefit and y is None and not isinstance(self.weights, str)
+        target: Any = None if known else self._read_target(X, y)
+        target = self._recall_classes(target) if self.prefit else target
+        return self._train(X, target, None if known else sample_weight, groups, fit_params)
+
+    def _recall_classes(self, target: ClassTarget | None) -> ClassTarget:
+        """The target with all classes that fitted members know besides."""
+        found = [getattr(member, "classes_", None) for _, member in self._list_present()]
+        known = [c if isinstance(c, list) else [c] for c in found if c is not None]
+        if len(known) < len(found):
+            raise NotFittedError(f"{type(self).__name__} was told that its members are fitted, and not all are.")
+        outputs = [np.unique(np.concatenate([np.asarray(c[k]) for c in known])) for k in range(len(known[0]))]
+        if target is None:
+            return ClassTarget(np.zeros((0, len(outputs)), dtype=np.uint32), outputs, len(outputs) == 1)
+        classes = [np.union1d(own, c) for own, c in zip(target.classes, outputs, strict=True)]
+        pairs = enumerate(zip(classes, target.classes, strict=True))
+        moved = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
+        return ClassTarget(np.stack(moved, axis=1).astype(np.uint32), classes, target.one_dimensional)
+
+    def _method(self) -> str:
+        return "predict_proba" if self.voting == "soft" else "predict"
+
+    def _list_present(self, strict: bool = True) -> list[tuple[str, Any]]:
+        present = super()._list_present(strict)
+        if isinstance(self.weights, str) and self.weights == "log_loss" and self.voting == "hard":
+            raise ParameterError("Weights can be learnt by log-loss for voting='soft' only; use 'least_squares'.")
+        for name, member in present if self.voting == "soft" else []:
+            if not hasattr(member, "predict_proba") and (self.calibration is None or self.prefit):
+                raise ParameterError(
+                    f"VotingClassifier with voting='soft' needs the method predict_proba of every member; {name!r} "
+                    f"({type(member).__name__}) does not have it. Set calibration='sigmoid' or 'isotonic', or vote "
+                    "'hard'."
+                )
+        return present
+
+    def _prepare(self, member: Any) -> Any:
+        if self.voting == "hard" or self.calibration is None or hasattr(member, "predict_proba"):
+            return member
+        from sklearn.calibration import CalibratedClassifierCV
+
+        return CalibratedClassifierCV(member, method=self.calibration, cv=self.cv)
+
+    def _spread_votes(self, answers: FloatArray, target: ClassTarget) -> FloatArray:
+        if self.voting == "soft":
+            return answers
+        return np.hstack([np.eye(n)[answers[:, k].astype(np.intp)] for k, n in enumerate(target.n_classes)])
+
+    @property
+    def le_(self) -> LabelEncoder:
+        """From classes to their numbers, as scikit-learn has it; of a single output."""
+        self._check_fitted()
+        return LabelEncoder().fit(self._classes[0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of each row: the one with most votes or the largest mean probability, the first of equals.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        shares = self._average(X)
+        chosen = [c.take(part.argmax(axis=1)) for c, part in zip(self._classes, self._part(shares), strict=True)]
+        return chosen[0] if self.n_outputs_ == 1 else np.stack(chosen, axis=1)
+
+    @available_if(_is_soft)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
+        """Weighted mean of the members' probabilities; for soft voting.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
+            Columns in the order of ``classes_``.
+        """
+        shares = self._average(X)
+        return shares if self.n_outputs_ == 1 else self._part(shares)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """What each member says: numbers of classes (hard) or probabilities (soft).
+
+        Parameters
+        ----------
+        X : table
+            Rows to transform.
+
+        Returns
+        -------
+        ndarray
+            Of shape (n_samples, n_members) for hard voting (times outputs), (n_samples, n_members * n_classes) for
+            soft, and (n_members, n_samples, n_classes) for soft with ``flatten_transform=False``.
+        """
+        answers = self._ask_all(X)
+        if self.voting == "hard":
+            return np.hstack(answers).astype(np.intp)
+        return np.hstack(answers) if self.flatten_transform else np.stack(answers)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; there as everywhere.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        self._check_fitted()
+        if self.voting == "soft" and not self.flatten_transform:
+            raise DataError("get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`")
+        if self.voting == "hard":
+            return self._name_outputs([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])
+        return self._name_outputs([str(k) for k in range(sum(len(c) for c in self._classes))])
+
+    def _average(self, X: Any) -> FloatArray:
+        """Shares of the votes, or mean probabilities, classes of all outputs side by side."""
+        answers = self._ask_all(X)
+        total: Any = 0.0
+        for weight, said in zip(self.weights_, answers, strict=True):
+            total = total + weight * self._spread_votes(said, self._known_target())
+        # Divided last: sums of whole weights are exact, and equal votes stay equal.
+        return np.asarray(total / self.weights_.sum())
+
+    def _known_target(self) -> ClassTarget:
+        return ClassTarget(np.zeros((0, self.n_outputs_), dtype=np.uint32), self._classes, self.n_outputs_ == 1)
+
+    def _part(self, shares: FloatArray) -> list[FloatArray]:
+        return np.split(shares, np.cumsum([len(c) for c in self._classes])[:-1], axis=1)
+
+
+class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
+    r"""The weighted mean of members of any kind, :math:`\sum_m w_m h_m(x) / \sum_m w_m`.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted members, without dropped ones.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : ndarray of shape (n_members,)
+        Weights of the members that are not dropped, as given (ones if None); learnt ones have sum one.
+    n_outputs_, n_features_in_ : int
+        Outputs and features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where the members know them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import RidgeCV
+    >>> from committee import RandomForestRegressor, VotingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> members = [("ridge", RidgeCV()), ("forest", RandomForestRegressor(random_state=0))]
+    >>> vote = VotingRegressor(members, weights="learned").fit(X[:300], y[:300])
+    >>> vote.weights_.round(1), round(vote.score(X[300:], y[300:]), 2) > 0.45
+    (array([0.7, 0.3]), True)
+    """
+
+    _task = "regress"
+
+    def __init__(
+        self,
+        estimators: Estimators,
+        *,
+        weights: ValueWeights = None,
+        n_jobs: NJobs = None,
+        verbose: Verbose = False,
+        prefit: Prefit = False,
+        cv: CrossValidation = None,
+        random_state: MemberSeeds = None,
+    ) -> None:
+        self._keep_params(locals())
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+        """Fit the members, and learn their weights if these are to be learnt.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or list of texts
+            What the members can read; it reaches them as it is.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; every member must take them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of rows that stay together in the folds of learnt weights, and for members that draw groups.
+        **fit_params
+            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X = read_table(X)
+        return self._train(X, self._read_target(X, y), sample_weight, groups, fit_params)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Weighted mean of what the members say.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        answers, total = self._ask_all(X), np.zeros((1, self.n_outputs_))
+        for weight, said in zip(self.weights_, answers, strict=True):
+            total = total + weight * said
+        mean: FloatArray = total / self.weights_.sum()
+        return mean[:, 0] if self.n_outputs_ == 1 else mean
+
+    def transform(self, X: Any) -> FloatArray:
+        """What each member says.
+
+        Parameters
+        ----------
+        X : table
+            Rows to transform.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_members), times outputs
+        """
+        return np.hstack(self._ask_all(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; there as everywhere.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        self._check_fitted()
+        return self._name_outputs([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])
