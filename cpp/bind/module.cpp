@@ -9,6 +9,7 @@ void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_shap(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
@@ -18,4 +19,5 @@ NB_MODULE(_core, m) {
   bind_predict(m);
   bind_grower(m);
   bind_forest(m);
+  bind_shap(m);
 }

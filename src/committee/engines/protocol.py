@@ -138,6 +138,35 @@ class Engine(Protocol):
         """Importance of each feature by out-of-bag rows, of shape (n_features, n_repeats); see oob_importance.hpp."""
         ...
 
+    def explain_rows(
+        self,
+        trees: Any,
+        X: FloatMatrix,
+        combine: str,
+        tree_weights: FloatArray | None,
+        slots: IndexArray | None,
+        out_width: int,
+        pairs: bool,
+        n_jobs: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Path-dependent Shapley values (row, feature, column), or of pairs, and the base of each column."""
+        ...
+
+    def explain_against(
+        self,
+        trees: Any,
+        X: FloatMatrix,
+        background: FloatMatrix,
+        weights: FloatArray | None,
+        combine: str,
+        tree_weights: FloatArray | None,
+        slots: IndexArray | None,
+        out_width: int,
+        n_jobs: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Interventional Shapley values against the rows of a background, and the base of each column."""
+        ...
+
     def find_pruning_path(
         self,
         data: Any,

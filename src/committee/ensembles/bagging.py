@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 from committee.base import CommitteeEstimator, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.data.sampling import plan_samples
+from committee.engines.tree_model import TreeModel
 from committee.ensembles.bag_members import AnyBag, AnyMembers, MemberSamples
 from committee.ensembles.bag_trees import TreeBag, TreeMembers, can_share_bins
 from committee.ensembles.out_of_bag import OutOfBag
@@ -333,6 +334,16 @@ class BaseBagging(CommitteeEstimator):
                 "using this estimator."
             )
         return members  # type: ignore[no-any-return]
+
+    def _present_trees(self) -> TreeModel:
+        """The fitted trees, for questions about features."""
+        members = self._fitted_members()
+        if not isinstance(members, TreeMembers):
+            raise ParameterTypeError(
+                f"Questions about trees can be put to a {type(self).__name__} of this library's trees; its members are "
+                f"of class {type(self.estimator_).__name__}."
+            )
+        return TreeModel(members.trees, self._schema)
 
     def _average(self, X: Any, method: str, params: dict[str, Any]) -> FloatArray:
         """The mean of the members' answers."""

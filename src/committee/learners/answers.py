@@ -12,6 +12,7 @@ from committee.base import CommitteeEstimator, resolve_jobs
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
 from committee.data.weights import combine_weights
+from committee.engines.tree_model import TreeModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +129,10 @@ class TreeAnswers(CommitteeEstimator):
                 "using this estimator."
             )
         return trees
+
+    def _present_trees(self) -> TreeModel:
+        """The fitted trees, for questions about features."""
+        return TreeModel(self._fitted_trees(), self._schema, self._combine)
 
     def _ask(self, X: Any, question: Callable[..., NDArray[Any]], *options: Any) -> NDArray[Any]:
         """Put a question to the engine about each row; sparse rows are made dense a block at a time."""

@@ -1,0 +1,86 @@
+"""What an estimator made of trees tells of itself, so that questions about features can be put to its trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from committee.constraints import show_value
+from committee.exceptions import ParameterTypeError
+
+if TYPE_CHECKING:
+    from committee.data import Schema
+    from committee.typing import FloatArray, IndexArray
+
+__all__ = ["TreeModel", "present_trees"]
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    r"""A model as a sum of trees: raw prediction = baseline + combination of the leaves, then a link.
+
+    An estimator offers it by a method ``_present_trees()`` that takes no argument and returns its fitted state in this
+    form; nothing is copied. Importance, partial dependence and Shapley values then work with it.
+
+    Attributes
+    ----------
+    trees : Trees
+        All trees in one arena, over all features of the schema, with the weights of their leaves.
+    schema : Schema
+        The columns that they were grown on.
+    combine : {"mean", "sum", "vote"}
+        "mean": class shares, or values, averaged by the weights of the trees. "sum": weighted sum of the leaves.
+        "vote": the weight of a tree goes to the heaviest class of its leaf.
+    tree_weights : ndarray of shape (n_trees,), optional
+        By default all are 1.
+    slots : ndarray of uint32 of shape (n_trees,), optional
+        Column of the raw prediction that each tree adds to, for "sum" of trees with one value a leaf, as in boosting
+        of several classes. By default the columns are those of the leaves.
+    n_columns : int, optional
+        Columns of the raw prediction, if they are not those of the leaves.
+    baseline : ndarray of shape (n_columns,), optional
+        What the sum starts from, by default 0.
+    link : {"identity", "logit", "softmax", "log"}
+        What the raw prediction is of the answer: itself, log-odds, log-shares up to a constant, or logarithm.
+    """
+
+    trees: Any
+    schema: Schema
+    combine: Literal["mean", "sum", "vote"] = "mean"
+    tree_weights: FloatArray | None = None
+    slots: IndexArray | None = None
+    n_columns: int | None = None
+    baseline: FloatArray | None = None
+    link: Literal["identity", "logit", "softmax", "log"] = "identity"
+
+    @property
+    def width(self) -> int:
+        """Columns of the raw prediction."""
+        return int(self.trees.width) if self.n_columns is None else self.n_columns
+
+    def sum_trees(self, rows: Any, n_jobs: int) -> FloatArray:
+        """The raw prediction of rows that were taken in, of shape (n_rows, n_columns)."""
+        raw: FloatArray = self.trees.predict(
+            rows, self.combine, self.tree_weights, self.slots, self.width, n_jobs=n_jobs
+        )
+        return raw if self.baseline is None else raw + self.baseline
+
+
+def present_trees(model: Any) -> TreeModel:
+    """The trees of a fitted estimator; an error that says what is needed if it has none of ours.
+
+    Examples
+    --------
+    >>> from committee import DecisionTreeRegressor
+    >>> model = present_trees(DecisionTreeRegressor().fit([[1], [2]], [1, 2]))
+    >>> model.trees.n_trees, model.combine, model.width
+    (1, 'mean', 1)
+    """
+    present = getattr(model, "_present_trees", None)
+    if present is None or isinstance(model, type):
+        raise ParameterTypeError(
+            f"The 'model' argument must be a fitted estimator of this library that is made of trees; got "
+            f"{show_value(model)}."
+        )
+    presented: TreeModel = present()
+    return presented
