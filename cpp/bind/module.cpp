@@ -10,6 +10,7 @@ void bind_predict(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_shap(nb::module_& m);
+void bind_word_stump(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
@@ -20,4 +21,5 @@ NB_MODULE(_core, m) {
   bind_grower(m);
   bind_forest(m);
   bind_shap(m);
+  bind_word_stump(m);
 }

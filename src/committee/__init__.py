@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
+    from committee.ensembles.boostexter import BoosTexterClassifier
     from committee.ensembles.forest import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -35,6 +36,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
+    "BoosTexterClassifier",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -61,6 +63,7 @@ _HOMES = {
     "BaggingClassifier": "committee.ensembles.bagging",
     "BaggingRegressor": "committee.ensembles.bagging",
     "BernoulliNB": "committee.learners.naive_bayes",
+    "BoosTexterClassifier": "committee.ensembles.boostexter",
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",

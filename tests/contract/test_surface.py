@@ -18,6 +18,7 @@ SURFACE = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
+    "BoosTexterClassifier",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -71,6 +71,10 @@ class Engine(Protocol):
     RowSampling: Any
     ForestPlan: Any
     Trees: Any
+    #: Boosting on words: the table of documents with its verbs, the weights of their labels, a stump.
+    WordTable: Any
+    LabelWeights: Any
+    WordStump: Any
 
     def count_usable_cores(self) -> int:
         """Cores that this process may use, by affinity and quota."""
