@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from committee.ensembles.voting import VotingClassifier, VotingRegressor
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
+    from committee.io.model_file import load, save
     from committee.learners.export import export_graphviz, export_text
     from committee.learners.naive_bayes import BernoulliNB, SingleFeatureNB
     from committee.learners.stump import DecisionStumpClassifier
@@ -54,8 +55,10 @@ __all__ = [
     "estimate_bootstrap_error",
     "export_graphviz",
     "export_text",
+    "load",
     "measure_bag_variance",
     "plot_tree",
+    "save",
 ]
 
 # Where each public name lives; the imports above say the same to type checkers and editors.
@@ -80,8 +83,10 @@ _HOMES = {
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",
     "export_text": "committee.learners.export",
+    "load": "committee.io.model_file",
     "measure_bag_variance": "committee.inspection.bias_variance",
     "plot_tree": "committee.plots.tree",
+    "save": "committee.io.model_file",
 }
 
 

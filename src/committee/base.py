@@ -41,6 +41,16 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
         validate_params(self)
 
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there: a model that was saved for prediction says why."""
+        if "_stripped" in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}: the model was saved with strip=True, for "
+                "prediction only."
+            )
+        # Fails again, with the sentence that it failed with before.
+        return object.__getattribute__(self, name)
+
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.accepts_missing

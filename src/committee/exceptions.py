@@ -7,7 +7,8 @@
     ├── ParameterTypeError   (also TypeError)    a constructor parameter has a type that is not allowed
     ├── DataError            (also ValueError)   X, y or the weights hold something that cannot be learnt from
     │   └── DataSizeError    (also MemoryError)  the data cannot fit in the memory of this machine
-    └── DataTypeError        (also TypeError)    X, y or the weights are of a kind that cannot be read
+    ├── DataTypeError        (also TypeError)    X, y or the weights are of a kind that cannot be read
+    └── ModelFileError       (also ValueError)   a model file is damaged or unknown, or a model cannot be written
 
 ``NotFittedError`` is scikit-learn's own, so that code written for scikit-learn catches it.
 
@@ -26,6 +27,7 @@ __all__ = [
     "DataError",
     "DataSizeError",
     "DataTypeError",
+    "ModelFileError",
     "NotFittedError",
     "ParameterError",
     "ParameterTypeError",
@@ -55,6 +57,10 @@ class DataSizeError(DataError, MemoryError):
 
 class DataTypeError(CommitteeError, TypeError):
     """The data are of a kind that cannot be read."""
+
+
+class ModelFileError(CommitteeError, ValueError):
+    """A model file is damaged or of an unknown kind, or a model holds something that no file can hold."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -36,8 +36,10 @@ SURFACE = [
     "estimate_bootstrap_error",
     "export_graphviz",
     "export_text",
+    "load",
     "measure_bag_variance",
     "plot_tree",
+    "save",
 ]
 ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name))]
 FUNCTIONS = [name for name in SURFACE if inspect.isfunction(getattr(committee, name))]

@@ -16,6 +16,13 @@ TREE_LEAF = -1
 """What `children_left` and `children_right` hold in a leaf."""
 
 
+class _NodeArrays(dict[str, Any]):
+    """Arrays by name; what a model that was saved for prediction does not know is asked for in vain."""
+
+    def __missing__(self, name: str) -> Any:
+        raise AttributeError(f"The tree has no {name}: the model was saved with strip=True, for prediction only.")
+
+
 class TreeView:
     """Arrays over the nodes of one tree, built from the compact form when first looked at.
 
@@ -49,9 +56,9 @@ class TreeView:
     @property
     def _nodes(self) -> Mapping[str, Any]:
         if self._cache is None:
-            nodes = self._trees.describe(self._tree, self._criterion)
+            nodes = _NodeArrays(self._trees.describe(self._tree, self._criterion))
             # Signed and wide, as scikit-learn has them: a difference of counts must not wrap around.
-            for name in ("children_left", "children_right", "feature", "depth", "n_node_samples"):
+            for name in nodes.keys() & {"children_left", "children_right", "feature", "depth", "n_node_samples"}:
                 nodes[name] = nodes[name].astype(np.int64)
             self._cache = nodes
         return self._cache

@@ -1,0 +1,7 @@
+"""Model files: data, never code. The format is described in ``docs/model_files.md``."""
+
+from __future__ import annotations
+
+from committee.io.model_file import load, save
+
+__all__ = ["load", "save"]

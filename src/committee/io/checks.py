@@ -1,0 +1,221 @@
+"""What must hold between the parts of a loaded model, so that no method of it is led astray.
+
+A single array, arena or matrix has been checked before it comes here. These checks see to it that the parts fit
+together: that the engine is never asked for a row, a feature or a class that is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from committee.engines import get_engine
+from committee.exceptions import ModelFileError
+from committee.io.registry import is_estimator, name_state
+
+__all__ = ["check_instance"]
+
+_MOST_ROWS = 1 << 32
+_MOST_SEED = 1 << 64
+_MOST_FEATURES = 1 << 28
+
+
+def _require(holds: object, sentence: str) -> None:
+    if not holds:
+        raise ModelFileError(f"The parts of the model do not fit together: {sentence}.")
+
+
+def _is_count(value: Any, below: int = _MOST_ROWS) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) < below
+
+
+def _is_array(value: Any, kind: str, *shape: int) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == kind and value.shape == shape
+
+
+def _is_a(value: Any, name: str) -> bool:
+    return name_state(type(value)) == name
+
+
+# --- classes of fitted state -------------------------------------------------------------------------------------
+
+
+def _check_schema(schema: Any) -> None:
+    n, names, categories = schema.n_features, schema.feature_names, schema.categories
+    _require(_is_count(n, _MOST_FEATURES) and n > 0, "a table must have columns")
+    named = isinstance(names, tuple) and len(names) == n and all(isinstance(name, str) for name in names)
+    _require(names is None or named, "every column must have a name, or none")
+    _require(isinstance(categories, tuple) and len(categories) == n, "every column must have its categories or None")
+    for levels in categories:
+        _require(levels is None or (isinstance(levels, np.ndarray) and levels.ndim == 1), "categories must be a list")
+        known = levels is None or levels.dtype.kind == "f" or all(isinstance(v, str) for v in levels.tolist())
+        _require(known, "categories must be text or numbers")
+    _require(schema.dtype in (np.dtype("f4"), np.dtype("f8")), "a table holds float32 or float64")
+    _require(schema.unseen in ("missing", "error"), "what unseen categories mean must be known")
+
+
+def _check_sample_plan(plan: Any) -> None:
+    n = plan.n_rows
+    _require(_is_count(n) and n > 0 and _is_count(plan.n_draws), "numbers of rows must be below 2**32")
+    _require(isinstance(plan.replace, bool) and isinstance(plan.whole_groups, bool), "switches must be true or false")
+    _require(isinstance(plan.stratum_draws, tuple) and all(map(_is_count, plan.stratum_draws)), "draws must be counts")
+    if plan.strata is not None:
+        strata = plan.strata
+        _require(_is_array(strata, "u", n) and strata.dtype.itemsize == 4, "every row must have a stratum")
+        _require(int(strata.max()) < n, "there cannot be more strata than rows")
+        if not plan.whole_groups:
+            _require(len(plan.stratum_draws) == int(strata.max()) + 1, "every stratum must have its number of draws")
+    else:
+        _require(not plan.whole_groups and not plan.stratum_draws, "groups and strata must be known")
+    if plan.weights is not None:
+        weights = plan.weights
+        _require(_is_array(weights, "f", n) and weights.dtype.itemsize == 8, "every row must have a weight")
+        _require(np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any(), "weights must be finite")
+    _require(plan.replace or plan.strata is not None or plan.n_draws <= n, "no more than all rows can be drawn")
+
+
+def _check_member_samples(samples: Any) -> None:
+    _require(_is_a(samples.plan, "SamplePlan"), "members need a plan of their samples")
+    _require(_is_count(samples.seed, _MOST_SEED), "a seed must be a number below 2**64")
+    _require(_is_count(samples.n_features, _MOST_FEATURES) and samples.n_features > 0, "a table must have columns")
+    _require(_is_count(samples.n_drawn, _MOST_FEATURES), "drawn features must be counted")
+    _require(isinstance(samples.replace_features, bool), "switches must be true or false")
+    _require(samples.replace_features or samples.n_drawn <= samples.n_features, "features cannot be drawn twice")
+
+
+def _check_leaf_record(record: Any) -> None:
+    shares, values, offsets = record.shares, record.values, record.node_offsets
+    _require(isinstance(shares, csr_matrix) and shares.dtype == np.float64, "shares must be a sparse matrix")
+    _require(_is_array(values, "f", shares.shape[1]), "every column of the shares needs its value")
+    _require(isinstance(offsets, np.ndarray) and offsets.ndim == 1 and offsets.dtype.kind == "i", "offsets are counts")
+    _require(len(offsets) > 1 and offsets[0] == 0 and (np.diff(offsets) > 0).all(), "offsets must rise from 0")
+    _require(int(offsets[-1]) == shares.shape[0], "every node must have its shares")
+
+
+def _check_tree_view(view: Any) -> None:
+    _require(isinstance(view._trees, get_engine().Trees), "a tree needs its arena")
+    _require(_is_count(view._tree) and view._tree < view._trees.n_trees, "a tree must lie in its arena")
+    _require(isinstance(view._criterion, str), "a criterion is named")
+
+
+def _check_calibration(calibration: Any) -> None:
+    n, curves = calibration._n_classes, calibration._curves
+    _require(_is_count(n) and isinstance(curves, list), "a calibration has classes and curves")
+    _require(len(curves) == (1 if n == 2 else n), "every class must have its curve")
+    _require(all(_is_a(c, "Steps") or _is_a(c, "Sigmoid") for c in curves), "a curve must be of a known kind")
+
+
+def _check_steps(steps: Any) -> None:
+    places = steps._places
+    _require(isinstance(places, np.ndarray) and places.ndim == 1 and len(places), "a curve needs places")
+    _require(_is_array(places, "f", len(places)) and _is_array(steps._heights, "f", len(places)), "and heights")
+
+
+def _check_sigmoid(sigmoid: Any) -> None:
+    _require(isinstance(sigmoid._slope, float) and isinstance(sigmoid._offset, float), "a curve is of numbers")
+
+
+def _check_tree_members(members: Any) -> None:
+    _require(hasattr(members.estimator, "hold_tree") and is_estimator(type(members.estimator)), "members must be trees")
+    _require(isinstance(members.trees, get_engine().Trees), "members must have an arena")
+    _require(_is_a(members.schema, "Schema") and _is_a(members.samples, "MemberSamples"), "members need a schema")
+    n_trees, n_features = members.trees.n_trees, members.trees.n_features
+    _require(members.schema.n_features == n_features == members.samples.n_features, "members see the same features")
+    _require(_is_array(members.importances, "f", n_trees, n_features), "every member must have importances")
+    _require(n_trees > 0 and isinstance(members.named, dict), "there must be members")
+
+
+def _check_any_members(members: Any) -> None:
+    _require(_is_a(members.samples, "MemberSamples"), "members must have samples")
+    _require(isinstance(members.estimators, list) and members.estimators, "there must be members")
+    classes = members.n_classes
+    _require(classes is None or (isinstance(classes, list) and all(map(_is_count, classes))), "classes are counted")
+
+
+def _check_label_target(target: Any) -> None:
+    _require(isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes are listed")
+    _require(isinstance(target.has, np.ndarray) and target.has.dtype == bool, "labels are true or false")
+    _require(isinstance(target.multilabel, bool), "switches must be true or false")
+
+
+def _check_word_votes(model: Any) -> None:
+    words, votes = model.words, model.votes
+    _require(isinstance(words, np.ndarray) and words.ndim == 1 and words.dtype.kind == "i", "words are columns")
+    _require(isinstance(votes, np.ndarray) and votes.ndim == 3 and votes.dtype == np.float64, "votes are numbers")
+    _require(votes.shape[:2] == (len(words), 2) and (words >= 0).all(), "every word must have its votes")
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "Schema": _check_schema,
+    "SamplePlan": _check_sample_plan,
+    "MemberSamples": _check_member_samples,
+    "LeafRecord": _check_leaf_record,
+    "TreeView": _check_tree_view,
+    "ShareCalibration": _check_calibration,
+    "Steps": _check_steps,
+    "Sigmoid": _check_sigmoid,
+    "TreeMembers": _check_tree_members,
+    "AnyMembers": _check_any_members,
+    "LabelTarget": _check_label_target,
+    "WordVotes": _check_word_votes,
+}
+
+
+# --- estimators --------------------------------------------------------------------------------------------------
+
+
+def _check_estimator(model: Any) -> None:
+    """Whatever estimator it is: parts that several of them have under the same name."""
+    state = vars(model)
+    schema, trees = state.get("_schema"), state.get("_trees")
+    if schema is not None:
+        _require(_is_a(schema, "Schema"), "a schema describes the columns")
+        _require(state.get("n_features_in_") == schema.n_features, "the schema must have the model's features")
+    if trees is not None:
+        _require(isinstance(trees, get_engine().Trees) and schema is not None, "trees need an arena and a schema")
+        _require(trees.n_trees > 0 and trees.n_features == schema.n_features, "trees ask for the model's features")
+        _check_classes(state, list(trees.outputs))
+    if "_samples" in state:
+        _require(
+            _is_a(state["_samples"], "SamplePlan") or _is_a(state["_samples"], "MemberSamples"), "samples are drawn"
+        )
+    if "_members" in state:
+        _require(
+            _is_a(state["_members"], "TreeMembers") or _is_a(state["_members"], "AnyMembers"), "members are listed"
+        )
+    if "_seed" in state:
+        _require(_is_count(state["_seed"], _MOST_SEED), "a seed must be a number below 2**64")
+    if _is_a(state.get("_model"), "WordVotes"):
+        words, n_features = state["_model"].words, state.get("n_features_in_")
+        _require(_is_count(n_features, _MOST_FEATURES) and (words < n_features).all(), "words must be in the table")
+    if "_leaf_record" in state:
+        record = state["_leaf_record"]
+        same = _is_a(record, "LeafRecord") and trees is not None
+        _require(same and np.array_equal(record.node_offsets, trees.node_offsets), "shares are of the trees' nodes")
+
+
+def _check_classes(state: dict[str, Any], outputs: list[int]) -> None:
+    """Leaves hold a weight for each class that the model names."""
+    classes = state.get("classes_")
+    if classes is None or not outputs:
+        return
+    known = [len(part) for part in (classes if isinstance(classes, list) else [classes])]
+    _require(known == outputs, "leaves must have a weight for each class")
+
+
+def check_instance(instance: Any) -> None:
+    """Refuse an instance of one of our classes whose parts contradict each other.
+
+    Parameters
+    ----------
+    instance : object
+        Whose own parts have been checked.
+    """
+    name = name_state(type(instance))
+    if name is not None:
+        _CHECKS[name](instance)
+    else:
+        _check_estimator(instance)

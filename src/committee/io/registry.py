@@ -1,0 +1,117 @@
+"""The classes that model files may name. A file cannot bring any other into being, whatever is written in it.
+
+Estimators are those that the package exports, under their own names. What they are made of besides is listed here:
+a class that a new estimator keeps in its fitted state is one line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import committee
+from committee.base import CommitteeEstimator
+
+__all__ = [
+    "STATES",
+    "StateClass",
+    "find_estimator",
+    "is_estimator",
+    "is_training_only",
+    "list_fields",
+    "load_state_class",
+    "name_state",
+]
+
+
+@dataclass(frozen=True)
+class StateClass:
+    """A class whose instances a file may hold.
+
+    Attributes
+    ----------
+    home : str
+        The module that it lives in.
+    name : str
+        Its name there.
+    fields : tuple of str
+        The attributes that are kept; empty for a dataclass, of which all fields are.
+    blank : tuple of str
+        Attributes that a loaded instance has as None: what is made when it is needed.
+    """
+
+    home: str
+    name: str
+    fields: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+
+
+#: By the names that files use, which stay when a class moves or is renamed.
+STATES = {
+    "Schema": StateClass("committee.data.dataset", "Schema"),
+    "SamplePlan": StateClass("committee.data.sampling", "SamplePlan"),
+    "TreeView": StateClass("committee.learners.tree_view", "TreeView", ("_trees", "_criterion", "_tree"), ("_cache",)),
+    "LeafRecord": StateClass("committee.ensembles.forest_quantiles", "LeafRecord"),
+    "ShareCalibration": StateClass(
+        "committee.ensembles.forest_calibration", "ShareCalibration", ("_n_classes", "_curves")
+    ),
+    "Steps": StateClass("committee.ensembles.forest_calibration", "_Steps", ("_places", "_heights")),
+    "Sigmoid": StateClass("committee.ensembles.forest_calibration", "_Sigmoid", ("_slope", "_offset")),
+    "LabelTarget": StateClass("committee.ensembles.boostexter_votes", "LabelTarget"),
+    "WordVotes": StateClass("committee.ensembles.boostexter_votes", "WordVotes"),
+    "MemberSamples": StateClass("committee.ensembles.bag_members", "MemberSamples"),
+    "AnyMembers": StateClass("committee.ensembles.bag_members", "AnyMembers", ("samples", "n_classes", "estimators")),
+    "TreeMembers": StateClass(
+        "committee.ensembles.bag_trees",
+        "TreeMembers",
+        ("estimator", "trees", "importances", "schema", "samples", "named"),
+    ),
+}
+
+#: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
+_TRAINING_ONLY = frozenset({"oob_decision_function_", "oob_prediction_", "oob_trace_", "_importances"})
+
+_NAMES = {(entry.home, entry.name): name for name, entry in STATES.items()}
+
+
+def is_training_only(attribute: str) -> bool:
+    """Whether a fitted attribute is of no use to a model that only predicts."""
+    return attribute in _TRAINING_ONLY
+
+
+def is_estimator(cls: type) -> bool:
+    """Whether a class is an estimator that this package exports (a subclass by someone else is not)."""
+    return issubclass(cls, CommitteeEstimator) and find_estimator(cls.__name__) is cls
+
+
+def find_estimator(name: str) -> type[CommitteeEstimator] | None:
+    """The exported estimator of that name, if there is one."""
+    found = getattr(committee, name) if name in committee.__all__ else None
+    return found if inspect.isclass(found) and issubclass(found, CommitteeEstimator) else None
+
+
+def name_state(cls: type) -> str | None:
+    """The name that files use for a class of fitted state; None if they may not hold it."""
+    return _NAMES.get((cls.__module__, cls.__qualname__))
+
+
+def load_state_class(name: str) -> type[Any]:
+    """The class of that name, which must be one of `STATES`."""
+    entry = STATES[name]
+    found: type[Any] = getattr(import_module(entry.home), entry.name)
+    return found
+
+
+def list_fields(name: str, cls: type[Any]) -> tuple[dict[str, bool], tuple[str, ...]]:
+    """The fields of a class with whether a file may lack them, and the attributes that a loaded one has as None.
+
+    A file may lack a field that has a default value: it was written before there was such a field.
+    """
+    entry = STATES[name]
+    if entry.fields:
+        return dict.fromkeys(entry.fields, False), entry.blank
+    has_default = {f.name: f.default is not dataclasses.MISSING for f in dataclasses.fields(cls) if f.init}
+    return has_default, entry.blank
