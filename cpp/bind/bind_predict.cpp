@@ -135,6 +135,17 @@ nb::object apply(const BoundTrees& self, nb::handle x, int n_jobs) {
   return out;
 }
 
+nb::object label(const BoundTrees& self, nb::handle x, int n_jobs) {
+  const Buffer buffer(x, PyBUF_STRIDES | PyBUF_FORMAT);
+  const MatrixView view = view_buffer(*buffer);
+  nb::object out = numpy_empty()(nb::make_tuple(view.n_rows, self.trees().outputs.size()), "i8");
+  const Buffer target(out, PyBUF_WRITABLE | PyBUF_STRIDES);
+  run_released(view.n_rows, [&] {
+    self.predictor->label(view, n_jobs, static_cast<std::int64_t*>(target->buf));
+  });
+  return out;
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -160,6 +171,9 @@ void bind_predict(nb::module_& m) {
         "As predict, by a chosen path; for tests and benchmarks.");
   c.def("apply", &apply, "X"_a.none(), "n_jobs"_a = 0,
         "Index of the node that each row ends in: uint32 (n_rows, n_trees).");
+  c.def("label", &label, "X"_a.none(), "n_jobs"_a = 0,
+        "Class with the largest share in the leaf of each row, of one tree: int64 (n_rows, "
+        "n_outputs).");
   m.def(
       "all_finite_or_missing",
       [](nb::handle x) {

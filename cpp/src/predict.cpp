@@ -7,9 +7,7 @@
 #include <numeric>
 
 #include "combine.hpp"
-#include "committee/parallel.hpp"
-#include "split_sequence.hpp"
-#include "traversal.hpp"
+#include "row_blocks.hpp"
 
 namespace committee {
 
@@ -24,9 +22,6 @@ constexpr std::size_t kPlainRows = 8;
 constexpr std::size_t kSequenceLeaves = 160;
 constexpr std::size_t kSequenceRows = 256;
 constexpr double kSequenceTreesPerColumn = 0.5;
-// Estimated nanoseconds, to decide on threads: one row through one tree, and what a thread is worth
-// waking for.
-constexpr double kWalkCost = 15.0, kThreadCost = 100'000.0;
 // Rows of a block fill this much of the second-level cache, or this many times the largest tree if
 // that is more: a large tree is read into the cache once a block, and many rows must pay for it.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
@@ -34,11 +29,6 @@ constexpr std::size_t kBlockTrees = 8;
 // Codes of a block of the split sequence stay in the first-level cache.
 constexpr std::size_t kCodeBytes = std::size_t{24} << 10;
 constexpr std::size_t kMostBlockRows = 16 * SplitSequence::kRows;
-// Trees that pay for looking whether a block has missing values at all.
-constexpr std::size_t kLookTrees = 8;
-// Rows whose leaves are known before their values are added.
-constexpr std::size_t kEnds = 512;
-
 struct Job {
   const MatrixView& x;
   Terms terms;
@@ -60,10 +50,7 @@ struct Job {
 Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& options, double* out,
               std::size_t out_width) {
   const auto refuse = [](const std::string& sentence) { throw std::invalid_argument(sentence); };
-  if (x.n_cols != trees.n_features) {
-    refuse("X must have " + std::to_string(trees.n_features) + " columns; got " +
-           std::to_string(x.n_cols) + ".");
-  }
+  check_width(trees, x);
   const bool all = options.last_tree == PredictOptions{}.last_tree;
   const std::size_t last = all ? trees.n_trees : options.last_tree;
   if (options.first_tree > last || last > trees.n_trees) {
@@ -100,56 +87,6 @@ Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& opt
   }
   return job;
 }
-
-// Rows whose columns are neighbours: the caller's own memory where it is so, else a copy.
-template <class X>
-class RowBlock {
- public:
-  RowBlock(const MatrixView& x, std::size_t first_row, std::size_t n_rows)
-      : n_rows_(n_rows), n_cols_(x.n_cols) {
-    const X* const from =
-        static_cast<const X*>(x.data) + static_cast<std::ptrdiff_t>(first_row) * x.row_stride;
-    if (x.col_stride == 1 || x.n_cols == 1) {
-      rows_ = from;
-      stride_ = x.row_stride;
-      return;
-    }
-    X* to = near_.data();
-    if (n_rows * x.n_cols > near_.size()) {
-      far_.resize(n_rows * x.n_cols);
-      to = far_.data();
-    }
-    rows_ = to;
-    stride_ = static_cast<std::ptrdiff_t>(x.n_cols);
-    constexpr std::size_t kTile = 16;  // rows, so that both sides stay in the first-level cache
-    for (std::size_t r = 0; r < n_rows; r += kTile) {
-      const std::size_t end = std::min(n_rows, r + kTile);
-      for (std::size_t c = 0; c < x.n_cols; ++c) {
-        const X* const column = from + static_cast<std::ptrdiff_t>(c) * x.col_stride;
-        for (std::size_t i = r; i < end; ++i)
-          to[i * x.n_cols + c] = column[static_cast<std::ptrdiff_t>(i) * x.row_stride];
-      }
-    }
-  }
-  const X* row(std::size_t r) const { return rows_ + static_cast<std::ptrdiff_t>(r) * stride_; }
-  RowSpan<X> rows(std::size_t first) const { return {row(first), stride_}; }
-  // Costs one look at every value, which pays if many trees are to follow.
-  bool has_missing() const {
-    bool missing = false;
-    for (std::size_t r = 0; r < n_rows_ && !missing; ++r) {
-      const X* const at = row(r);
-      for (std::size_t c = 0; c < n_cols_; ++c) missing |= at[c] != at[c];
-    }
-    return missing;
-  }
-
- private:
-  const X* rows_;
-  std::ptrdiff_t stride_;
-  std::size_t n_rows_, n_cols_;
-  std::array<X, 256> near_;  // a single row needs no allocation
-  std::vector<X> far_;
-};
 
 template <class X>
 void predict_plain(const Job& job) {
@@ -305,29 +242,6 @@ void predict_sequence(const Job& job, const SequenceJob& plan, std::size_t first
   job.finish(first_row, n_rows);
 }
 
-std::size_t round_up(std::size_t n, std::size_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
-// Blocks of at most `most` rows, at least one for each thread; multiples of the sequence's groups.
-template <class Task>
-void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task) {
-  const std::size_t share =
-      (n_rows + static_cast<std::size_t>(n_threads) - 1) / static_cast<std::size_t>(n_threads);
-  const std::size_t block =
-      round_up(std::max<std::size_t>(std::min(most, share), 1), SplitSequence::kRows);
-  parallel_for((n_rows + block - 1) / block, n_threads,
-               [&](std::size_t b) { task(b * block, std::min(block, n_rows - b * block)); });
-}
-
-std::size_t size_block(std::size_t row_bytes, std::size_t tree_bytes) {
-  return std::max(kBlockBytes, kBlockTrees * tree_bytes) / std::max<std::size_t>(row_bytes, 1);
-}
-
-std::size_t row_bytes(const MatrixView& x) {
-  return x.n_cols * (x.is_double ? sizeof(double) : sizeof(float));
-}
-
 }  // namespace
 
 Predictor::Predictor(Trees trees) : trees_(std::move(trees)) {
@@ -354,6 +268,14 @@ PredictPath Predictor::choose_path(std::size_t n_rows, std::size_t n_trees) cons
   return sequence() ? PredictPath::sequence : PredictPath::interleaved;
 }
 
+std::size_t Predictor::block_rows(const MatrixView& x) const {
+  const std::size_t node_bytes =
+      trees_.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
+  const std::size_t row_bytes = x.n_cols * (x.is_double ? sizeof(double) : sizeof(float));
+  return std::max(kBlockBytes, kBlockTrees * 2 * most_leaves_ * node_bytes) /
+         std::max<std::size_t>(row_bytes, 1);
+}
+
 void Predictor::predict(const MatrixView& x, const PredictOptions& options, double* out,
                         std::size_t out_width) const {
   const Job job = check_job(trees_, x, options, out, out_width);
@@ -361,9 +283,7 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
   if (path == PredictPath::automatic) path = choose_path(x.n_rows, job.n_trees());
   if (path == PredictPath::plain)
     return x.is_double ? predict_plain<double>(job) : predict_plain<float>(job);
-  const double work =
-      kWalkCost * static_cast<double>(x.n_rows) * static_cast<double>(job.n_trees());
-  const int n_threads = choose_threads(options.n_jobs, work, kThreadCost);
+  const int n_threads = threads_for(x, job.n_trees(), options.n_jobs);
   if (path == PredictPath::sequence) {
     const SplitSequence* const made = sequence();
     if (!made)
@@ -375,109 +295,15 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
     });
     return;
   }
-  const std::size_t node_bytes =
-      trees_.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
-  const std::size_t most = size_block(row_bytes(x), 2 * most_leaves_ * node_bytes);
-  for_row_blocks(x.n_rows, most, n_threads, [&](std::size_t first, std::size_t n) {
+  for_row_blocks(x.n_rows, block_rows(x), n_threads, [&](std::size_t first, std::size_t n) {
     x.is_double ? predict_interleaved<double>(job, first, n)
                 : predict_interleaved<float>(job, first, n);
   });
 }
 
-namespace {
-
-template <class X>
-void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row, std::size_t n_rows,
-                 u32* leaves) {
-  const RowBlock<X> block(x, first_row, n_rows);
-  const bool missing = trees.n_trees < kLookTrees || block.has_missing();
-  TreeWalker<X> walker(trees, n_rows, missing);
-  std::array<u32, kEnds> nodes;
-  for (std::size_t t = 0; t < trees.n_trees; ++t) {
-    walker.take_tree(t);
-    for (std::size_t r = 0; r < n_rows; r += kEnds) {
-      const std::span<u32> ends(nodes.data(), std::min(kEnds, n_rows - r));
-      walker.end_rows(block.rows(r), Ending::node, ends);
-      u32* at = leaves + (first_row + r) * trees.n_trees + t;
-      for (const u32 node : ends) {
-        *at = node;
-        at += trees.n_trees;
-      }
-    }
-  }
-}
-
-}  // namespace
-
-void Predictor::apply(const MatrixView& x, int n_jobs, u32* leaves) const {
-  if (x.n_cols != trees_.n_features) {
-    throw std::invalid_argument("X must have " + std::to_string(trees_.n_features) +
-                                " columns; got " + std::to_string(x.n_cols) + ".");
-  }
-  const double work =
-      kWalkCost * static_cast<double>(x.n_rows) * static_cast<double>(trees_.n_trees);
-  const std::size_t node_bytes =
-      trees_.double_thresholds ? sizeof(Node<double>) : sizeof(Node<float>);
-  const std::size_t most = size_block(row_bytes(x), 2 * most_leaves_ * node_bytes);
-  for_row_blocks(x.n_rows, most, choose_threads(n_jobs, work, kThreadCost),
-                 [&](std::size_t first, std::size_t n) {
-                   x.is_double ? apply_block<double>(trees_, x, first, n, leaves)
-                               : apply_block<float>(trees_, x, first, n, leaves);
-                 });
-}
-
-namespace {
-
-// Infinity is the one number whose bits without the sign are those of the exponent alone: integers
-// compare faster than numbers.
-template <class X>
-bool finite_or_missing(const MatrixView& x) {
-  using Bits = std::conditional_t<sizeof(X) == 8, u64, u32>;
-  constexpr Bits kInfinite = std::bit_cast<Bits>(std::numeric_limits<X>::infinity()) << 1;
-  const auto look = [](const X* values, std::size_t n, std::ptrdiff_t stride) {
-    Bits infinite = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      Bits bits;
-      std::memcpy(&bits, values + static_cast<std::ptrdiff_t>(i) * stride, sizeof bits);
-      infinite |= static_cast<Bits>(static_cast<Bits>(bits << 1) == kInfinite);
-    }
-    return infinite == 0;
-  };
-  const X* data = static_cast<const X*>(x.data);
-  constexpr std::size_t kLook = 4096;  // values between two chances to stop
-  if (x.col_stride == 1 && x.row_stride == static_cast<std::ptrdiff_t>(x.n_cols)) {
-    const std::size_t n = x.n_rows * x.n_cols;
-    for (std::size_t at = 0; at < n; at += kLook) {
-      if (!look(data + at, std::min(kLook, n - at), 1)) return false;
-    }
-    return true;
-  }
-  for (std::size_t r = 0; r < x.n_rows; ++r) {
-    const X* row = data + static_cast<std::ptrdiff_t>(r) * x.row_stride;
-    if (x.col_stride == 1 ? !look(row, x.n_cols, 1) : !look(row, x.n_cols, x.col_stride))
-      return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool all_finite_or_missing(const MatrixView& x) {
-  MatrixView lines = x;  // along the shorter stride
-  if (std::abs(x.row_stride) < std::abs(x.col_stride)) {
-    std::swap(lines.n_rows, lines.n_cols);
-    std::swap(lines.row_stride, lines.col_stride);
-  }
-  return x.is_double ? finite_or_missing<double>(lines) : finite_or_missing<float>(lines);
-}
-
 void predict_trees(const Trees& trees, const MatrixView& x, const PredictOptions& options,
                    double* out, std::size_t out_width) {
   Predictor(trees).predict(x, options, out, out_width);
-}
-
-void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves) {
-  Predictor(trees).apply(x, n_jobs, leaves);
 }
 
 }  // namespace committee

@@ -1,5 +1,12 @@
 #include "traversal.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
 namespace committee {
 
 namespace {
@@ -127,14 +134,28 @@ struct Step {
   u32 left;
   u32 feature;  // kMissingRight above it if rows may have missing values
   static constexpr u32 kBytes = 16, kMissingRight = 1u << 31;
+
+  // The threshold of a leaf is a NaN, which nothing is greater than, with the leaf's number in the
+  // bits that tell one NaN from another: asking for it touches no further memory.
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
+  static constexpr Bits kNaN = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  static constexpr u32 kMostLeaves = 1u << 22;
+  static T hide_leaf(u32 leaf) { return std::bit_cast<T>(static_cast<Bits>(kNaN | leaf)); }
+  u32 leaf() const {
+    Bits bits;
+    std::memcpy(&bits, &threshold, sizeof bits);  // as an integer: no move through a float register
+    return static_cast<u32>(bits) & (kMostLeaves - 1);
+  }
 };
 
 template <class T>
 void unfold_nodes(const Trees& trees, std::size_t tree, bool missing, u8* to) {
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
   for (std::size_t k = 0; k < trees.n_nodes(tree); ++k, to += Step<T>::kBytes) {
-    Step<T> step{std::numeric_limits<T>::infinity(), static_cast<u32>(k * Step<T>::kBytes), 0};
-    if (!nodes[k].is_leaf()) {
+    Step<T> step{0, static_cast<u32>(k * Step<T>::kBytes), 0};
+    if (nodes[k].is_leaf()) {
+      step.threshold = Step<T>::hide_leaf(nodes[k].left);
+    } else {
       step = {nodes[k].threshold, nodes[k].left * Step<T>::kBytes, nodes[k].feature()};
       if (missing && !nodes[k].missing_left()) step.feature |= Step<T>::kMissingRight;
     }
@@ -156,37 +177,85 @@ u64 take_step(const u8* root, u64 at, const X* row) {
   return step->left + u64{above | (missing & (step->feature >> 31))} * Step<T>::kBytes;
 }
 
+// Walks through an unfolded tree that are under way: the row of each, and where it stands.
+struct Walks {
+  std::array<u32, kMostEnds> row, at;
+  std::size_t n;
+};
+
+// Rows come from memory that no walk has touched yet; which of their values it will want, nobody
+// knows.
+template <class X>
+void fetch_ahead(const X* from, std::ptrdiff_t n_values) {
+  constexpr std::ptrdiff_t kLine = 64 / sizeof(X);
+  for (std::ptrdiff_t k = 0; k < n_values; k += kLine) __builtin_prefetch(from + k);
+}
+
+// Takes n_steps with all walks but the last few, notes where each stands, and lets those that still
+// move close ranks: rows end at very different depths, and none is to wait for the deepest of its
+// neighbours. A walk that a step does not move has ended.
 template <class T, bool kMissing, class X>
-void end_unfolded(const u8* root, const Node<T>* nodes, const RowSpan<X>& rows, Ending ending,
-                  std::span<u32> ends) {
-  std::size_t i = 0;
-  for (; i + kInFlight <= ends.size(); i += kInFlight) {
-    u64 at[kInFlight] = {};
+void take_steps(const u8* root, const RowSpan<X>& rows, int n_steps, bool first, Walks& walks,
+                std::span<u32> ends) {
+  std::size_t moving = 0, i = 0;
+  for (; i + kInFlight <= walks.n; i += kInFlight) {
+    u64 at[kInFlight], last[kInFlight];
     const X* row[kInFlight];
-    for (int r = 0; r < kInFlight; ++r) row[r] = rows.row(i + r);
-    for (u64 moved = 1; moved;) {
-      for (int s = 1; s < kStepsPerLook; ++s) {
-#pragma GCC unroll 8
-        for (int r = 0; r < kInFlight; ++r) at[r] = take_step<T, kMissing>(root, at[r], row[r]);
-      }
-      moved = 0;
-#pragma GCC unroll 8
-      for (int r = 0; r < kInFlight; ++r) {
-        const u64 next = take_step<T, kMissing>(root, at[r], row[r]);
-        moved |= next ^ at[r];
-        at[r] = next;
-      }
+    for (int r = 0; r < kInFlight; ++r) {
+      at[r] = walks.at[i + r];
+      row[r] = rows.row(walks.row[i + r]);
     }
-    for (int r = 0; r < kInFlight; ++r)
-      ends[i + r] = end_at(nodes, at[r] / Step<T>::kBytes, ending);
+    if (first) fetch_ahead(row[0] + kInFlight * rows.stride, kInFlight * rows.stride);
+    for (int s = 1; s < n_steps; ++s) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kInFlight; ++r) at[r] = take_step<T, kMissing>(root, at[r], row[r]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kInFlight; ++r) {
+      last[r] = at[r];
+      at[r] = take_step<T, kMissing>(root, at[r], row[r]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kInFlight; ++r) {
+      const u32 who = walks.row[i + r];
+      ends[who] = static_cast<u32>(at[r]);
+      walks.row[moving] = who;
+      walks.at[moving] = static_cast<u32>(at[r]);
+      moving += at[r] != last[r];
+    }
   }
-  for (; i < ends.size(); ++i) {
-    u64 at = 0, last = 1;
+  for (; i < walks.n; ++i, ++moving) {
+    walks.row[moving] = walks.row[i];
+    walks.at[moving] = walks.at[i];
+  }
+  walks.n = moving;
+}
+
+// At most kMostEnds rows.
+template <class T, bool kMissing, class X>
+void end_unfolded(const u8* root, int first_steps, const RowSpan<X>& rows, Ending ending,
+                  std::span<u32> ends) {
+  Walks walks;
+  walks.n = ends.size();
+  for (std::size_t i = 0; i < walks.n; ++i) {
+    walks.row[i] = static_cast<u32>(i);
+    walks.at[i] = 0;
+  }
+  if (walks.n >= kInFlight) take_steps<T, kMissing>(root, rows, first_steps, true, walks, ends);
+  while (walks.n >= kInFlight)
+    take_steps<T, kMissing>(root, rows, kStepsPerLook, false, walks, ends);
+  for (std::size_t i = 0; i < walks.n; ++i) {
+    const X* const row = rows.row(walks.row[i]);
+    u64 at = walks.at[i], last = at + 1;
     while (at != last) {
       last = at;
-      at = take_step<T, kMissing>(root, at, rows.row(i));
+      at = take_step<T, kMissing>(root, at, row);
     }
-    ends[i] = end_at(nodes, at / Step<T>::kBytes, ending);
+    ends[walks.row[i]] = static_cast<u32>(at);
+  }
+  for (u32& end : ends) {
+    end = ending == Ending::leaf ? reinterpret_cast<const Step<T>*>(root + end)->leaf()
+                                 : end / Step<T>::kBytes;
   }
 }
 
@@ -197,7 +266,7 @@ void TreeWalker<X>::take_tree(std::size_t tree) {
   tree_ = tree;
   const std::size_t n_nodes = trees_.n_nodes(tree);
   unfolded_ = trees_.category_offsets.empty() && n_nodes <= kUnfoldNodesPerRow * n_rows_ &&
-              n_nodes < std::numeric_limits<u32>::max() / Step<X>::kBytes;
+              n_nodes < Step<X>::kMostLeaves;
   if (!unfolded_) return;
   if (steps_.size() < n_nodes * Step<X>::kBytes)
     steps_ = AlignedBuffer<u8>(n_nodes * Step<X>::kBytes);
@@ -209,10 +278,16 @@ template <class X>
 template <class T>
 void TreeWalker<X>::end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
   if (unfolded_) {
-    const Node<T>* const nodes =
-        static_cast<const Node<T>*>(trees_.nodes) + trees_.node_offsets[tree_];
     const auto end = missing_ ? end_unfolded<T, true, X> : end_unfolded<T, false, X>;
-    return end(steps_.data(), nodes, rows, ending, ends);
+    // Most leaves of a tree with 2^d nodes lie deeper than d - 3.
+    const int first_steps =
+        std::max(static_cast<int>(std::bit_width(trees_.n_nodes(tree_))) - 3, 1);
+    for (std::size_t r = 0; r < ends.size(); r += kMostEnds) {
+      const RowSpan<X> next{rows.row(r), rows.stride};
+      end(steps_.data(), first_steps, next, ending,
+          ends.subspan(r, std::min(kMostEnds, ends.size() - r)));
+    }
+    return;
   }
   const auto end =
       trees_.category_offsets.empty() ? end_rows_as<T, false, X> : end_rows_as<T, true, X>;

@@ -5,6 +5,9 @@
 
 namespace committee {
 
+// Rows that are on their way through a tree at a time.
+constexpr std::size_t kMostEnds = 512;
+
 // What is written for a row: the number of its leaf within the tree, or the index of its node.
 enum class Ending : u8 { leaf, node };
 

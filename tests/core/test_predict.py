@@ -184,6 +184,27 @@ def test_a_float_against_a_double_threshold_is_compared_as_a_double() -> None:
         assert trees._predict_path(np.array([[0.1]]), "sum", path=path)[0, 0] == left
 
 
+@pytest.mark.parametrize("n_rows", [3, 2000])
+@pytest.mark.parametrize("name", ["counts", "class weights", "outputs", "categories of classes", "large counts"])
+def test_labels_are_the_largest_shares(name: str, n_rows: int) -> None:
+    draw = DRAWS.get(name, Draw(categorical=(0, 3), n_leaves=25, outputs=[3], counts=4))
+    _, trees, rng = make(draw, n_trees=1, seed=1)
+    X = draw_rows(rng, n_rows, draw)
+    shares, wanted, first = trees.predict(X, "mean"), [], 0
+    for n_classes in draw.outputs:
+        wanted.append(shares[:, first : first + n_classes].argmax(axis=1))
+        first += n_classes
+    for n_jobs in (1, 3):
+        assert_same_bytes(trees.label(X, n_jobs=n_jobs), np.stack(wanted, axis=1))
+
+
+def test_labels_of_many_trees_or_of_values_are_refused() -> None:
+    X = np.zeros((1, Draw().n_features))
+    for draw, n_trees in ((Draw(), 1), (Draw(outputs=[2], counts=3), 2)):
+        with pytest.raises(ValueError, match="one tree with class weights"):
+            make(draw, n_trees, seed=0)[1].label(X)
+
+
 def test_apply_names_the_node_that_describe_shows() -> None:
     for draw in DRAWS.values():
         grown, trees, rng = make(draw, 5, seed=12)

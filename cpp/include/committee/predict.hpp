@@ -52,8 +52,12 @@ class Predictor {
   void predict(const MatrixView& x, const PredictOptions& options, double* out,
                std::size_t out_width) const;
   void apply(const MatrixView& x, int n_jobs, u32* leaves) const;
+  // One tree with class weights: labels[row * n_outputs + o] is what the largest share of `mean`
+  // says, the first of equals, without the shares being written out.
+  void label(const MatrixView& x, int n_jobs, std::int64_t* labels) const;
 
  private:
+  std::size_t block_rows(const MatrixView& x) const;
   PredictPath choose_path(std::size_t n_rows, std::size_t n_trees) const;
   const SplitSequence* sequence() const;
 

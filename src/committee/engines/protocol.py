@@ -59,6 +59,10 @@ class GrownTrees(Protocol):
         """The leaf of each row in each tree, of shape (n_rows, n_trees)."""
         ...
 
+    def label(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
+        """The class of the leaf of each row, of shape (n_rows, n_outputs); for one tree."""
+        ...
+
 
 class Engine(Protocol):
     """What a learner asks of an engine.

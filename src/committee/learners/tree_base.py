@@ -236,7 +236,10 @@ class ClassTree(ClassAnswers, BaseTree):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return super().predict(X)
+        labels = self._ask(X, self._fitted_trees().label)
+        if self.n_outputs_ == 1:
+            return self.classes_.take(labels[:, 0])  # type: ignore[no-any-return]
+        return np.stack([classes.take(labels[:, k]) for k, classes in enumerate(self.classes_)], axis=1)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> FloatArray | list[FloatArray]:
         """Share of each class in the leaf of each row.
