@@ -27,6 +27,7 @@ from committee.constraints import (
 
 __all__ = [
     "ArrayLike",
+    "BoostingValueLoss",
     "Calibration",
     "CategoricalFeatures",
     "CcpAlpha",
@@ -42,13 +43,17 @@ __all__ = [
     "InteractionCst",
     "Interval",
     "KeepLeafSamples",
+    "L2Regularization",
+    "LearningRate",
     "MaxBins",
     "MaxDepth",
     "MaxFeatures",
+    "MaxIter",
     "MaxLeafNodes",
     "MaxSamples",
     "MinImpurityDecrease",
     "MinSamplesLeaf",
+    "MinSamplesLeafCount",
     "MinSamplesSplit",
     "MinWeightFractionLeaf",
     "MonotonicCst",
@@ -58,6 +63,7 @@ __all__ = [
     "OobScore",
     "OobTol",
     "Options",
+    "QuantileLevel",
     "RandomState",
     "Splitter",
     "Unseen",
@@ -237,6 +243,39 @@ ForestClassWeight: TypeAlias = Annotated[
     "Weights of the classes, multiplied with the sample weights: a dict from class to weight, ``'balanced'`` for "
     "weights in inverse proportion to the weight of each class, ``'balanced_subsample'`` for the same from each "
     "member's own sample, and a list of dicts for several outputs.",
+]
+
+# --- boosting ------------------------------------------------------------------------------------------------
+
+LearningRate: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None, closed="neither"),
+    "The factor that every member is multiplied by before it is added: smaller steps need more rounds and generalise "
+    "better.",
+]
+MaxIter: TypeAlias = Annotated[
+    int,
+    Interval(1, None),
+    "The most rounds; each adds one tree, or one for each of more than two classes.",
+]
+MinSamplesLeafCount: TypeAlias = Annotated[
+    int,
+    Interval(1, None),
+    "The fewest rows that each side of a split must keep.",
+]
+L2Regularization: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None),
+    "Added to the sum of second derivatives of every leaf, which draws its value towards zero.",
+]
+QuantileLevel: TypeAlias = Annotated[
+    float | None,
+    Interval(0.0, 1.0),
+    "The quantile that is fitted, with ``loss='quantile'``.",
+]
+BoostingValueLoss: TypeAlias = Annotated[
+    Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"],
+    "The loss that is made small. ``poisson``, ``gamma`` and ``tweedie`` predict through an exponential.",
 ]
 
 # --- running -------------------------------------------------------------------------------------------------

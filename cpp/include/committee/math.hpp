@@ -1,4 +1,5 @@
-// Logarithms whose last bit is ours: libm differs between systems, and a split may hang on it.
+// Logarithms and exponentials whose last bit is ours: libm differs between systems, and a split may
+// hang on it.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -23,6 +24,42 @@ inline double natural_log(double x) {
   const double tail = 2.0 * s * z * series;
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
+}
+
+// e^x within about one unit in the last place; x is held in [-708, 709], where the result is a
+// normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series; no branch and no call,
+// so that loops over it are vectorised.
+inline double exponential(double x) {
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
+  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
+  x = x < -708.0 ? -708.0 : x;
+  x = x > 709.0 ? 709.0 : x;
+  const double shifted = x * 1.4426950408889634074 + kShift;
+  const double k = shifted - kShift;
+  const double r = (x - k * kLn2High) - k * kLn2Low;
+  double series = 1.0 / 479001600.0;
+  series = series * r + 1.0 / 39916800.0;
+  series = series * r + 1.0 / 3628800.0;
+  series = series * r + 1.0 / 362880.0;
+  series = series * r + 1.0 / 40320.0;
+  series = series * r + 1.0 / 5040.0;
+  series = series * r + 1.0 / 720.0;
+  series = series * r + 1.0 / 120.0;
+  series = series * r + 1.0 / 24.0;
+  series = series * r + 1.0 / 6.0;
+  series = series * r + 0.5;
+  series = series * r + 1.0;
+  series = series * r + 1.0;
+  const u64 power = std::bit_cast<u64>(shifted) << 52;  // k in the place of the exponent
+  return std::bit_cast<double>(std::bit_cast<u64>(series) + power);
+}
+
+// ln(1 + e^x) without overflow.
+inline double log_one_plus_exp(double x) {
+  const double small = exponential(x > 0.0 ? -x : x), y = 1.0 + small;
+  // ln(1 + s) where 1 + s has lost the end of s: the loss, s - (y - 1), is put back.
+  const double log = natural_log(y) + (small - (y - 1.0)) / y;
+  return x > 0.0 ? x + log : log;
 }
 
 inline double binary_log(double x) {

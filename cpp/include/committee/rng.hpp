@@ -11,7 +11,9 @@ enum class Purpose : u64 {
   threshold = 3,
   permutation = 4,
   column = 5,
-  tie = 6
+  tie = 6,
+  rounding = 7,
+  subsample = 8
 };
 
 // The finaliser of SplitMix64 [Steele2014]: a bijection of 64 bits that passes BigCrush as a

@@ -79,6 +79,8 @@ class Engine(Protocol):
     WordTable: Any
     LabelWeights: Any
     WordStump: Any
+    Boosting: Any
+    BoostingParams: Any
 
     def count_usable_cores(self) -> int:
         """Cores that this process may use, by affinity and quota."""

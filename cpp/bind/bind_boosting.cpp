@@ -1,0 +1,288 @@
+// Gradient boosting: losses, BoostingParams, and the state of a fit. Scores, gradients and hessians
+// are (n_rows, n_scores) in Fortran order: one column a class or output.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bound_trees.hpp"
+#include "committee/binning.hpp"
+#include "committee/boosting.hpp"
+#include "interrupts.hpp"
+
+namespace committee {
+
+namespace {
+
+using Columns = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using WritableColumns = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+
+const double* check_columns(const Columns& array, std::size_t n_rows, u32 n_scores) {
+  if (array.shape(0) != n_rows || array.shape(1) != n_scores) {
+    throw nb::value_error(("the array must be of shape (" + std::to_string(n_rows) + ", " +
+                           std::to_string(n_scores) + ") in Fortran order")
+                              .c_str());
+  }
+  return array.data();
+}
+
+std::size_t check_target(const Loss& loss, std::size_t n_values, std::size_t n_rows) {
+  const bool classes = loss.n_scores() == 1 || n_values == n_rows;
+  if (n_values != (classes ? n_rows : n_rows * loss.n_scores()))
+    throw nb::value_error("the target must have a value for each row (and output)");
+  return n_rows;
+}
+
+Array<double> own_columns(std::vector<double> values, std::size_t n_rows, u32 n_scores) {
+  auto* kept = new std::vector<double>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return Array<double>(kept->data(), {n_rows, n_scores}, owner,
+                       {1, static_cast<std::int64_t>(n_rows)});
+}
+
+nb::tuple find_slopes(const Loss& loss, const Vector<double>& y, const Columns& scores) {
+  const std::size_t n = check_target(loss, y.shape(0), scores.shape(0));
+  const ScoreView view{y.data(), check_columns(scores, n, loss.n_scores()), n};
+  const u32 width = loss.n_scores();
+  std::vector<double> g(n * width), h(n * width), block(2 * width * kLossBlock);
+  for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
+    const std::size_t end = std::min(n, begin + kLossBlock);
+    loss.find_slopes(view, begin, end, block.data(), block.data() + width * kLossBlock);
+    for (u32 k = 0; k < width; ++k) {
+      std::copy_n(block.data() + k * kLossBlock, end - begin, g.data() + k * n + begin);
+      std::copy_n(block.data() + (width + k) * kLossBlock, end - begin, h.data() + k * n + begin);
+    }
+  }
+  return nb::make_tuple(own_columns(std::move(g), n, width), own_columns(std::move(h), n, width));
+}
+
+void bind_loss(nb::module_& m) {
+  nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
+  c.def_static("make", &make_loss, nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
+               "`parameter` is the level of 'quantile', the quantile of 'huber', the power of "
+               "'tweedie'; NaN for the default.");
+  c.def_prop_ro("n_scores", &Loss::n_scores, "Scores of a row.");
+  c.def_prop_ro("delta", &Loss::delta, "Where Huber's loss turns linear.");
+  c.def("find_slopes", &find_slopes, nb::arg("y"), nb::arg("scores"),
+        "First and second derivative by each score: two arrays (n_rows, n_scores).");
+  c.def(
+      "find_values",
+      [](const Loss& loss, const Vector<double>& y, const Columns& scores) {
+        const std::size_t n = check_target(loss, y.shape(0), scores.shape(0));
+        const ScoreView view{y.data(), check_columns(scores, n, loss.n_scores()), n};
+        std::vector<double> values(n);
+        loss.find_values(view, 0, n, values.data());
+        return own_array<double>(std::move(values));
+      },
+      nb::arg("y"), nb::arg("scores"), "Loss of each row, summed over outputs.");
+  c.def(
+      "find_means",
+      [](const Loss& loss, const Columns& scores) {
+        const std::size_t n = scores.shape(0);
+        const double* given = check_columns(scores, n, loss.n_scores());
+        std::vector<double> means(given, given + n * loss.n_scores());
+        loss.find_means(means.data(), n, n);
+        return own_columns(std::move(means), n, loss.n_scores());
+      },
+      nb::arg("scores"), "Scores to predictions: the inverse link.");
+  c.def(
+      "find_baseline",
+      [](const Loss& loss, const Vector<double>& y, const std::optional<Vector<double>>& weights,
+         std::size_t n_rows) {
+        check_target(loss, y.shape(0), n_rows);
+        if (weights && weights->shape(0) != n_rows)
+          throw nb::value_error("a weight for each row is needed");
+        return loss.find_baseline({y.data(), nullptr, n_rows}, n_rows,
+                                  weights ? view_vector(*weights) : std::span<const double>());
+      },
+      nb::arg("y"), nb::arg("weights").none(), nb::arg("n_rows"),
+      "Constant scores with the least loss.");
+  m.def("list_losses", &list_losses, "Names of the losses.");
+}
+
+void bind_params(nb::module_& m) {
+  nb::class_<BoostingParams> c(m, "BoostingParams", "What boosting may be told, by name.");
+  c.def(nb::init<>());
+  std::vector<std::string> fields;
+#define COMMITTEE_BIND(type, name, value, meaning) \
+  c.def_rw(#name, &BoostingParams::name, meaning); \
+  fields.emplace_back(#name);
+  COMMITTEE_BOOSTING_FIELDS(COMMITTEE_BIND)
+#undef COMMITTEE_BIND
+  c.def_rw("monotonic", &BoostingParams::monotonic, "per feature -1, 0 or 1; empty: none");
+  c.def_rw("interaction_groups", &BoostingParams::interaction_groups,
+           "features that may meet on a path; empty: all");
+  c.def_prop_ro_static(
+      "fields", [fields](nb::handle) { return fields; }, "Names of the scalar fields.");
+}
+
+std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
+                                        const std::optional<Vector<double>>& target,
+                                        const std::optional<Vector<double>>& weights,
+                                        const std::string& loss, double parameter, u32 n_scores,
+                                        const BoostingParams& params) {
+  BoostingInput input;
+  input.data = &data;
+  auto function = make_loss(loss, parameter, n_scores);
+  if (target) {
+    check_target(*function, target->shape(0), data.n_rows);
+    input.target.assign(target->data(), target->data() + target->shape(0));
+  }
+  if (weights) {
+    if (weights->shape(0) != data.n_rows) throw nb::value_error("a weight for each row is needed");
+    input.weights.assign(weights->data(), weights->data() + weights->shape(0));
+  }
+  const nb::gil_scoped_release released;
+  return std::make_unique<Boosting>(std::move(input), std::move(function), params);
+}
+
+void bind_rounds(nb::class_<Boosting>& c) {
+  c.def("draw_rows", &Boosting::draw_rows, nb::call_guard<nb::gil_scoped_release>(),
+        "Draw the rows that grow the trees of this round (subsample < 1).");
+  c.def("compute_gradients", &Boosting::compute_gradients, nb::call_guard<nb::gil_scoped_release>(),
+        "Gradients and hessians of the loss at the scores.");
+  c.def(
+      "take_gradients",
+      [](Boosting& self, const Columns& gradients, const Columns& hessians) {
+        const double* g = check_columns(gradients, self.n_rows(), self.n_scores());
+        const double* h = check_columns(hessians, self.n_rows(), self.n_scores());
+        const nb::gil_scoped_release released;
+        self.take_gradients(g, h);
+      },
+      nb::arg("gradients"), nb::arg("hessians"),
+      "Gradients and hessians (>= 0) of a loss of the caller's, finite.");
+  c.def(
+      "grow_trees",
+      [](Boosting& self) {
+        run_interruptible([&](InterruptWatch& watch) { self.grow_trees(watch); });
+      },
+      "Grow this round's trees from the gradients and add them to the scores.");
+  c.def(
+      "boost",
+      [](Boosting& self, std::size_t n_rounds) {
+        run_interruptible([&](InterruptWatch& watch) {
+          for (std::size_t round = 0; round < n_rounds; ++round) {
+            self.draw_rows();
+            self.compute_gradients();
+            self.grow_trees(watch);
+          }
+        });
+      },
+      nb::arg("n_rounds") = 1, "draw_rows, compute_gradients, grow_trees, so many times.");
+}
+
+void bind_scores(nb::class_<Boosting>& c) {
+  c.def("find_baseline", &Boosting::find_baseline, nb::call_guard<nb::gil_scoped_release>(),
+        "Constant scores with the least loss on the training rows.");
+  c.def_prop_ro(
+      "scores",
+      [](nb::pointer_and_handle<Boosting> self) {
+        const std::size_t n = self.p->n_rows();
+        return view_array(self.p->scores(), {n, self.p->n_scores()}, self.h,
+                          {1, static_cast<std::int64_t>(n)});
+      },
+      nb::rv_policy::automatic, "Scores of the training rows, (n_rows, n_scores); a live view.");
+  c.def(
+      "set_scores",
+      [](Boosting& self, const Columns& scores) {
+        self.set_scores(check_columns(scores, self.n_rows(), self.n_scores()));
+      },
+      nb::arg("scores"), "Start from these scores.");
+  c.def(
+      "add_constant",
+      [](Boosting& self, const std::vector<double>& per_score) {
+        if (per_score.size() != self.n_scores()) throw nb::value_error("one number a score");
+        self.add_constant(per_score);
+      },
+      nb::arg("per_score"), "Add a number to all scores of a column.");
+  c.def("measure_loss", &Boosting::measure_loss, nb::call_guard<nb::gil_scoped_release>(),
+        "Weighted mean loss of the training rows.");
+  c.def("measure_held_out_loss", &Boosting::measure_held_out_loss,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "The same of the rows that the last draw_rows held out; NaN if there are none.");
+  c.def_prop_ro(
+      "held_out_rows",
+      [](const Boosting& self) {
+        const auto rows = self.held_out_rows();
+        return own_array<u32>(std::vector<u32>(rows.begin(), rows.end()));
+      },
+      nb::rv_policy::automatic, "Rows that the last draw_rows held out.");
+}
+
+void bind_trees(nb::class_<Boosting>& c) {
+  c.def_prop_ro("n_trees", &Boosting::n_trees, "Trees so far: rounds times n_scores.");
+  c.def_prop_ro("n_scores", &Boosting::n_scores, "Scores of a row.");
+  c.def_prop_ro("n_threads", &Boosting::n_threads, "Threads at work.");
+  c.def_prop_ro("nbytes", &Boosting::bytes, "Memory of the private state.");
+  c.def_prop_ro("delta", [](const Boosting& self) { return self.loss().delta(); });
+  c.def_prop_ro("params", &Boosting::params, nb::rv_policy::reference_internal,
+                "The parameters; learning_rate, subsample and colsample_* may be changed between "
+                "rounds.");
+  c.def(
+      "finish",
+      [](const Boosting& self, std::size_t first, const std::optional<std::size_t>& last) {
+        return BoundTrees(self.finish(first, last.value_or(self.n_trees())));
+      },
+      nb::arg("first") = 0, nb::arg("last") = nb::none(),
+      "Trees first .. last - 1 in one arena; predict with combine='sum' and slots.");
+  c.def_prop_ro(
+      "slots", [](const Boosting& self) { return own_array<u32>(self.slots()); },
+      nb::rv_policy::automatic, "Score that each tree adds to.");
+  c.def_prop_ro(
+      "gains", [](const Boosting& self) { return own_array<double>(self.gains()); },
+      nb::rv_policy::automatic, "Sum of the gains of each feature.");
+  c.def_prop_ro(
+      "split_counts", [](const Boosting& self) { return own_array<u64>(self.split_counts()); },
+      nb::rv_policy::automatic, "Splits by each feature.");
+  c.def(
+      "add_trees",
+      [](const Boosting& self, const BinnedMatrix& data, std::size_t first, std::size_t last,
+         double factor, const WritableColumns& scores) {
+        if (last > self.n_trees() || first > last) throw nb::value_error("no such trees");
+        if (scores.shape(0) != data.n_rows || scores.shape(1) != self.n_scores())
+          throw nb::value_error("scores must be (n_rows, n_scores) in Fortran order");
+        double* out = scores.data();
+        const nb::gil_scoped_release released;
+        self.add_trees(data, first, last, factor, out);
+      },
+      nb::arg("data"), nb::arg("first"), nb::arg("last"), nb::arg("factor"),
+      nb::arg("scores").noconvert(),
+      "Add factor times trees first .. last - 1 to scores of a table in the same bins, in place.");
+  c.def(
+      "readd_trees",
+      [](Boosting& self, std::size_t first, std::size_t last, double factor) {
+        if (last > self.n_trees() || first > last) throw nb::value_error("no such trees");
+        const nb::gil_scoped_release released;
+        self.readd_trees(first, last, factor);
+      },
+      nb::arg("first"), nb::arg("last"), nb::arg("factor"),
+      "The same to the scores of the training rows: -1 takes trees out (DART).");
+  c.def("scale_tree", &Boosting::scale_tree, nb::arg("tree"), nb::arg("factor"),
+        "Multiply the leaf values of a tree.");
+  c.def("truncate", &Boosting::truncate, nb::arg("n_trees"),
+        "Keep the first trees only; the scores stay as they are.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_boosting(nanobind::module_& m) {
+  using namespace committee;
+  bind_loss(m);
+  bind_params(m);
+  nb::class_<Boosting> c(
+      m, "Boosting",
+      "The state of one fit: records, scores, rows in the order of the leaves, trees.\n\n"
+      "Start with add_constant(find_baseline()) or set_scores; then, each round, draw_rows,\n"
+      "compute_gradients (or take_gradients) and grow_trees, or boost() for all three; finish()\n"
+      "gives the trees. Arrays of scores are (n_rows, n_scores) in Fortran order; the target is\n"
+      "(n_rows,), classes as 0.0, 1.0, .., and for several outputs the columns one after another.");
+  c.def(nb::new_(&make_boosting), nb::arg("data"), nb::arg("target").none(),
+        nb::arg("weights").none(), nb::arg("loss"), nb::arg("parameter"), nb::arg("n_scores"),
+        nb::arg("params"), nb::keep_alive<0, 2>());
+  bind_rounds(c);
+  bind_scores(c);
+  bind_trees(c);
+}

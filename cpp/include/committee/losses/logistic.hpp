@@ -1,0 +1,19 @@
+// Log-loss of two classes (y is 0 or 1); the score is the log of the odds.
+#pragma once
+#include "shape.hpp"
+
+namespace committee {
+
+struct LogisticLoss {
+  static constexpr const char* kName = "logistic";
+  static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -2, .largest_step = 10.0};
+  double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
+  Slope slope(double y, double f) const {
+    const double p = mean(f);
+    return {p - y, p * (1.0 - p)};
+  }
+  double mean(double f) const { return 1.0 / (1.0 + exponential(-f)); }
+  double link(double mean) const { return natural_log(mean / (1.0 - mean)); }
+};
+
+}  // namespace committee

@@ -1,0 +1,19 @@
+// Poisson deviance (half, less what does not depend on the score) with the logarithm as link.
+#pragma once
+#include "shape.hpp"
+
+namespace committee {
+
+struct PoissonLoss {
+  static constexpr const char* kName = "poisson";
+  static constexpr LossShape kShape{.largest_step = 5.0};
+  double value(double y, double f) const { return exponential(f) - y * f; }
+  Slope slope(double y, double f) const {
+    const double mu = exponential(f);
+    return {mu - y, mu};
+  }
+  double mean(double f) const { return exponential(f); }
+  double link(double mean) const { return natural_log(mean); }
+};
+
+}  // namespace committee

@@ -1,0 +1,16 @@
+// Half the squared error: the mean is fitted.
+#pragma once
+#include "shape.hpp"
+
+namespace committee {
+
+struct SquaredLoss {
+  static constexpr const char* kName = "squared_error";
+  static constexpr LossShape kShape{.constant_hessian = true};
+  double value(double y, double f) const { return 0.5 * (y - f) * (y - f); }
+  Slope slope(double y, double f) const { return {f - y, 1.0}; }
+  double mean(double f) const { return f; }
+  double link(double mean) const { return mean; }
+};
+
+}  // namespace committee

@@ -1,0 +1,25 @@
+// Tweedie deviance (half, less what does not depend on the score) with the logarithm as link, for a
+// power of the variance between 1 (Poisson) and 2 (gamma): zeros beside positive numbers.
+#pragma once
+#include "shape.hpp"
+
+namespace committee {
+
+struct TweedieLoss {
+  static constexpr const char* kName = "tweedie";
+  static constexpr LossShape kShape{.largest_step = 5.0};
+  double parameter = 1.5;  // the power, in (1, 2)
+  double value(double y, double f) const {
+    const double p = parameter;
+    return exponential((2.0 - p) * f) / (2.0 - p) - y * exponential((1.0 - p) * f) / (1.0 - p);
+  }
+  Slope slope(double y, double f) const {
+    const double p = parameter;
+    const double a = y * exponential((1.0 - p) * f), b = exponential((2.0 - p) * f);
+    return {b - a, (2.0 - p) * b - (1.0 - p) * a};
+  }
+  double mean(double f) const { return exponential(f); }
+  double link(double mean) const { return natural_log(mean); }
+};
+
+}  // namespace committee

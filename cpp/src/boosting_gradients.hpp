@@ -1,0 +1,69 @@
+// Gradients and hessians of all rows in fixed point: 30 bits below a power of two that bounds them,
+// so that sums are exact and nobody's order matters. Leaf values are made of these; histograms take
+// them rounded to what n rows of them leave room for (Words).
+#pragma once
+#include "committee/boosting_loss.hpp"
+#include "committee/rng.hpp"
+#include "committee/weights.hpp"
+
+namespace committee {
+
+struct FixedSlope {
+  i32 gradient, hessian;
+};
+
+inline constexpr int kFixedBits = 30;
+
+// Row weights as the engine needs them: whole numbers, and what one of them is worth.
+struct RowWeights {
+  RowWeights(std::span<const double> given, std::size_t n_rows);
+  std::vector<u32> values;  // empty: all one
+  u64 total = 0;
+  bool integral = true;
+  // Sums of hessians times this are what the user's regularisation is compared with: a whole weight
+  // counts as that many rows, other weights are brought to a mean of one.
+  double unit = 1.0;
+  u32 operator[](std::size_t row) const { return values.empty() ? 1 : values[row]; }
+};
+
+// The words of a histogram: gradient << 32 | hessian, rounded by shifts so that the sum over all
+// rows stays below 2^30 in both halves.
+struct WordPlan {
+  int gradient_shift = 0, hessian_shift = 0;
+  bool stochastic = false;  // few bits: round up by chance, in proportion to what is cut off
+  bool narrow = false;      // both in 16 bits
+  double gradient_unit = 1.0, hessian_unit = 1.0;  // of the sums, set for each tree
+};
+WordPlan plan_words(const RowWeights& weights, bool narrow);
+
+class Gradients {
+ public:
+  Gradients(std::size_t n_rows, u32 n_scores) : n_rows_(n_rows), powers_(n_scores) {
+    slopes_ = AlignedBuffer<FixedSlope>(n_rows * n_scores);
+  }
+  void compute(const Loss& loss, const ScoreView& view, const RowWeights& weights, int n_threads);
+  // Gradients and hessians [score][row] that a caller found; hessians are >= 0, all are finite.
+  void take(const double* gradients, const double* hessians, const RowWeights& weights,
+            int n_threads);
+  const FixedSlope* slopes(u32 k) const { return slopes_.data() + k * n_rows_; }
+  double gradient_unit(u32 k) const;
+  double hessian_unit(u32 k) const;
+
+ private:
+  struct Powers {
+    int gradient = 0, hessian = 0;
+  };
+  template <class Fill>
+  void convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads, Fill&& fill);
+
+  std::size_t n_rows_;
+  std::vector<Powers> powers_;
+  AlignedBuffer<FixedSlope> slopes_;  // [score][row]
+};
+
+// Words of rows begin .. end - 1 (all of them, whether or not they take part). `factors`, if given,
+// multiplies the weight of each row (sampling); `key` decides the chances of stochastic rounding.
+void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
+                std::size_t begin, std::size_t end, i64* words);
+
+}  // namespace committee

@@ -1,0 +1,525 @@
+#include "boosting_grower.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "committee/partition.hpp"
+
+namespace committee {
+
+namespace {
+
+// Nodes of more rows are shared by the threads; of fewer, each thread takes a node.
+constexpr std::size_t kSharedRows = 8192;
+constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
+// A gain that rounding alone can make is none.
+constexpr double kLeastGain = 1e-12;
+
+}  // namespace
+
+BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
+                               const RowWeights& weights, const BoostingParams& params,
+                               int n_threads)
+    : data_(data),
+      records_(records),
+      weights_(weights),
+      params_(params),
+      n_threads_(n_threads),
+      gains_(data.n_cols, 0.0),
+      n_splits_(data.n_cols, 0) {
+  if (!params.interaction_groups.empty()) {
+    const std::size_t words = (params.interaction_groups.size() + 63) / 64;
+    feature_groups_.assign(data.n_cols, std::vector<u64>(words, 0));
+    for (std::size_t g = 0; g < params.interaction_groups.size(); ++g)
+      for (const u32 f : params.interaction_groups[g])
+        feature_groups_[f][g / 64] |= u64{1} << (g % 64);
+  }
+  std::vector<u32> present;
+  if (!weights.values.empty() && std::count(weights.values.begin(), weights.values.end(), 0u) > 0) {
+    for (u32 row = 0; row < data.n_rows; ++row)
+      if (weights.values[row] > 0) present.push_back(row);
+  }
+  choose_rows(std::move(present), {});
+}
+
+void BoostingGrower::choose_rows(std::vector<u32> sample, std::vector<u32> held_out) {
+  sample_ = std::move(sample);
+  out_sample_ = std::move(held_out);
+  n_rows_ = sample_.empty() ? data_.n_rows : sample_.size();
+  n_held_out_ = out_sample_.size();
+  // Prefetching reads a few rows ahead of the last one.
+  if (rows_.size() < n_rows_ + 64) {
+    rows_ = AlignedBuffer<RowItem>(n_rows_ + 64, RowItem{0});
+    spare_ = AlignedBuffer<RowItem>(n_rows_ + 64);
+  }
+  if (held_out_.size() < n_held_out_) {
+    held_out_ = AlignedBuffer<RowItem>(n_held_out_);
+    out_spare_ = AlignedBuffer<RowItem>(n_held_out_);
+  }
+}
+
+GrownTree BoostingGrower::grow(const FixedSlope* slopes, const SearchPlan& plan, u64 tree,
+                               InterruptWatch& watch) {
+  plan_ = &plan;
+  tree_number_ = tree;
+  next_order_ = 0;
+  tree_ = GrownTree{};
+  cuts_.assign(1, 0);
+  leaves_.clear();
+  tree_features_.resize(data_.n_cols);
+  std::iota(tree_features_.begin(), tree_features_.end(), 0u);
+  draw_features(tree_features_, params_.colsample_tree, 0, 0);
+
+  const std::size_t most_leaves =
+      params_.max_leaf_nodes == 0 ? n_rows_ : std::max(1u, params_.max_leaf_nodes);
+  Frontier frontier;
+  push(open_root(slopes), frontier);
+  while (!frontier.empty()) {
+    watch.poll();
+    const std::size_t n_leaves = leaves_.size() + frontier.size();
+    if (n_leaves >= most_leaves) {
+      close(*pop(frontier));
+      continue;
+    }
+    expand_next(frontier, most_leaves - n_leaves);
+    std::unique_ptr<OpenLeaf> leaf = pop(frontier);
+    if (!leaf->expanded) {  // its best split left too few rows on a side; it has another one now
+      push(std::move(leaf), frontier);
+      continue;
+    }
+    split(std::move(leaf), frontier);
+  }
+  reclaim_cells();
+  return std::move(tree_);
+}
+
+// Best-first by gain, or in the order of the levels; equals in the order of their making.
+bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
+  if (!params_.level_wise && a.best.gain != b.best.gain) return a.best.gain < b.best.gain;
+  return a.order > b.order;
+}
+
+bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) {
+  return leaf.best.found() && leaf.best.gain > kLeastGain;
+}
+
+void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
+  if (!is_worthwhile(*leaf)) {
+    close(*leaf);
+    return_cells(leaf->cells);
+    return;
+  }
+  frontier.push_back(std::move(leaf));
+  std::push_heap(frontier.begin(), frontier.end(),
+                 [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+}
+
+std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(Frontier& frontier) const {
+  std::pop_heap(frontier.begin(), frontier.end(),
+                [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+  std::unique_ptr<OpenLeaf> leaf = std::move(frontier.back());
+  frontier.pop_back();
+  return leaf;
+}
+
+void BoostingGrower::close(const OpenLeaf& leaf) {
+  leaves_.push_back(leaf);
+}
+
+// Makes sure that the leaf that comes next has its children. Small leaves are expanded several at a
+// time, one a thread, in the order in which they would come: should one of them never be split, its
+// children are forgotten, and the tree is the same.
+void BoostingGrower::expand_next(Frontier& frontier, std::size_t n_left) {
+  OpenLeaf& next = *frontier.front();
+  if (next.expanded || !is_worthwhile(next)) return;
+  if (n_threads_ == 1 || next.size() > kSharedRows) {
+    expand(next, n_left == 1, n_threads_ > 1);
+    return;
+  }
+  std::vector<OpenLeaf*> batch;
+  for (const auto& leaf : frontier)
+    if (!leaf->expanded && leaf->size() <= kSharedRows && is_worthwhile(*leaf))
+      batch.push_back(leaf.get());
+  const std::size_t n = std::min({batch.size(), static_cast<std::size_t>(n_threads_), n_left});
+  std::partial_sort(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(n), batch.end(),
+                    [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*b, *a); });
+  parallel_for(n, n_threads_, [&](std::size_t k) { expand(*batch[k], n_left == 1, false); });
+  // Counting rows may have changed the gain of some.
+  std::make_heap(frontier.begin(), frontier.end(),
+                 [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+}
+
+void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
+  leaf.n_left = part_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
+                          leaf.best, parallel);
+  const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
+  if (fewest < std::max(1u, params_.min_samples_leaf) && !leaf.counted) {
+    recount(leaf);
+    return;
+  }
+  make_children(leaf);
+  leaf.expanded = true;
+  if (last) {
+    return_cells(leaf.cells);
+  } else {
+    fill_children(leaf, parallel);
+  }
+}
+
+// The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
+// counted and the node is searched again.
+void BoostingGrower::recount(OpenLeaf& leaf) {
+  leaf.counted = true;
+  leaf.best = BoostSplit{};
+  std::vector<i64> room(kHistogramBins);
+  std::vector<u32> counts;
+  NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
+  for (const u32 feature : list_features(leaf)) {
+    const ColumnPlace& place = records_.place(feature);
+    if (place.slot == ColumnPlace::kNowhere) continue;
+    counts.assign(kHistogramBins, 0);
+    const u8* column = data_.column(feature);
+    for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
+    if (place.has_missing) counts[place.n_bins] = counts[kMissingBin];
+    const ColumnView view{feature,
+                          place.n_bins,
+                          place.has_missing,
+                          (*data_.bins)[feature].categorical,
+                          params_.monotonic.empty() ? 0 : params_.monotonic[feature],
+                          records_.column_cells(feature, leaf.cells, leaf.total, room.data()),
+                          counts.data()};
+    search.scan(view, leaf.best);
+  }
+  if (!leaf.best.found()) leaf.best.gain = 0.0;
+}
+
+std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
+                                      const BoostSplit& best, bool parallel) const {
+  const auto part = [&](auto&& goes_left) {
+    if (!parallel) return partition_items(rows, n, spare, goes_left);
+    const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
+    std::vector<std::size_t> n_left(n_blocks);
+    const auto bound = [&](std::size_t block) { return n * block / n_blocks; };
+    parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+      const std::size_t begin = bound(block), size = bound(block + 1) - begin;
+      n_left[block] = partition_items(rows + begin, size, spare + begin, goes_left);
+    });
+    std::size_t total = 0, out = 0;
+    for (const std::size_t left : n_left) total += left;
+    for (std::size_t block = 0; block < n_blocks; ++block) {
+      std::memmove(rows + out, rows + bound(block), n_left[block] * sizeof(RowItem));
+      out += n_left[block];
+    }
+    for (std::size_t block = 0; block < n_blocks; ++block) {
+      const std::size_t begin = bound(block), size = bound(block + 1) - begin - n_left[block];
+      std::memcpy(rows + out, spare + begin, size * sizeof(RowItem));
+      out += size;
+    }
+    return total;
+  };
+  const ColumnBins& bins = (*data_.bins)[best.feature];
+  const bool missing_left = best.missing_left;
+  if (best.categorical) {
+    const auto is_left = [&](u32 code) { return (best.left_codes[code / 32] >> (code % 32)) & 1u; };
+    if (bins.wide) {
+      const u32* codes = data_.wide[best.feature].data();
+      return part([=](u32 row) {
+        return codes[row] == kMissingCode ? missing_left : is_left(codes[row]) != 0;
+      });
+    }
+    u8 table[kHistogramBins] = {};
+    for (u32 code = 0; code < bins.n_bins; ++code) table[code] = is_left(code) != 0;
+    table[kMissingBin] = missing_left;
+    const u8* column = data_.column(best.feature);
+    return part([=, &table](u32 row) { return table[column[row]] != 0; });
+  }
+  const u8* column = data_.column(best.feature);
+  const u32 cut = best.cut;
+  // Missing is code 255: to the right of every cut, or, one further, code 0 and to the left.
+  if (!missing_left) return part([=](u32 row) { return column[row] <= cut; });
+  return part([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
+}
+
+void BoostingGrower::make_children(OpenLeaf& leaf) {
+  if (!leaf.best.has_missing) leaf.best.missing_left = 2 * leaf.n_left > leaf.size();
+  std::size_t n_out_left = 0;
+  if (leaf.out_end > leaf.out_begin)
+    n_out_left = part_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
+                           out_spare_.data() + leaf.out_begin, leaf.best, false);
+  leaf.left = std::make_unique<OpenLeaf>();
+  leaf.right = std::make_unique<OpenLeaf>();
+  leaf.left->begin = leaf.begin;
+  leaf.left->end = leaf.right->begin = leaf.begin + leaf.n_left;
+  leaf.right->end = leaf.end;
+  leaf.left->out_begin = leaf.out_begin;
+  leaf.left->out_end = leaf.right->out_begin = leaf.out_begin + n_out_left;
+  leaf.right->out_end = leaf.out_end;
+  leaf.left->total = leaf.best.left;
+  leaf.right->total = leaf.total - leaf.best.left;
+  for (OpenLeaf* child : {leaf.left.get(), leaf.right.get()}) {
+    child->depth = leaf.depth + 1;
+    child->key = child_key(leaf.key, child == leaf.right.get());
+    child->lower = leaf.lower;
+    child->upper = leaf.upper;
+    child->groups = leaf.groups;
+  }
+  if (leaf.groups) {
+    auto open = std::make_shared<std::vector<u64>>(*leaf.groups);
+    for (std::size_t k = 0; k < open->size(); ++k)
+      (*open)[k] &= feature_groups_[leaf.best.feature][k];
+    leaf.left->groups = leaf.right->groups = open;
+  }
+  const i32 direction = params_.monotonic.empty() ? 0 : params_.monotonic[leaf.best.feature];
+  if (direction != 0) {
+    const auto value = [&](const OpenLeaf& child) {
+      return find_leaf_value(*plan_,
+                             static_cast<double>(gradient_of(child.total)) * plan_->gradient_unit,
+                             static_cast<double>(hessian_of(child.total)) * plan_->hessian_unit,
+                             leaf.lower, leaf.upper);
+    };
+    const double middle = value(*leaf.left) / 2 + value(*leaf.right) / 2;
+    (direction > 0 ? leaf.left->upper : leaf.left->lower) = middle;
+    (direction > 0 ? leaf.right->lower : leaf.right->upper) = middle;
+  }
+}
+
+bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
+  return leaf.depth < params_.max_depth && leaf.size() >= 2 &&
+         leaf.size() >= 2 * static_cast<std::size_t>(params_.min_samples_leaf) &&
+         static_cast<double>(hessian_of(leaf.total)) * plan_->hessian_unit >=
+             2.0 * params_.min_child_weight;
+}
+
+// Builds the histogram of the smaller child; the larger one's is the parent's less it.
+void BoostingGrower::fill_children(OpenLeaf& leaf, bool parallel) {
+  OpenLeaf& left = *leaf.left;
+  OpenLeaf& right = *leaf.right;
+  OpenLeaf& small = left.size() <= right.size() ? left : right;
+  OpenLeaf& large = &small == &left ? right : left;
+  if (!may_split(small) && !may_split(large)) {
+    return_cells(leaf.cells);
+    return;
+  }
+  small.cells = borrow_cells();
+  large.cells = std::exchange(leaf.cells, nullptr);
+  const std::size_t n_cells = records_.n_cells();
+  if (!parallel) {
+    std::fill_n(small.cells, n_cells, i64{0});
+    records_.add_listed(rows_.data() + small.begin, small.size(), small.cells);
+    for (std::size_t i = 0; i < n_cells; ++i) large.cells[i] -= small.cells[i];
+  } else {
+    const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
+    parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+      i64* cells = block == 0 ? small.cells : thread_cells_[block - 1];
+      std::fill_n(cells, n_cells, i64{0});
+      const std::size_t begin = small.size() * block / n_blocks,
+                        end = small.size() * (block + 1) / n_blocks;
+      records_.add_listed(rows_.data() + small.begin + begin, end - begin, cells);
+    });
+  }
+  search_both(small, &large, parallel);
+}
+
+// Searches one leaf, or two siblings. In parallel the threads share the columns; each first adds up
+// what the threads have of its columns' cells, and takes it off the sibling's.
+void BoostingGrower::search_both(OpenLeaf& a, OpenLeaf* b, bool parallel) {
+  OpenLeaf* const leaves[2] = {&a, b};
+  std::vector<u32> features[2];
+  for (int k = 0; k < 2; ++k)
+    if (leaves[k] && may_split(*leaves[k])) features[k] = list_features(*leaves[k]);
+  if (!parallel) {
+    for (int k = 0; k < 2; ++k)
+      if (!features[k].empty()) search(*leaves[k], features[k], leaves[k]->best);
+  } else {
+    const std::size_t n_cells = records_.n_cells();
+    const std::size_t n_parts = static_cast<std::size_t>(n_threads_);
+    parallel_for(n_parts, n_threads_, [&](std::size_t part) {
+      const std::size_t begin = n_cells * part / n_parts, end = n_cells * (part + 1) / n_parts;
+      for (const i64* cells : thread_cells_)
+        for (std::size_t i = begin; i < end; ++i) a.cells[i] += cells[i];
+      for (std::size_t i = begin; b && i < end; ++i) b->cells[i] -= a.cells[i];
+    });
+    std::vector<BoostSplit> found(2 * n_parts);
+    parallel_for(2 * n_parts, n_threads_, [&](std::size_t task) {
+      const std::size_t k = task % 2, part = task / 2;
+      const std::size_t n = features[k].size();
+      const std::size_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+      if (begin < end)
+        search(*leaves[k], std::span(features[k]).subspan(begin, end - begin), found[task]);
+    });
+    for (std::size_t task = 0; task < found.size(); ++task)
+      if (found[task].found() && found[task].beats(leaves[task % 2]->best))
+        leaves[task % 2]->best = std::move(found[task]);
+  }
+  for (OpenLeaf* leaf : leaves)
+    if (leaf && !leaf->best.found()) return_cells(leaf->cells);
+}
+
+void BoostingGrower::search(OpenLeaf& leaf, std::span<const u32> features, BoostSplit& best) const {
+  NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
+  alignas(64) i64 room[kHistogramBins];
+  std::vector<i64> wide_cells;
+  for (const u32 feature : features) {
+    const ColumnPlace& place = records_.place(feature);
+    const ColumnBins& bins = (*data_.bins)[feature];
+    const i64* cells = nullptr;
+    if (bins.wide) {
+      tally_wide(leaf, feature, wide_cells);
+      cells = wide_cells.data();
+    } else if (place.slot == ColumnPlace::kNowhere) {
+      continue;
+    } else {
+      cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
+    }
+    search.scan({feature, place.n_bins, place.has_missing, bins.categorical,
+                 params_.monotonic.empty() ? 0 : params_.monotonic[feature], cells, nullptr},
+                best);
+  }
+}
+
+void BoostingGrower::tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const {
+  const ColumnPlace& place = records_.place(feature);
+  cells.assign(place.n_bins + 1, 0);
+  const u32* codes = data_.wide[feature].data();
+  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
+    const u32 row = rows_[i].row;
+    cells[codes[row] == kMissingCode ? place.n_bins : codes[row]] += records_.word(row);
+  }
+}
+
+// A share of the features, drawn for a node of a level; ascending.
+void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
+                                   u64 level) const {
+  const std::size_t n = features.size();
+  const std::size_t wanted = std::max<std::size_t>(
+      1, static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(n))));
+  if (share >= 1.0 || wanted >= n) return;
+  Rng rng(combine_keys(params_.seed, level), tree_number_, node, Purpose::column);
+  for (std::size_t k = 0; k < wanted; ++k)
+    std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);
+  features.resize(wanted);
+  std::sort(features.begin(), features.end());
+}
+
+std::vector<u32> BoostingGrower::list_features(const OpenLeaf& leaf) const {
+  std::vector<u32> features = tree_features_;
+  draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
+  draw_features(features, params_.colsample_node, leaf.key, 0);
+  if (leaf.groups) {
+    std::erase_if(features, [&](u32 f) {
+      for (std::size_t k = 0; k < leaf.groups->size(); ++k)
+        if (((*leaf.groups)[k] & feature_groups_[f][k]) != 0) return false;
+      return true;
+    });
+  }
+  return features;
+}
+
+std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedSlope* slopes) {
+  while (thread_cells_.size() + 1 < static_cast<std::size_t>(n_threads_))
+    thread_cells_.push_back(borrow_cells());
+  auto root = std::make_unique<OpenLeaf>();
+  root->end = n_rows_;
+  root->out_end = n_held_out_;
+  root->cells = borrow_cells();
+  const std::size_t n = data_.n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
+  const u64 key = combine_keys(params_.seed, tree_number_);
+  const bool all = sample_.empty();
+  std::vector<i64> totals(n_blocks, 0);
+  parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+    i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
+    std::fill_n(cells, records_.n_cells(), i64{0});
+    i64 words[kFillRows];
+    const std::size_t last = n * (block + 1) / n_blocks;
+    for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
+      const std::size_t end = std::min(last, begin + kFillRows);
+      make_words(slopes, weights_, records_.words(), key, begin, end, words);
+      records_.write_words(begin, end, words);
+      if (all) records_.add_range(begin, end, cells);
+      for (std::size_t i = 0; all && i < end - begin; ++i) totals[block] += words[i];
+      for (std::size_t i = begin; all && i < end; ++i) rows_[i] = {static_cast<u32>(i)};
+    }
+  });
+  for (std::size_t i = 0; i < sample_.size(); ++i) rows_[i] = {sample_[i]};
+  for (std::size_t i = 0; i < n_held_out_; ++i) held_out_[i] = {out_sample_[i]};
+  if (!all) {
+    parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+      i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
+      const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
+      records_.add_listed(rows_.data() + begin, end - begin, cells);
+      for (std::size_t i = begin; i < end; ++i) totals[block] += records_.word(rows_[i].row);
+    });
+  }
+  for (const i64 total : totals) root->total += total;
+  if (!feature_groups_.empty())
+    root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
+  const double none[1] = {0.0};
+  root->node = tree_.add_node(static_cast<u32>(root->size()), 0.0, 0.0, none);
+  search_both(*root, nullptr, n_threads_ > 1);
+  return root;
+}
+
+void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
+  const double none[1] = {0.0};
+  tree_.splits[leaf->node] = describe(*leaf);
+  gains_[leaf->best.feature] += leaf->best.gain;
+  ++n_splits_[leaf->best.feature];
+  for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
+    child->node = tree_.add_node(static_cast<u32>(child->size()), 0.0, 0.0, none);
+    child->order = ++next_order_;
+    cuts_.push_back(0);
+  }
+  cuts_[leaf->node] = leaf->best.cut;
+  tree_.left[leaf->node] = leaf->left->node;
+  tree_.right[leaf->node] = leaf->right->node;
+  push(std::move(leaf->left), frontier);
+  push(std::move(leaf->right), frontier);
+}
+
+GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
+  const ColumnBins& bins = (*data_.bins)[leaf.best.feature];
+  GrownTree::Split split;
+  split.feature = leaf.best.feature;
+  split.categorical = leaf.best.categorical;
+  split.missing_left = leaf.best.missing_left;
+  if (split.categorical) {
+    split.left_categories = leaf.best.left_codes;
+  } else {
+    split.threshold = leaf.best.cut < bins.thresholds.size()
+                          ? bins.thresholds[leaf.best.cut]
+                          : std::numeric_limits<double>::infinity();
+  }
+  return split;
+}
+
+std::size_t BoostingGrower::bytes() const {
+  return cells_.size() * records_.n_cells() * sizeof(i64) +
+         (rows_.size() + spare_.size() + held_out_.size() + out_spare_.size()) * sizeof(RowItem);
+}
+
+i64* BoostingGrower::borrow_cells() {
+  const std::lock_guard lock(cells_mutex_);
+  if (free_cells_.empty()) {
+    cells_.emplace_back(std::max<std::size_t>(1, records_.n_cells()));
+    return cells_.back().data();
+  }
+  i64* cells = free_cells_.back();
+  free_cells_.pop_back();
+  return cells;
+}
+
+// Leaves that were left open, and children that were forgotten, keep no cells beyond their tree.
+void BoostingGrower::reclaim_cells() {
+  free_cells_.clear();
+  for (AlignedBuffer<i64>& cells : cells_)
+    if (std::find(thread_cells_.begin(), thread_cells_.end(), cells.data()) == thread_cells_.end())
+      free_cells_.push_back(cells.data());
+}
+
+void BoostingGrower::return_cells(i64*& cells) {
+  if (!cells) return;
+  const std::lock_guard lock(cells_mutex_);
+  free_cells_.push_back(std::exchange(cells, nullptr));
+}
+
+}  // namespace committee

@@ -1,0 +1,112 @@
+// Grows one boosted tree. Beside growth_loop.hpp, which grows every other tree of the house,
+// because a boosted tree lives by what that loop does not have: records of its own that carry the
+// gradients, histograms that stay with the open leaves (the smaller child is built, its sibling is
+// the parent less it), rows that stay in the order of the leaves, so that scores are updated
+// without asking the tree, and cells of one packed word that are scanned four at a time.
+#pragma once
+#include <mutex>
+
+#include "boosting_search.hpp"
+#include "committee/parallel.hpp"
+#include "committee/tree.hpp"
+
+namespace committee {
+
+// A leaf of the tree grown last: its rows are rows()[begin .. end), rows that were held out of the
+// growing but fell into it held_out()[out_begin .. out_end).
+struct GrownLeaf {
+  u32 node = 0;
+  std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+};
+
+class BoostingGrower {
+ public:
+  BoostingGrower(const BinnedMatrix& data, Records& records, const RowWeights& weights,
+                 const BoostingParams& params, int n_threads);
+  // Rows of the next trees, ascending: those that grow them, and those that only follow.
+  void choose_rows(std::vector<u32> sample, std::vector<u32> held_out);
+  // `tree`: its number in the ensemble, for the random keys. Leaf values are left at zero.
+  GrownTree grow(const FixedSlope* slopes, const SearchPlan& plan, u64 tree, InterruptWatch& watch);
+
+  const std::vector<GrownLeaf>& leaves() const { return leaves_; }
+  const RowItem* rows() const { return rows_.data(); }
+  const RowItem* held_out() const { return held_out_.data(); }
+  std::size_t n_rows() const { return n_rows_; }
+  std::size_t n_held_out() const { return n_held_out_; }
+  // Per node of the tree grown last: the largest bin that goes left (numeric splits).
+  const std::vector<u32>& cuts() const { return cuts_; }
+  std::size_t bytes() const;
+  std::span<const double> gains() const { return gains_; }  // per feature, of all trees
+  std::span<const u64> n_splits() const { return n_splits_; }
+
+ private:
+  struct OpenLeaf : GrownLeaf {
+    u32 depth = 0;
+    u64 key = kRootKey, order = 0;
+    i64 total = 0;
+    i64* cells = nullptr;
+    bool counted = false;  // the best split is known to leave enough rows on both sides
+    bool expanded = false;
+    BoostSplit best;
+    std::size_t n_left = 0;
+    std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open
+    std::unique_ptr<OpenLeaf> left, right;
+    std::size_t size() const { return end - begin; }
+  };
+  using Frontier = std::vector<std::unique_ptr<OpenLeaf>>;
+
+  std::unique_ptr<OpenLeaf> open_root(const FixedSlope* slopes);
+  void expand_next(Frontier& frontier, std::size_t n_left);
+  void expand(OpenLeaf& leaf, bool last, bool parallel);
+  void split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
+  std::unique_ptr<OpenLeaf> pop(Frontier& frontier) const;
+  void push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
+  void close(const OpenLeaf& leaf);
+  static bool is_worthwhile(const OpenLeaf& leaf);
+  bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
+
+  std::size_t part_rows(RowItem* rows, std::size_t n, RowItem* spare, const BoostSplit& best,
+                        bool parallel) const;
+  void make_children(OpenLeaf& leaf);
+  void fill_children(OpenLeaf& leaf, bool parallel);
+  void search(OpenLeaf& leaf, std::span<const u32> features, BoostSplit& best) const;
+  void search_both(OpenLeaf& a, OpenLeaf* b, bool parallel);
+  void recount(OpenLeaf& leaf);
+  bool may_split(const OpenLeaf& leaf) const;
+  std::vector<u32> list_features(const OpenLeaf& leaf) const;
+  void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
+  void tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
+  GrownTree::Split describe(const OpenLeaf& leaf) const;
+
+  i64* borrow_cells();
+  void return_cells(i64*& cells);
+  void reclaim_cells();
+
+  const BinnedMatrix& data_;
+  Records& records_;
+  const RowWeights& weights_;
+  const BoostingParams& params_;
+  const int n_threads_;
+  std::size_t n_rows_ = 0, n_held_out_ = 0;
+  std::vector<u32> sample_, out_sample_;  // as chosen; empty sample: every row
+  AlignedBuffer<RowItem> rows_, spare_, held_out_, out_spare_;
+  std::vector<AlignedBuffer<i64>> cells_;
+  std::vector<i64*> free_cells_;
+  std::vector<i64*> thread_cells_;
+  std::mutex cells_mutex_;
+  std::vector<std::vector<u64>> feature_groups_;
+
+  // Of the tree at hand.
+  const SearchPlan* plan_ = nullptr;
+  u64 tree_number_ = 0, next_order_ = 0;
+  std::vector<u32> tree_features_;
+  GrownTree tree_;
+  std::vector<u32> cuts_;
+  std::vector<GrownLeaf> leaves_;
+  std::vector<double> gains_;
+  std::vector<u64> n_splits_;
+};
+
+}  // namespace committee

@@ -1,0 +1,242 @@
+#include "committee/boosting_loss.hpp"
+
+#include <algorithm>
+
+#include "committee/losses/all.hpp"
+
+namespace committee {
+
+double find_weighted_quantile(std::span<WeightedValue> values, double level) {
+  std::sort(values.begin(), values.end(), [](const WeightedValue& a, const WeightedValue& b) {
+    return a.value != b.value ? a.value < b.value : a.weight < b.weight;
+  });
+  double total = 0.0, below = 0.0;
+  for (const WeightedValue& v : values) total += v.weight;
+  const double wanted = level * total;
+  std::size_t at = 0;
+  while (at + 1 < values.size() && below + values[at].weight < wanted) below += values[at++].weight;
+  const bool parted = below + values[at].weight == wanted && at + 1 < values.size();
+  return parted ? values[at].value / 2 + values[at + 1].value / 2 : values[at].value;
+}
+
+namespace {
+
+// A mean that has a link, also where all of the rows are on one side of it.
+constexpr double kLeastShare = 1e-9;
+
+template <class Function>
+class ScalarLoss final : public Loss {
+ public:
+  ScalarLoss(const Function& function, u32 n_outputs)
+      : Loss(Function::kShape, n_outputs, read_level(function)), function_(function) {}
+
+  void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                   double* hessians) const override {
+    const Function function = function_;  // a copy that the loop may keep in registers
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* y = view.y + k * view.stride + begin;
+      const double* f = view.scores + k * view.stride + begin;
+      double* g = gradients + k * kLossBlock;
+      double* h = hessians + k * kLossBlock;
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        const Slope slope = function.slope(y[i], f[i]);
+        g[i] = slope.gradient;
+        h[i] = slope.hessian;
+      }
+    }
+  }
+
+  void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
+                   double* values) const override {
+    std::fill_n(values, end - begin, 0.0);
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const std::size_t at = k * view.stride + begin;
+      for (std::size_t i = 0; i < end - begin; ++i)
+        values[i] += function_.value(view.y[at + i], view.scores[at + i]);
+    }
+  }
+
+  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
+    for (u32 k = 0; k < n_scores_; ++k) {
+      for (std::size_t i = 0; i < n; ++i)
+        scores[k * stride + i] = function_.mean(scores[k * stride + i]);
+    }
+  }
+
+  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
+                                    std::span<const double> weights) const override {
+    std::vector<double> baseline;
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* y = view.y + k * view.stride;
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(y, n, weights)
+                                                         : find_quantile(y, n, weights, level_));
+    }
+    return baseline;
+  }
+
+  void adapt(const ScoreView& view, std::size_t n, std::span<const double> weights) override {
+    if constexpr (requires { function_.delta; }) {
+      std::vector<double> distances(n);
+      for (std::size_t i = 0; i < n; ++i) distances[i] = std::abs(view.y[i] - view.scores[i]);
+      function_.delta = find_quantile(distances.data(), n, weights, function_.parameter);
+    }
+  }
+
+  double delta() const override {
+    if constexpr (requires { function_.delta; }) return function_.delta;
+    return Loss::delta();
+  }
+
+ private:
+  static double read_level(const Function& function) {
+    if constexpr (requires { function.level(); }) return function.level();
+    return 0.5;
+  }
+
+  static double find_quantile(const double* y, std::size_t n, std::span<const double> weights,
+                              double level) {
+    std::vector<WeightedValue> values;
+    values.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1.0 : weights[i];
+      if (weight > 0.0) values.push_back({y[i], weight});
+    }
+    return find_weighted_quantile(values, level);
+  }
+
+  double link_mean(const double* y, std::size_t n, std::span<const double> weights) const {
+    double sum = 0.0, total = 0.0, least = std::numeric_limits<double>::infinity(), most = -least;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1.0 : weights[i];
+      if (!(weight > 0.0)) continue;
+      sum += weight * y[i];
+      total += weight;
+      least = std::min(least, y[i]);
+      most = std::max(most, y[i]);
+    }
+    if (least == most && std::is_same_v<Function, SquaredLoss>) return least;
+    double mean = sum / total;
+    if constexpr (!std::is_same_v<Function, SquaredLoss>) mean = std::max(mean, kLeastShare);
+    if constexpr (std::is_same_v<Function, LogisticLoss> ||
+                  std::is_same_v<Function, ExponentialLoss>) {
+      mean = std::min(mean, 1.0 - kLeastShare);
+    }
+    return function_.link(mean);
+  }
+
+  Function function_;
+};
+
+class MulticlassLoss final : public Loss {
+ public:
+  explicit MulticlassLoss(u32 n_classes) : Loss(SoftmaxLoss::kShape, n_classes, 0.5) {
+    function_.n_classes = n_classes;
+  }
+
+  void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                   double* hessians) const override {
+    const std::size_t n = end - begin;
+    find_shares(view, begin, n, gradients);
+    const double* y = view.y + begin;
+    for (u32 k = 0; k < n_scores_; ++k) {
+      double* g = gradients + k * kLossBlock;
+      double* h = hessians + k * kLossBlock;
+      for (std::size_t i = 0; i < n; ++i) {
+        const Slope slope = function_.slope(y[i] == static_cast<double>(k), g[i]);
+        g[i] = slope.gradient;
+        h[i] = slope.hessian;
+      }
+    }
+  }
+
+  void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
+                   double* values) const override {
+    for (std::size_t row = begin; row < end; ++row) {
+      double largest = view.scores[row], sum = 0.0;
+      for (u32 k = 1; k < n_scores_; ++k)
+        largest = std::max(largest, view.scores[k * view.stride + row]);
+      for (u32 k = 0; k < n_scores_; ++k)
+        sum += exponential(view.scores[k * view.stride + row] - largest);
+      const auto label = static_cast<std::size_t>(view.y[row]);
+      values[row - begin] = natural_log(sum) + largest - view.scores[label * view.stride + row];
+    }
+  }
+
+  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
+    std::vector<double> shares(std::size_t{n_scores_} * kLossBlock);
+    for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
+      const std::size_t size = std::min(kLossBlock, n - begin);
+      find_shares({nullptr, scores, stride}, begin, size, shares.data());
+      for (u32 k = 0; k < n_scores_; ++k) {
+        std::copy_n(shares.data() + k * kLossBlock, size, scores + k * stride + begin);
+      }
+    }
+  }
+
+  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
+                                    std::span<const double> weights) const override {
+    std::vector<double> sums(n_scores_, 0.0);
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1.0 : weights[i];
+      sums[static_cast<std::size_t>(view.y[i])] += weight;
+      total += weight;
+    }
+    for (double& sum : sums) sum = natural_log(std::max(sum / total, kLeastShare));
+    return sums;
+  }
+
+ private:
+  // Probabilities of n rows from `begin` on: shares[k * kLossBlock + i].
+  void find_shares(const ScoreView& view, std::size_t begin, std::size_t n, double* shares) const {
+    double largest[kLossBlock], sums[kLossBlock] = {};
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* f = view.scores + k * view.stride + begin;
+      for (std::size_t i = 0; i < n; ++i)
+        largest[i] = k == 0 || f[i] > largest[i] ? f[i] : largest[i];
+    }
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* f = view.scores + k * view.stride + begin;
+      double* share = shares + k * kLossBlock;
+      for (std::size_t i = 0; i < n; ++i) share[i] = exponential(f[i] - largest[i]);
+      for (std::size_t i = 0; i < n; ++i) sums[i] += share[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) sums[i] = 1.0 / sums[i];
+    for (u32 k = 0; k < n_scores_; ++k) {
+      double* share = shares + k * kLossBlock;
+      for (std::size_t i = 0; i < n; ++i) share[i] *= sums[i];
+    }
+  }
+
+  SoftmaxLoss function_;
+};
+
+template <class Use>
+void for_each_loss(Use&& use) {
+  std::apply([&](auto... functions) { (use(functions), ...); }, ScalarLosses{});
+}
+
+}  // namespace
+
+std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores) {
+  std::unique_ptr<Loss> made;
+  if (name == SoftmaxLoss::kName) return std::make_unique<MulticlassLoss>(n_scores);
+  for_each_loss([&](auto function) {
+    if (name != function.kName) return;
+    if constexpr (requires { function.parameter; }) {
+      if (!std::isnan(parameter)) function.parameter = parameter;
+    }
+    made = std::make_unique<ScalarLoss<decltype(function)>>(function, n_scores);
+  });
+  if (!made) throw std::invalid_argument("unknown loss '" + name + "'");
+  return made;
+}
+
+std::vector<std::string> list_losses() {
+  std::vector<std::string> names;
+  for_each_loss([&](auto function) { names.emplace_back(function.kName); });
+  names.emplace_back(SoftmaxLoss::kName);
+  return names;
+}
+
+}  // namespace committee

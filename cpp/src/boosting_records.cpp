@@ -1,0 +1,284 @@
+#include "boosting_records.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "committee/parallel.hpp"
+
+namespace committee {
+
+namespace {
+
+// Columns with at most this many cells may share a place; finding out pays only with many rows.
+constexpr u32 kMostJointCells = 32;
+constexpr std::size_t kLeastJointRows = 2048;
+constexpr u32 kMostCodes = 256;
+// After so many columns in a row that do not fit, a joint place is taken to be full.
+constexpr int kMostMisfits = 4;
+constexpr std::size_t kCopyRows = 1024;
+constexpr std::size_t kPrefetchAhead = 16;
+constexpr u32 kMostSlots = 60;  // of a block: the word of 4 bytes fits into the cache line, too
+
+std::size_t round_stride(std::size_t bytes) {
+  return bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
+}
+
+// Rows that were absent from the learning of the bins may miss a value where no other row does;
+// they add nothing to any cell, but the cell must exist.
+u8 read_cell(u8 bin, const ColumnPlace& place) {
+  return bin != kMissingBin ? bin : place.has_missing ? static_cast<u8>(place.n_bins) : u8{0};
+}
+
+inline i64 widen(u32 word) {
+  return static_cast<i64>(static_cast<u64>(static_cast<i64>(static_cast<i32>(word) >> 16)) << 32) +
+         static_cast<i64>(word & 0xFFFFu);
+}
+
+template <bool kNarrow>
+inline i64 load_word(const u8* at) {
+  if constexpr (kNarrow) {
+    u32 word;
+    std::memcpy(&word, at, sizeof word);
+    return widen(word);
+  } else {
+    i64 word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  }
+}
+
+// One row into kUnroll columns at a time; the stride of the cells is known where it is 256.
+template <bool kNarrow, bool kListed, std::size_t kStride>
+void add_rows(const RecordBlock& block, const RowItem* rows, std::size_t begin, std::size_t n,
+              std::size_t stride_of_cells, i64* cells) {
+  const std::size_t step = kStride > 0 ? kStride : stride_of_cells;
+  const u8* const records = block.bytes.data() + begin * block.stride;
+  const u32 n_slots = block.n_slots;
+  for (std::size_t i = 0; i < n; ++i) {
+    if constexpr (kListed)
+      __builtin_prefetch(records + rows[i + kPrefetchAhead].row * block.stride);
+    const u8* const record = records + (kListed ? rows[i].row : i) * block.stride;
+    const i64 word = load_word<kNarrow>(record + block.tail);
+    i64* at = cells;
+    u32 slot = 0;
+    for (; slot + 8 <= n_slots; slot += 8, at += 8 * step) {
+      at[record[slot]] += word;
+      at[step + record[slot + 1]] += word;
+      at[2 * step + record[slot + 2]] += word;
+      at[3 * step + record[slot + 3]] += word;
+      at[4 * step + record[slot + 4]] += word;
+      at[5 * step + record[slot + 5]] += word;
+      at[6 * step + record[slot + 6]] += word;
+      at[7 * step + record[slot + 7]] += word;
+    }
+    for (; slot < n_slots; ++slot, at += step) at[record[slot]] += word;
+  }
+}
+
+template <bool kListed>
+void add_block(const RecordBlock& block, bool narrow, const RowItem* rows, std::size_t begin,
+               std::size_t n, std::size_t step, i64* cells) {
+  const auto add = step == 256
+                       ? (narrow ? add_rows<true, kListed, 256> : add_rows<false, kListed, 256>)
+                       : (narrow ? add_rows<true, kListed, 0> : add_rows<false, kListed, 0>);
+  add(block, rows, begin, n, step, cells + block.first_slot * step);
+}
+
+}  // namespace
+
+Records::Records(const BinnedMatrix& data, const RowWeights& weights, bool join, int n_threads)
+    : n_rows_(data.n_rows), places_(data.n_cols) {
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    const ColumnBins& bins = (*data.bins)[c];
+    places_[c].n_bins = bins.n_bins;
+    places_[c].has_missing = bins.has_missing;
+  }
+  const std::vector<Joint> joints =
+      join && n_rows_ >= kLeastJointRows ? join_columns(data) : std::vector<Joint>();
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    ColumnPlace& place = places_[c];
+    const bool shares = std::any_of(joints.begin(), joints.end(), [&](const Joint& joint) {
+      return std::find(joint.columns.begin(), joint.columns.end(), c) != joint.columns.end();
+    });
+    if (shares || place.n_cells() < 2 || (*data.bins)[c].wide) continue;
+    place.slot = static_cast<u32>(n_slots_++);
+    cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, place.n_cells());
+  }
+  for (const Joint& joint : joints) place_joint(joint, data, static_cast<u32>(n_slots_++));
+  // Powers of two from 16 on: neighbouring slots then start on a cache line.
+  std::size_t step = 16;
+  while (step < cells_per_slot_) step *= 2;
+  cells_per_slot_ = step;
+  lay_out(weights);
+  copy_bytes(data, joints, n_threads);
+}
+
+// Columns of few values, greedily, as long as no more than 256 combinations of them occur.
+std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) const {
+  std::vector<u32> waiting;
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    const u32 cells = places_[c].n_cells();
+    if (cells >= 2 && cells <= kMostJointCells && !(*data.bins)[c].wide) waiting.push_back(c);
+  }
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](u32 a, u32 b) { return places_[a].n_cells() < places_[b].n_cells(); });
+  std::vector<Joint> joints;
+  while (waiting.size() > 1) {
+    Joint joint;
+    joint.codes.assign(n_rows_, 0);
+    std::vector<u32> left_over;
+    int misfits = 0;
+    for (const u32 c : waiting) {
+      if (misfits >= kMostMisfits) {
+        left_over.push_back(c);
+        continue;
+      }
+      const u8* column = data.column(c);
+      const u32 n_cells = places_[c].n_cells();
+      std::array<u8, kMostCodes * kMostJointCells> seen{};
+      for (std::size_t i = 0; i < n_rows_; ++i)
+        seen[joint.codes[i] * n_cells + read_cell(column[i], places_[c])] = 1;
+      std::array<u8, kMostCodes * kMostJointCells> renumbered{};
+      u32 n_codes = 0;
+      for (u32 k = 0; k < joint.n_codes * n_cells; ++k)
+        if (seen[k] != 0) renumbered[k] = static_cast<u8>(n_codes++);
+      if (n_codes > kMostCodes) {
+        left_over.push_back(c);
+        ++misfits;
+        continue;
+      }
+      misfits = 0;
+      for (std::size_t i = 0; i < n_rows_; ++i)
+        joint.codes[i] = renumbered[joint.codes[i] * n_cells + read_cell(column[i], places_[c])];
+      joint.n_codes = n_codes;
+      joint.columns.push_back(c);
+    }
+    if (joint.columns.size() < 2) break;
+    joints.push_back(std::move(joint));
+    waiting = std::move(left_over);
+  }
+  return joints;
+}
+
+void Records::place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot) {
+  cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, joint.n_codes);
+  for (const u32 c : joint.columns) {
+    ColumnPlace& place = places_[c];
+    place.slot = slot;
+    place.joint = true;
+    std::vector<u8> cell_of(joint.n_codes, 0);
+    const u8* column = data.column(c);
+    for (std::size_t i = 0; i < n_rows_; ++i) cell_of[joint.codes[i]] = read_cell(column[i], place);
+    std::vector<u32> n_codes(place.n_cells(), 0);
+    for (const u8 cell : cell_of) ++n_codes[cell];
+    place.rest =
+        static_cast<u8>(std::max_element(n_codes.begin(), n_codes.end()) - n_codes.begin());
+    for (u32 code = 0; code < joint.n_codes; ++code)
+      if (cell_of[code] != place.rest)
+        place.codes.emplace_back(static_cast<u8>(code), cell_of[code]);
+  }
+}
+
+// A word of 8 bytes where it costs nothing, or where 16 bits a half would not do: few rows leave
+// room for more bits, and weights need them.
+void Records::lay_out(const RowWeights& weights) {
+  const std::size_t n_blocks = std::max<std::size_t>(1, (n_slots_ + kMostSlots - 1) / kMostSlots);
+  const std::size_t most = (n_slots_ + n_blocks - 1) / n_blocks;
+  const bool precise = !weights.values.empty() || weights.total <= (u64{1} << 16);
+  const bool fits = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
+  const bool narrow = !(fits || (precise && most <= 56));
+  words_ = plan_words(weights, narrow && weights.values.empty());
+  const std::size_t word_bytes = words_.narrow ? 4 : 8;
+  const std::size_t per_block = std::min<std::size_t>(most, 64 - word_bytes);
+  for (std::size_t first = 0; first < std::max<std::size_t>(1, n_slots_); first += per_block) {
+    RecordBlock block;
+    block.first_slot = static_cast<u32>(first);
+    block.n_slots = static_cast<u32>(std::min(per_block, n_slots_ - first));
+    block.stride = round_stride(block.n_slots + word_bytes);
+    block.tail = block.stride - word_bytes;
+    block.bytes = AlignedBuffer<u8>(n_rows_ * block.stride + 64);
+    blocks_.push_back(std::move(block));
+    if (per_block == 0) break;
+  }
+}
+
+void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints,
+                         int n_threads) {
+  std::vector<const u8*> sources(n_slots_);
+  std::vector<const ColumnPlace*> remapped(n_slots_, nullptr);
+  for (u32 c = 0; c < places_.size(); ++c) {
+    if (places_[c].slot == ColumnPlace::kNowhere || places_[c].joint) continue;
+    sources[places_[c].slot] = data.column(c);
+    if (places_[c].n_bins != kMissingBin) remapped[places_[c].slot] = &places_[c];
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    sources[n_slots_ - joints.size() + j] = joints[j].codes.data();
+  parallel_for((n_rows_ + kCopyRows - 1) / kCopyRows, n_threads, [&](std::size_t task) {
+    const std::size_t last = std::min(n_rows_, (task + 1) * kCopyRows);
+    for (RecordBlock& block : blocks_) {
+      for (std::size_t begin = task * kCopyRows; begin < last; begin += 64) {
+        const std::size_t end = std::min(last, begin + 64);
+        for (u32 s = 0; s < block.n_slots; ++s) {
+          const u8* from = sources[block.first_slot + s];
+          const ColumnPlace* place = remapped[block.first_slot + s];
+          u8* to = block.bytes.data() + begin * block.stride + s;
+          for (std::size_t i = begin; i < end; ++i, to += block.stride)
+            *to = place ? read_cell(from[i], *place) : from[i];
+        }
+      }
+    }
+  });
+}
+
+void Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
+  for (RecordBlock& block : blocks_) {
+    u8* at = block.bytes.data() + begin * block.stride + block.tail;
+    if (words_.narrow) {
+      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
+        const u32 word =
+            (static_cast<u32>(static_cast<u64>(words[i]) >> 32) << 16) + static_cast<u32>(words[i]);
+        std::memcpy(at, &word, sizeof word);
+      }
+    } else {
+      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride)
+        std::memcpy(at, words + i, sizeof(i64));
+    }
+  }
+}
+
+std::size_t Records::bytes() const {
+  std::size_t bytes = 0;
+  for (const RecordBlock& block : blocks_) bytes += block.bytes.size();
+  return bytes;
+}
+
+i64 Records::word(std::size_t row) const {
+  const u8* at = blocks_[0].bytes.data() + row * blocks_[0].stride + blocks_[0].tail;
+  return words_.narrow ? load_word<true>(at) : load_word<false>(at);
+}
+
+void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
+  for (const RecordBlock& block : blocks_)
+    add_block<true>(block, words_.narrow, rows, 0, n, cells_per_slot_, cells);
+}
+
+void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
+  for (const RecordBlock& block : blocks_)
+    add_block<false>(block, words_.narrow, nullptr, begin, end - begin, cells_per_slot_, cells);
+}
+
+const i64* Records::column_cells(u32 column, const i64* cells, i64 total, i64* room) const {
+  const ColumnPlace& place = places_[column];
+  const i64* shared = cells + place.slot * cells_per_slot_;
+  if (!place.joint) return shared;
+  std::fill_n(room, place.n_cells(), i64{0});
+  i64 listed = 0;
+  for (const auto& [code, cell] : place.codes) {
+    room[cell] += shared[code];
+    listed += shared[code];
+  }
+  room[place.rest] = total - listed;
+  return room;
+}
+
+}  // namespace committee

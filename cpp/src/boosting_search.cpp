@@ -1,0 +1,254 @@
+#include "boosting_search.hpp"
+
+#include <algorithm>
+
+namespace committee {
+
+namespace {
+
+using Pair [[gnu::vector_size(16)]] = double;
+using Words [[gnu::vector_size(16)]] = long long;
+
+// Whole numbers below 2^51 to double: added to the bits of 1.5 * 2^52 they are its last bits.
+inline Pair to_double(Words whole) {
+  constexpr long long kBits = 0x4338000000000000;
+  constexpr double kShift = 0x1.8p52;
+  return reinterpret_cast<Pair>(whole + kBits) - kShift;
+}
+
+// The largest num / den so far, in each lane by itself. Compared by products: no division.
+struct BestFraction {
+  Pair num = {0.0, 0.0}, den = {1.0, 1.0};
+  Words at = {-1, -1};
+  void offer(Pair other_num, Pair other_den, Words index) {
+    const Words more = other_num * den > num * other_den;
+    num = more ? other_num : num;
+    den = more ? other_den : den;
+    at = more ? index : at;
+  }
+};
+
+double soften(double gradient, double alpha) {
+  return gradient > alpha ? gradient - alpha : gradient < -alpha ? gradient + alpha : 0.0;
+}
+
+}  // namespace
+
+double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, double lower,
+                       double upper) {
+  const double whole = hessian + plan.params->reg_lambda;
+  if (!(whole > 0.0)) return std::clamp(0.0, lower, upper);
+  const double step = -soften(gradient, plan.params->reg_alpha) / whole;
+  return std::clamp(std::clamp(step, -plan.largest_step, plan.largest_step), lower, upper);
+}
+
+NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
+    : plan_(plan), params_(*plan.params), node_(node) {
+  gain_unit_ = 0.5 * plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
+  const double hessian = static_cast<double>(hessian_of(node.total));
+  least_hessian_ =
+      std::max<i64>(1, static_cast<i64>(std::ceil(params_.min_child_weight / plan.hessian_unit)));
+  // Half a row less: where all hessians are equal this is exactly min_samples_leaf rows.
+  least_for_rows_ = static_cast<i64>(
+      std::ceil((params_.min_samples_leaf - 0.5) * hessian / static_cast<double>(node.n_rows)));
+  balance_ = weigh(params_.reg_lambda / plan.hessian_unit);
+  if (plan.by_values) {
+    const double g = static_cast<double>(gradient_of(node.total)) * plan.gradient_unit;
+    const double h = hessian * plan.hessian_unit;
+    parent_objective_ = objective(g, h, find_leaf_value(plan, g, h, node.lower, node.upper));
+  }
+}
+
+NodeSearch::Balance NodeSearch::weigh(double l2) const {
+  const double g = static_cast<double>(gradient_of(node_.total)),
+               h = static_cast<double>(hessian_of(node_.total));
+  Balance balance;
+  balance.l2 = l2;
+  balance.whole = h + 2.0 * l2;
+  balance.ratio = g / balance.whole;
+  // G_L^2 / a + G_R^2 / c = d^2 (a + c) / (a c) + G^2 / (a + c), d = G_L - G a / (a + c): one
+  // division a split, and nothing large is subtracted from anything large.
+  const double own = h + params_.reg_lambda / plan_.hessian_unit;
+  balance.shift = g * g / balance.whole - g * g / own;
+  return balance;
+}
+
+void NodeSearch::scan(const ColumnView& column, BoostSplit& best) {
+  if (column.categorical) {
+    scan_categories(column, best);
+  } else {
+    scan_numeric(column, best);
+  }
+}
+
+void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
+  const i64 missing = column.has_missing ? column.cells[column.n_bins] : 0;
+  const u32 n_missing = column.has_missing && column.counts ? column.counts[column.n_bins] : 0;
+  const bool occurs = missing != 0 || n_missing > 0;
+  // Missing values right (all values left is a split then), and again with them left.
+  const u32 n_cuts = occurs ? column.n_bins : column.n_bins - 1;
+  if (plan_.by_values || column.counts) {
+    scan_by_values(column, 0, 0, n_cuts, false, best);
+    if (occurs) scan_by_values(column, missing, n_missing, column.n_bins - 1, true, best);
+  } else {
+    scan_fast(column, 0, n_cuts, false, best);
+    if (occurs) scan_fast(column, missing, column.n_bins - 1, true, best);
+  }
+}
+
+void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
+                           BoostSplit& best) {
+  const i64 least = std::max(least_hessian_, least_for_rows_);
+  const i64 most = hessian_of(node_.total) - least;
+  i64 sum = base;
+  for (u32 b = 0; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
+  u32 first = 0, last = n_cuts;
+  while (first < last && hessian_of(sums_[first]) < least) ++first;
+  while (last > first && hessian_of(sums_[last - 1]) > most) --last;
+  if (first >= last) return;
+  for (u32 pad = 0; pad < 3; ++pad) sums_[last + pad] = sums_[last - 1];
+
+  const double l2 = balance_.l2, whole = balance_.whole, ratio = balance_.ratio;
+  BestFraction one, two;
+  Words index = {first, first + 1};
+  for (u32 b = first; b < last; b += 4, index += 4) {
+    Words low, high;
+    std::memcpy(&low, sums_ + b, sizeof low);
+    std::memcpy(&high, sums_ + b + 2, sizeof high);
+    const Pair a1 = to_double(low & 0xFFFFFFFF) + l2, a2 = to_double(high & 0xFFFFFFFF) + l2;
+    const Pair d1 = to_double(low >> 32) - ratio * a1, d2 = to_double(high >> 32) - ratio * a2;
+    one.offer(d1 * d1, a1 * (whole - a1), index);
+    two.offer(d2 * d2, a2 * (whole - a2), index + 2);
+  }
+  double gain = -std::numeric_limits<double>::infinity();
+  i64 at = -1;
+  for (const long long candidate : {one.at[0], one.at[1], two.at[0], two.at[1]}) {
+    if (candidate < 0) continue;
+    const i64 left = sums_[candidate];
+    const double found = balance_.gain(static_cast<double>(gradient_of(left)),
+                                       static_cast<double>(hessian_of(left)));
+    if (found > gain || (found == gain && candidate < at)) gain = found, at = candidate;
+  }
+  if (at >= 0)
+    take(column, gain * gain_unit_ - params_.gamma, sums_[at], static_cast<u32>(at), missing_left,
+         best);
+}
+
+bool NodeSearch::is_allowed(i64 left, u32 n_left, bool counted) const {
+  const i64 h = hessian_of(left), rest = hessian_of(node_.total) - h;
+  if (h < least_hessian_ || rest < least_hessian_) return false;
+  if (!counted) return h >= least_for_rows_ && rest >= least_for_rows_;
+  return n_left >= params_.min_samples_leaf && node_.n_rows - n_left >= params_.min_samples_leaf;
+}
+
+double NodeSearch::objective(double gradient, double hessian, double value) const {
+  return gradient * value + 0.5 * (hessian + params_.reg_lambda) * value * value +
+         params_.reg_alpha * std::abs(value);
+}
+
+// What the split takes off the objective with the values that its leaves may have; minus infinity
+// where their order breaks a constraint.
+double NodeSearch::measure_by_values(i64 left, i32 direction) const {
+  const i64 right = node_.total - left;
+  const double gl = static_cast<double>(gradient_of(left)) * plan_.gradient_unit,
+               hl = static_cast<double>(hessian_of(left)) * plan_.hessian_unit,
+               gr = static_cast<double>(gradient_of(right)) * plan_.gradient_unit,
+               hr = static_cast<double>(hessian_of(right)) * plan_.hessian_unit;
+  const double vl = find_leaf_value(plan_, gl, hl, node_.lower, node_.upper),
+               vr = find_leaf_value(plan_, gr, hr, node_.lower, node_.upper);
+  if (direction != 0 && (vr - vl) * direction < 0.0)
+    return -std::numeric_limits<double>::infinity();
+  return parent_objective_ - objective(gl, hl, vl) - objective(gr, hr, vr);
+}
+
+void NodeSearch::scan_by_values(const ColumnView& column, i64 base, u32 base_count, u32 n_cuts,
+                                bool missing_left, BoostSplit& best) {
+  i64 sum = base;
+  u32 n_left = base_count;
+  for (u32 b = 0; b < n_cuts; ++b) {
+    sum += column.cells[b];
+    if (column.counts) n_left += column.counts[b];
+    if (!is_allowed(sum, n_left, column.counts != nullptr)) continue;
+    const double gain = plan_.by_values
+                            ? measure_by_values(sum, column.monotonic)
+                            : gain_unit_ * balance_.gain(static_cast<double>(gradient_of(sum)),
+                                                         static_cast<double>(hessian_of(sum)));
+    take(column, gain - params_.gamma, sum, b, missing_left, best);
+  }
+}
+
+void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 cut, bool missing_left,
+                      BoostSplit& best) const {
+  if (!(gain > best.gain) && !(gain == best.gain && column.feature < best.feature)) return;
+  best.gain = gain;
+  best.feature = column.feature;
+  best.cut = cut;
+  best.categorical = false;
+  best.missing_left = missing_left;
+  best.has_missing = column.has_missing && (column.cells[column.n_bins] != 0 ||
+                                            (column.counts && column.counts[column.n_bins] > 0));
+  best.left = left;
+}
+
+// Levels in the order of their gradient over hessian, in which the best subset is a prefix
+// [Fisher1958]; towards zero for levels of few rows, whose ratio is mostly noise. Levels of fewer
+// rows than min_samples_level, and levels that do not occur, stay together on the right.
+void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
+  const double row = static_cast<double>(hessian_of(node_.total)) /
+                     static_cast<double>(node_.n_rows);  // hessian of an average row
+  const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
+  std::vector<std::pair<double, u32>> keyed;
+  for (u32 level = 0; level < n_cells; ++level) {
+    const double h = static_cast<double>(hessian_of(column.cells[level]));
+    const bool enough = column.counts ? column.counts[level] >= params_.min_samples_level
+                                      : h >= (params_.min_samples_level - 0.5) * row;
+    if (column.cells[level] == 0 || !enough) continue;
+    keyed.emplace_back(
+        static_cast<double>(gradient_of(column.cells[level])) / (h + params_.category_smooth * row),
+        level);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<u32> order;
+  for (const auto& [key, level] : keyed) order.push_back(level);
+  scan_prefixes(column, order, best);
+  std::reverse(order.begin(), order.end());
+  scan_prefixes(column, order, best);
+}
+
+void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
+                               BoostSplit& best) {
+  const Balance balance = weigh((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
+  i64 sum = 0, best_sum = 0;
+  u32 n_left = 0;
+  std::size_t length = 0;
+  double found = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    sum += column.cells[order[k]];
+    if (column.counts) n_left += column.counts[order[k]];
+    if (!is_allowed(sum, n_left, column.counts != nullptr)) continue;
+    const double gain = plan_.by_values
+                            ? measure_by_values(sum, 0)
+                            : gain_unit_ * balance.gain(static_cast<double>(gradient_of(sum)),
+                                                        static_cast<double>(hessian_of(sum)));
+    if (gain > found) found = gain, length = k + 1, best_sum = sum;
+  }
+  found -= params_.gamma;
+  if (length == 0 || !(found > best.gain)) return;
+  best = BoostSplit{};
+  best.gain = found;
+  best.feature = column.feature;
+  best.cut = static_cast<u32>(length - 1);
+  best.categorical = true;
+  best.left = best_sum;
+  best.has_missing = true;
+  best.left_codes.assign((column.n_bins + 31) / 32, 0u);
+  for (std::size_t k = 0; k < length; ++k) {
+    if (order[k] == column.n_bins) {
+      best.missing_left = true;
+    } else {
+      best.left_codes[order[k] / 32] |= 1u << (order[k] % 32);
+    }
+  }
+}
+
+}  // namespace committee
