@@ -177,6 +177,37 @@ class Engine(Protocol):
         """Interventional Shapley values against the rows of a background, and the base of each column."""
         ...
 
+    def average_by_weight(
+        self,
+        trees: Any,
+        features: IndexArray,
+        points: FloatArray,
+        combine: str,
+        tree_weights: FloatArray | None,
+        slots: IndexArray | None,
+        out_width: int,
+        n_jobs: int,
+    ) -> FloatArray:
+        """The sum of the trees at points in the space of some features, averaged over the others by weight."""
+        ...
+
+    def average_by_rows(
+        self,
+        trees: Any,
+        X: FloatMatrix,
+        weights: FloatArray | None,
+        features: IndexArray,
+        points: FloatArray,
+        combine: str,
+        tree_weights: FloatArray | None,
+        slots: IndexArray | None,
+        out_width: int,
+        individual: bool,
+        n_jobs: int,
+    ) -> FloatArray:
+        """The sum of the trees for rows with some features replaced by those of each point, or its mean over rows."""
+        ...
+
     def find_pruning_path(
         self,
         data: Any,

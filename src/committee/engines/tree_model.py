@@ -40,8 +40,9 @@ class TreeModel:
         Columns of the raw prediction, if they are not those of the leaves.
     baseline : ndarray of shape (n_columns,), optional
         What the sum starts from, by default 0.
-    link : {"identity", "logit", "softmax", "log"}
-        What the raw prediction is of the answer: itself, log-odds, log-shares up to a constant, or logarithm.
+    link : {"identity", "logit", "softmax", "log", "other"}
+        What the raw prediction is of the answer: itself, log-odds, log-shares up to a constant, logarithm, or
+        something else, so that the estimator has to be asked.
     """
 
     trees: Any
@@ -51,7 +52,7 @@ class TreeModel:
     slots: IndexArray | None = None
     n_columns: int | None = None
     baseline: FloatArray | None = None
-    link: Literal["identity", "logit", "softmax", "log"] = "identity"
+    link: Literal["identity", "logit", "softmax", "log", "other"] = "identity"
 
     @property
     def width(self) -> int:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from committee.inspection.bias_variance import BagVariance, BiasVariance, estimate_bias_variance, measure_bag_variance
 from committee.inspection.bootstrap_error import BootstrapError, estimate_bootstrap_error
+from committee.inspection.dependence import partial_dependence
+from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
 from committee.inspection.shap import ShapValues, shap_values
 
 __all__ = [
     "BagVariance",
     "BiasVariance",
     "BootstrapError",
+    "Interactions",
     "ShapValues",
+    "accumulated_local_effects",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
+    "friedman_h",
     "measure_bag_variance",
+    "partial_dependence",
     "shap_values",
 ]
