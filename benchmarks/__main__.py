@@ -1,8 +1,8 @@
 """Every suite: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import forests, trees
+from benchmarks import forests, stacking, trees
 
-SUITES = (trees, forests)
+SUITES = (trees, forests, stacking)
 
 if __name__ == "__main__":
     for suite in SUITES:

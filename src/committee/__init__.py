@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from committee.ensembles.stacking import StackingClassifier, StackingRegressor
     from committee.ensembles.voting import VotingClassifier, VotingRegressor
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
@@ -48,6 +49,8 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
+    "StackingClassifier",
+    "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
@@ -77,6 +80,8 @@ _HOMES = {
     "RandomForestClassifier": "committee.ensembles.forest",
     "RandomForestRegressor": "committee.ensembles.forest",
     "SingleFeatureNB": "committee.learners.naive_bayes",
+    "StackingClassifier": "committee.ensembles.stacking",
+    "StackingRegressor": "committee.ensembles.stacking",
     "VotingClassifier": "committee.ensembles.voting",
     "VotingRegressor": "committee.ensembles.voting",
     "estimate_bias_variance": "committee.inspection.bias_variance",

@@ -232,7 +232,7 @@ WarmStart: TypeAlias = Annotated[
 ]
 CrossValidation: TypeAlias = Annotated[
     Annotated[int, Interval(2, None)]
-    | Annotated[Any, HasMethods("split")]
+    | Annotated[Any, HasMethods("split", "get_n_splits")]
     | Annotated[Any, ArrayLike("of (train, test) pairs")]
     | None,
     "The folds, where any are needed: a number of them (stratified for classes, groups kept together where `fit` is "

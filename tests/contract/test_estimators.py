@@ -334,10 +334,18 @@ def test_weights_are_repetitions_scale_free_and_zero_is_absent(cls):
     X, y = make_data(cls, n=160)
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 4, size=len(X))
-    weighted = make(cls).fit(X, y, sample_weight=counts)
-    repeated = make(cls).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    scaled = make(cls).fit(X, y, sample_weight=counts * 8.0)
-    present = make(cls).fit(X[counts > 0], y[counts > 0], sample_weight=counts[counts > 0])
+    there = np.flatnonzero(counts)
+    repeats = np.repeat(np.arange(len(X)), counts)
+    # Folds are drawn by the place of a row: where there are any, a row's copies must be in the same one.
+    fold = rng.integers(0, 3, size=len(X))
+
+    def make_split(rows):
+        return make(cls, cv=[(np.flatnonzero(fold[rows] != k), np.flatnonzero(fold[rows] == k)) for k in range(3)])
+
+    weighted = make_split(np.arange(len(X))).fit(X, y, sample_weight=counts)
+    repeated = make_split(repeats).fit(X[repeats], y[repeats])
+    scaled = make_split(np.arange(len(X))).fit(X, y, sample_weight=counts * 8.0)
+    present = make_split(there).fit(X[there], y[there], sample_weight=counts[there])
     if is_classifier(weighted):
         np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
     else:  # k y and y + ... + y may differ in the last bit

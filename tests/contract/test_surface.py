@@ -29,6 +29,8 @@ SURFACE = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
+    "StackingClassifier",
+    "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",

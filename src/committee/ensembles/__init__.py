@@ -7,6 +7,7 @@ from committee.ensembles.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from committee.ensembles.stacking import StackingClassifier, StackingRegressor
 from committee.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
 ]

@@ -67,6 +67,11 @@ class Lesson:
         self.n_rows = len(y)
         self._datasets: dict[Any, Dataset] = {}
 
+    def cut(self, table: Any, rows: NDArray[np.intp]) -> Lesson:
+        """What the next layer learns: another table in place of this one, about some of the rows."""
+        groups = None if self.groups is None else np.asarray(self.groups)[rows]
+        return Lesson(table, self.y[rows], None if self.weights is None else self.weights[rows], groups)
+
     def prepare(self, members: list[Any], n_jobs: int | None) -> None:
         """Take the table in and bin it for those who share it, so that no fold's weights decide on the bins."""
         for member in members:

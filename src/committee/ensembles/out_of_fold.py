@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
     Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
-__all__ = ["Candidate", "answer_out_of_fold", "can_judge_itself", "find_covered", "fit_members", "plan_folds"]
+__all__ = [
+    "Candidate",
+    "answer_out_of_fold",
+    "can_judge_itself",
+    "cut_folds",
+    "find_covered",
+    "fit_members",
+    "plan_folds",
+]
 
 _N_FOLDS = 5
 
@@ -67,7 +75,9 @@ class Candidate:
     answers: Any = None
 
 
-def plan_folds(cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool) -> Folds:
+def plan_folds(
+    cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool, weights: FloatArray | None = None
+) -> Folds:
     """Training and left-out rows of each fold, the same for all members.
 
     Parameters
@@ -79,6 +89,8 @@ def plan_folds(cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool) ->
         What is to be split.
     classify : bool
         Whether y holds classes.
+    weights : ndarray of shape (n_rows,), optional
+        Rows of weight zero are absent: they are in no fold, unless the folds are given row by row.
 
     Examples
     --------
@@ -92,11 +104,32 @@ def plan_folds(cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool) ->
         splitter = grouped(_N_FOLDS if cv is None else int(cv))
     else:
         splitter = check_cv(_N_FOLDS if cv is None else cv, y if single else None, classifier=classify and single)
-    table = X if hasattr(X, "shape") else np.zeros((len(y), 1))
-    folds = [_read_fold(part, len(y)) for part in splitter.split(table, y, groups)]
+    there = np.arange(len(y))
+    if weights is not None and (cv is None or isinstance(cv, int | np.integer) or hasattr(cv, "split")):
+        there = np.flatnonzero(weights)
+    # Splitters only count rows, and a table of any kind has those.
+    parts = splitter.split(np.zeros((len(there), 1)), y[there], None if groups is None else np.asarray(groups)[there])
+    folds = [_read_fold(part, len(y)) for part in parts]
     if not folds:
         raise DataError("The folds of 'cv' are empty; at least one is needed.")
-    return folds
+    return [(there[train], there[test]) for train, test in folds]
+
+
+def cut_folds(folds: Folds, known: BoolArray) -> Folds:
+    """The same folds over some of the rows, by their new numbers; those that lose a side are gone.
+
+    Examples
+    --------
+    >>> ends = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
+    >>> cut_folds(ends, np.array([False, True, True, True]))
+    [(array([0]), array([1, 2])), (array([1, 2]), array([0]))]
+    """
+    numbers = np.cumsum(known) - 1
+    cut = [tuple(numbers[rows[known[rows]]] for rows in fold) for fold in folds]
+    left = [(train, test) for train, test in cut if len(train) and len(test)]
+    if not left:
+        raise DataError("No fold is left for a further layer: too few rows have out-of-fold answers.")
+    return left
 
 
 def _read_fold(part: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -123,11 +123,7 @@ class BaseRoster(CommitteeEstimator):
 
     def _list_pairs(self) -> list[tuple[str, Any]]:
         """The members that are well-formed pairs; a list of anything else has none until `fit` complains."""
-        try:
-            pairs = [(name, member) for name, member in self.estimators]
-        except (TypeError, ValueError):
-            return []
-        return pairs if all(isinstance(name, str) for name, _ in pairs) else []
+        return _read_pairs(self.estimators)
 
     def _list_present(self, strict: bool = True) -> list[tuple[str, Any]]:
         """The members that are not dropped, after a check of them all.
@@ -137,11 +133,13 @@ class BaseRoster(CommitteeEstimator):
         strict : bool, default=True
             Whether classifiers may only have classifiers as members; regressors only ever have regressors.
         """
-        subject, pairs = f"The 'estimators' parameter of {type(self).__name__}", self._list_pairs()
+        return self._check_pairs("estimators", self.estimators, strict)
+
+    def _check_pairs(self, parameter: str, given: Any, strict: bool) -> list[tuple[str, Any]]:
+        subject, pairs = f"The {parameter!r} parameter of {type(self).__name__}", _read_pairs(given)
         if not pairs:
             raise ParameterError(
-                f"{subject} must be a non-empty list of pairs of a name and an estimator; "
-                f"got {show_value(self.estimators)}."
+                f"{subject} must be a non-empty list of pairs of a name and an estimator; got {show_value(given)}."
             )
         names = [name for name, _ in pairs]
         twice = [name for name in names if names.count(name) > 1]
@@ -170,6 +168,20 @@ class BaseRoster(CommitteeEstimator):
         if n_rows == 0:
             raise DataError(f"{name} needs rows to learn from; X has 0 sample(s).")
         return encode_classes(labels, name) if self._task == "classify" else encode_values(labels)
+
+    def _recall_classes(self, target: ClassTarget | None) -> ClassTarget:
+        """The target with all classes that fitted members know besides."""
+        found = [getattr(member, "classes_", None) for _, member in self._list_present(strict=False)]
+        known = [c if isinstance(c, list) else [c] for c in found if c is not None]
+        if len(known) < len(found):
+            raise NotFittedError(f"{type(self).__name__} was told that its members are fitted, and not all are.")
+        outputs = [np.unique(np.concatenate([np.asarray(c[k]) for c in known])) for k in range(len(known[0]))]
+        if target is None:
+            return ClassTarget(np.zeros((0, len(outputs)), dtype=np.uint32), outputs, len(outputs) == 1)
+        classes = [np.union1d(own, c) for own, c in zip(target.classes, outputs, strict=True)]
+        pairs = enumerate(zip(classes, target.classes, strict=True))
+        moved = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
+        return ClassTarget(np.stack(moved, axis=1).astype(np.uint32), classes, target.one_dimensional)
 
     def _open_lesson(self, X: Any, target: ClassTarget | ValueTarget, sample_weight: Any, groups: Any = None) -> Lesson:
         numbers: NDArray[Any]
@@ -281,6 +293,14 @@ class BaseRoster(CommitteeEstimator):
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = True
         return tags
+
+
+def _read_pairs(given: Any) -> list[tuple[str, Any]]:
+    try:
+        pairs = [(name, member) for name, member in given]
+    except (TypeError, ValueError):
+        return []
+    return pairs if all(isinstance(name, str) for name, _ in pairs) else []
 
 
 def _fill_seeds(estimator: Any, seed: int, number: int) -> None:

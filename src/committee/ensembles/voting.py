@@ -15,7 +15,7 @@ from committee.ensembles.lesson import Lesson, read_table
 from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, find_covered, fit_members, plan_folds
 from committee.ensembles.replies import ask_member
 from committee.ensembles.roster import BaseRoster, Estimators, MemberSeeds
-from committee.exceptions import DataError, NotFittedError, ParameterError
+from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation, NJobs, Verbose
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class BaseVoting(TransformerMixin, BaseRoster):  # type: ignore[misc]
             )
 
     def _answer_folds(self, lesson: Lesson, candidates: list[Candidate], target: Any) -> None:
-        folds = plan_folds(self.cv, lesson.X, lesson.y, lesson.groups, self._task == "classify")
+        folds = plan_folds(self.cv, lesson.X, lesson.y, lesson.groups, self._task == "classify", lesson.weights)
         classes = self._number_classes(target)
         answer_out_of_fold(lesson, candidates, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose))
 
@@ -280,20 +280,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         target: Any = None if known else self._read_target(X, y)
         target = self._recall_classes(target) if self.prefit else target
         return self._train(X, target, None if known else sample_weight, groups, fit_params)
-
-    def _recall_classes(self, target: ClassTarget | None) -> ClassTarget:
-        """The target with all classes that fitted members know besides."""
-        found = [getattr(member, "classes_", None) for _, member in self._list_present()]
-        known = [c if isinstance(c, list) else [c] for c in found if c is not None]
-        if len(known) < len(found):
-            raise NotFittedError(f"{type(self).__name__} was told that its members are fitted, and not all are.")
-        outputs = [np.unique(np.concatenate([np.asarray(c[k]) for c in known])) for k in range(len(known[0]))]
-        if target is None:
-            return ClassTarget(np.zeros((0, len(outputs)), dtype=np.uint32), outputs, len(outputs) == 1)
-        classes = [np.union1d(own, c) for own, c in zip(target.classes, outputs, strict=True)]
-        pairs = enumerate(zip(classes, target.classes, strict=True))
-        moved = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
-        return ClassTarget(np.stack(moved, axis=1).astype(np.uint32), classes, target.one_dimensional)
 
     def _method(self) -> str:
         return "predict_proba" if self.voting == "soft" else "predict"

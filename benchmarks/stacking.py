@@ -1,0 +1,138 @@
+"""Stacks beside scikit-learn's: `python benchmarks/stacking.py`, with --quick to see only that it runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if not __package__:
+    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import data
+from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
+from benchmarks.measure import Job, Outcome, run_in_turns, time_calls, time_fit
+from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+
+SKLEARN = "scikit-learn"
+FOLDS, BAGS, PREDICT = "fit, 5 folds", "fit, out of bag", "predict"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    n_rows: int = 20_000
+    n_test: int = 20_000
+    n_trees: int = 100
+    repeats: int = 1
+    rounds: int = 2
+
+
+QUICK = Sizes(n_rows=600, n_test=300, n_trees=12, rounds=1)
+
+
+# --- in the child ------------------------------------------------------------------------------------------------
+
+
+def make_stack(contender: str, n_trees: int, threads: int, out_of_bag: bool = False) -> Any:
+    """Forest, extra-trees, logistic model and naive Bayes under a logistic model.
+
+    Out of bag the extra-trees draw samples too, since otherwise nothing is out of their bags.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    room = importlib.import_module({OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender])
+    own = {"bootstrap": True} if out_of_bag else {}
+    members = [
+        ("forest", room.RandomForestClassifier(n_trees, random_state=0, n_jobs=threads)),
+        ("extra", room.ExtraTreesClassifier(n_trees, random_state=0, n_jobs=threads, **own)),
+        ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
+        ("bayes", GaussianNB()),
+    ]
+    return room.StackingClassifier(members, LogisticRegression(), cv="oob" if out_of_bag else 5)
+
+
+def fit_stack(contender: str, sizes: dict[str, int], threads: int, out_of_bag: bool = False) -> Outcome:
+    from sklearn.metrics import roc_auc_score
+
+    found = data.make_problem("binary", sizes["n_rows"], sizes["n_test"])
+    make_stack(contender, 4, threads, out_of_bag).fit(found.X[:200], found.y[:200])
+    stack, outcome = time_fit(
+        lambda: make_stack(contender, sizes["n_trees"], threads, out_of_bag).fit(found.X, found.y), sizes["repeats"]
+    )
+    return {**outcome, "score": float(roc_auc_score(found.y_test, stack.predict_proba(found.X_test)[:, 1]))}
+
+
+def predict_stack(contender: str, sizes: dict[str, int], threads: int) -> Outcome:
+    found = data.make_problem("binary", sizes["n_rows"] // 4, sizes["n_test"])
+    stack = make_stack(contender, sizes["n_trees"], threads).fit(found.X, found.y)
+    return time_calls(lambda: stack.predict_proba(found.X_test), 3)
+
+
+# --- in the parent -----------------------------------------------------------------------------------------------
+
+
+def list_cases(sizes: Sizes) -> list[Case]:
+    """The same stack with folds, with out-of-bag answers (scikit-learn makes folds then too), and its prediction."""
+    threads = min(2, len(list_cores()))
+    options = {"sizes": vars(sizes), "threads": threads}
+
+    def job(function: str, contender: str, **more: Any) -> Job:
+        return Job(f"benchmarks.stacking:{function}", {"contender": contender, **options, **more}, threads)
+
+    theirs = job("fit_stack", SKLEARN)
+    return [
+        Case(FOLDS, {OURS: job("fit_stack", OURS), SKLEARN: theirs}),
+        Case(BAGS, {OURS: job("fit_stack", OURS, out_of_bag=True), SKLEARN: theirs}),
+        Case(PREDICT, {OURS: job("predict_stack", OURS), SKLEARN: job("predict_stack", SKLEARN)}),
+    ]
+
+
+def read_score(case: str) -> Any:
+    """A figure: our score less theirs."""
+
+    def read(outcomes: dict[str, dict[str, Outcome]]) -> float:
+        return float(outcomes[case][OURS]["score"] - outcomes[case][SKLEARN]["score"])
+
+    return read
+
+
+CLAIMS = [
+    Claim("5 folds, times faster than scikit-learn with the same settings", ratio(FOLDS, SKLEARN), 8),
+    Claim("out of bag, times faster than scikit-learn with 5 folds", ratio(BAGS, SKLEARN), 15),
+    Claim("5 folds, our AUC less theirs", read_score(FOLDS), -0.002),
+    Claim("out of bag, our AUC less theirs", read_score(BAGS), -0.002),
+    Claim("prediction, times faster", ratio(PREDICT, SKLEARN)),
+]
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
+    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick)")
+    arguments = parser.parse_args(words)
+    load = measure_load(0.2 if arguments.quick else 2.0)
+    if load > QUIET and not (arguments.quick or arguments.busy):
+        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+    sizes = QUICK if arguments.quick else Sizes()
+    cases = list_cases(sizes)
+    found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))
+    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    report = Report("stacking", describe_machine(), load, arguments.quick, cases, outcomes, CLAIMS)
+    folder = arguments.out or (None if arguments.quick else RESULTS)
+    if folder is not None:
+        report.write(folder)
+    print(report.render())
+
+
+if __name__ == "__main__":
+    main()
