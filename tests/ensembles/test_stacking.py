@@ -413,6 +413,19 @@ def test_jobs_do_not_change_a_byte(n_jobs: int) -> None:
         assert alone.predict_proba(X).tobytes() == many.predict_proba(X).tobytes()
 
 
+@pytest.mark.parametrize("params", [{"refit": False}, {"final_estimator": "nonnegative"}], ids=str)
+def test_model_files(params: dict[str, Any], tmp_path: Any) -> None:
+    X, y = CANCER
+    members = [("forest", RandomForestClassifier(5, random_state=0)), ("tree", DecisionTreeClassifier(max_depth=3))]
+    stack = StackingClassifier(members, **{"final_estimator": DecisionTreeClassifier(max_depth=2), **params}).fit(X, y)
+    committee.save(stack, tmp_path / "stack")
+    assert committee.load(tmp_path / "stack").predict_proba(X).tobytes() == stack.predict_proba(X).tobytes()
+    forest = [("forest", RandomForestRegressor(5, random_state=0))]
+    values = StackingRegressor(forest, "mean", refit=False).fit(*DIABETES)
+    committee.save(values, tmp_path / "values")
+    assert (committee.load(tmp_path / "values").predict(DIABETES[0]) == values.predict(DIABETES[0])).all()
+
+
 def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     StackingClassifier(MEMBERS, verbose=1).fit(*IRIS)
     assert "18" in capsys.readouterr().err

@@ -148,6 +148,25 @@ def _check_word_votes(model: Any) -> None:
     _require(votes.shape[:2] == (len(words), 2) and (words >= 0).all(), "every word must have its votes")
 
 
+def _check_layer(layer: Any) -> None:
+    lists = (layer.names, layer.members, layer.methods, layer.widths)
+    _require(all(isinstance(part, list) for part in lists), "a layer is made of lists")
+    _require({len(part) for part in lists} == {len(layer.members)} and layer.members, "each member has a name")
+    known = {"predict", "predict_proba", "decision_function"}
+    _require(all(method in known for method in layer.methods), "members are asked by a method that they have")
+    _require(layer.classes is None or isinstance(layer.classes, list), "classes are listed")
+
+
+def _check_fold_average(average: Any) -> None:
+    _require(isinstance(average.models, list) and average.models, "there must be models of folds")
+    _require(average.classes is None or isinstance(average.classes, list), "classes are listed")
+
+
+def _check_blend(blend: Any) -> None:
+    _require(blend.how in ("mean", "majority", "nonnegative") and _is_count(blend.n_members), "a blend has members")
+    _require(_is_array(blend.weights_, "f", blend.n_members), "every member must have its weight")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "SamplePlan": _check_sample_plan,
@@ -161,6 +180,10 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "AnyMembers": _check_any_members,
     "LabelTarget": _check_label_target,
     "WordVotes": _check_word_votes,
+    "Layer": _check_layer,
+    "FoldAverage": _check_fold_average,
+    "ShareBlend": _check_blend,
+    "ValueBlend": _check_blend,
 }
 
 

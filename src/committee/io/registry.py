@@ -69,6 +69,12 @@ STATES = {
         "TreeMembers",
         ("estimator", "trees", "importances", "schema", "samples", "named"),
     ),
+    "Layer": StateClass("committee.ensembles.stacking_layers", "Layer"),
+    "FoldAverage": StateClass("committee.ensembles.fold_average", "FoldAverage", ("models", "classes")),
+    "ShareBlend": StateClass(
+        "committee.ensembles.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
+    ),
+    "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
 }
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
