@@ -39,6 +39,7 @@ WordTable make_table(const Vector<u64>& word_offsets, const Vector<u32>& documen
   copy(table.documents, view_vector(documents));
   copy(table.label_offsets, view_vector(label_offsets));
   copy(table.labels, view_vector(labels));
+  list_words(table);
   return table;
 }
 
@@ -50,7 +51,7 @@ WordVote name_vote(const std::string& kind) {
 }
 
 void check_weights(const WordTable& table, const LabelWeights& weights) {
-  if (weights.values().size() != table.n_documents * table.n_labels) {
+  if (!weights.belongs_to(table)) {
     throw nb::value_error("the weights belong to another table.");
   }
 }
@@ -94,20 +95,22 @@ void bind_word_stump(nanobind::module_& m) {
   nb::class_<LabelWeights>(m, "LabelWeights", "The weight of each pair of document and label.")
       .def(
           "__init__",
-          [](LabelWeights* self, const WordTable& table, const Vector<double>& weights) {
+          [](LabelWeights* self, const WordTable& table, const Vector<double>& weights,
+             std::size_t most_sums) {
             if (weights.shape(0) != table.n_documents) {
               throw nb::value_error("there must be one weight for each document.");
             }
-            new (self) LabelWeights(table, view_vector(weights));
+            new (self) LabelWeights(table, view_vector(weights), most_sums);
           },
-          nb::arg("table"), nb::arg("document_weights"))
-      .def_prop_ro(
-          "values",
-          [](nb::handle_t<LabelWeights> self) {
-            const LabelWeights& weights = nb::cast<const LabelWeights&>(self);
-            return view_array(weights.values().data(), {weights.values().size()}, self);
+          nb::arg("table"), nb::arg("document_weights"), nb::arg("most_sums") = kMostKeptSums,
+          "Weights in proportion to those of the documents; at most so many sums are kept.")
+      .def(
+          "list_values",
+          [](const LabelWeights& self, const WordTable& table) {
+            check_weights(table, self);
+            return own_array<double>(self.list_values(table), {table.n_documents, table.n_labels});
           },
-          nb::rv_policy::automatic, "All of them, a document after the other; they sum to one.");
+          nb::arg("table"), "All of them (document, label); they sum to one.");
   nb::class_<WordTable>(m, "WordTable", "Which documents hold a word, and their labels; immutable.")
       .def(
           "__init__",
@@ -138,7 +141,7 @@ void bind_word_stump(nanobind::module_& m) {
               throw nb::value_error("the stump belongs to another table.");
             }
             const nb::gil_scoped_release released;
-            return reweight_labels(self, weights, stump, n_jobs);
+            return weights.multiply(self, stump.word, stump.factors, n_jobs);
           },
           nb::arg("weights"), nb::arg("stump"), nb::arg("n_jobs") = 0,
           "Multiply by exp(-Y votes) and normalise; returns the normaliser Z.");

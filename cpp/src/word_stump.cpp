@@ -9,23 +9,21 @@ namespace committee {
 
 namespace {
 
-constexpr double kUnits = 0x1.0p61;          // of the whole weight
-constexpr std::size_t kWordBlocks = 128;     // tasks of a search
-constexpr std::size_t kDocumentBlock = 256;  // documents of a task of a reweighting
+constexpr std::size_t kWordBlocks = 128;  // tasks of a search
 constexpr double kMinAdditionsPerThread = 3e5;
 
-struct Totals {
-  std::vector<i64> positive, negative;  // per label
-  i64 whole = 0;
+// Weights of the holders of a word, or of the others, for one label; whatever the unit.
+struct Side {
+  double positive, negative;
 };
 
-// For one word and each label, the weight of the documents that hold the word: of all, and of those
-// with the label.
-struct Presence {
-  explicit Presence(std::size_t n_labels) : all(n_labels), positive(n_labels), terms(n_labels) {}
-  std::vector<i64> all, positive;
-  std::vector<double> terms;
-};
+double root_product(const Side& side) {
+  return std::sqrt(side.positive * side.negative);
+}
+
+double difference(const Side& side) {
+  return side.positive - side.negative;
+}
 
 // Adds in four chains whose shape depends on the length alone.
 double sum_terms(const double* terms, std::size_t n) {
@@ -38,92 +36,92 @@ double sum_terms(const double* terms, std::size_t n) {
   return (chains[0] + chains[1]) + (chains[2] + chains[3]);
 }
 
-void add_labels(const WordTable& table, const LabelWeights& weights, u32 document, i64* positive) {
-  const i64* row = weights.fixed(document);
-  for (u64 k = table.label_offsets[document]; k < table.label_offsets[document + 1]; ++k) {
-    positive[table.labels[k]] += row[table.labels[k]];
-  }
-}
-
-Totals sum_all(const WordTable& table, const LabelWeights& weights) {
-  Totals totals{std::vector<i64>(table.n_labels), std::vector<i64>(table.n_labels), 0};
-  for (std::size_t i = 0; i < table.n_documents; ++i) {
-    const i64* row = weights.fixed(i);
-    for (std::size_t l = 0; l < table.n_labels; ++l) totals.negative[l] += row[l];
-    add_labels(table, weights, static_cast<u32>(i), totals.positive.data());
-  }
-  for (std::size_t l = 0; l < table.n_labels; ++l) {
-    totals.whole += totals.negative[l];
-    totals.negative[l] -= totals.positive[l];
-  }
-  return totals;
-}
-
-void sum_presence(const WordTable& table, const LabelWeights& weights, std::size_t word,
-                  Presence& sums) {
-  const std::size_t n = table.n_labels;
-  i64* const all = sums.all.data();
-  std::fill(sums.all.begin(), sums.all.end(), 0);
-  std::fill(sums.positive.begin(), sums.positive.end(), 0);
-  const u32* at = table.documents.data() + table.word_offsets[word];
-  const u32* const end = table.documents.data() + table.word_offsets[word + 1];
-  for (const u32* document = at; document < end; ++document) {
-    add_labels(table, weights, *document, sums.positive.data());
-  }
-  // Four documents at a time, so that a sum is loaded and stored once for four additions.
-  for (; end - at >= 4; at += 4) {
-    const i64 *a = weights.fixed(at[0]), *b = weights.fixed(at[1]), *c = weights.fixed(at[2]),
-              *d = weights.fixed(at[3]);
-    for (std::size_t l = 0; l < n; ++l) all[l] += (a[l] + b[l]) + (c[l] + d[l]);
-  }
-  for (; at < end; ++at) {
-    const i64* row = weights.fixed(*at);
-    for (std::size_t l = 0; l < n; ++l) all[l] += row[l];
-  }
-}
-
-double root_product(i64 a, i64 b) {
-  return std::sqrt(static_cast<double>(a) * static_cast<double>(b));
-}
-
-// Z in units: smaller is better.
-double score_word(const Totals& totals, Presence& sums, WordVote kind) {
-  const std::size_t n = sums.all.size();
-  double* const terms = sums.terms.data();
-  const i64 *all = sums.all.data(), *present = sums.positive.data();
-  if (kind == WordVote::discrete) {
-    i64 r = 0;
-    for (std::size_t l = 0; l < n; ++l) {
-      const i64 with = 2 * present[l] - all[l];
-      const i64 without = totals.positive[l] - totals.negative[l] - with;
-      r += std::abs(with) + std::abs(without);
+// What the weights of all documents and of those that hold one word say.
+class WordSums {
+ public:
+  WordSums(const WordTable& table, const LabelWeights& weights)
+      : table_(table),
+        weights_(weights),
+        all_positive_(table.n_labels),
+        positive_(table.n_labels),
+        memory_(table.n_labels),
+        terms_(table.n_labels) {
+    for (std::size_t l = 0; l < table.n_labels; ++l) {
+      all_positive_[l] =
+          static_cast<double>(weights.positive_totals()[l]) * weights.positive_scale()[l];
+      whole_ += all_positive_[l] +
+                static_cast<double>(weights.negative_totals()[l]) * weights.negative_scale()[l];
     }
-    return -static_cast<double>(r);
   }
-  if (kind == WordVote::abstaining) {
-    i64 held = 0;
-    for (std::size_t l = 0; l < n; ++l) {
-      held += all[l];
-      terms[l] = 2.0 * root_product(present[l], all[l] - present[l]);
-    }
-    return static_cast<double>(totals.whole - held) + sum_terms(terms, n);
-  }
-  for (std::size_t l = 0; l < n; ++l) {
-    const i64 absent = all[l] - present[l];
-    terms[l] = 2.0 * (root_product(present[l], absent) +
-                      root_product(totals.positive[l] - present[l], totals.negative[l] - absent));
-  }
-  return sum_terms(terms, n);
-}
 
-// Blocks of neighbouring words with about as many entries each.
+  double whole() const { return whole_; }
+
+  void read(std::size_t word) {
+    for (const u32 label : touched_) positive_[label] = 0;
+    touched_.clear();
+    weights_.sum_positive(table_, word, positive_.data(), touched_);
+    negative_ = weights_.sum_negative(table_, word, memory_.data());
+  }
+  Side present(std::size_t l) const {
+    return {static_cast<double>(positive_[l]) * weights_.positive_scale()[l],
+            static_cast<double>(negative_[l]) * weights_.negative_scale()[l]};
+  }
+  Side absent(std::size_t l) const {
+    return {static_cast<double>(weights_.positive_totals()[l] - positive_[l]) *
+                weights_.positive_scale()[l],
+            absent_negative(l)};
+  }
+
+  // Z, or -r for discrete stumps, times the whole: smaller is better. Few labels have a document
+  // that holds the word; for all others there is but one root to take.
+  double score(WordVote kind) {
+    const std::size_t n = table_.n_labels;
+    double* const terms = terms_.data();
+    const double *all = all_positive_.data(), *scale = weights_.negative_scale();
+    if (kind == WordVote::real) {
+      for (std::size_t l = 0; l < n; ++l) terms[l] = std::sqrt(all[l] * absent_negative(l));
+      for (const u32 l : touched_) terms[l] = root_product(present(l)) + root_product(absent(l));
+      return 2.0 * sum_terms(terms, n);
+    }
+    if (kind == WordVote::abstaining) {
+      for (std::size_t l = 0; l < n; ++l) terms[l] = -static_cast<double>(negative_[l]) * scale[l];
+      for (const u32 l : touched_) {
+        const Side side = present(l);
+        terms[l] = 2.0 * root_product(side) - (side.positive + side.negative);
+      }
+      return whole_ + sum_terms(terms, n);
+    }
+    for (std::size_t l = 0; l < n; ++l) {
+      terms[l] = std::abs(difference(present(l))) + std::abs(difference(absent(l)));
+    }
+    return -sum_terms(terms, n);
+  }
+
+ private:
+  double absent_negative(std::size_t l) const {
+    return static_cast<double>(weights_.negative_totals()[l] - negative_[l]) *
+           weights_.negative_scale()[l];
+  }
+
+  const WordTable& table_;
+  const LabelWeights& weights_;
+  double whole_ = 0.0;
+  std::vector<double> all_positive_;
+  std::vector<i64> positive_, memory_;
+  const i64* negative_ = nullptr;
+  std::vector<double> terms_;
+  std::vector<u32> touched_;
+};
+
+// Blocks of neighbouring words with about as much work each.
 std::vector<std::size_t> cut_words(const WordTable& table) {
   std::vector<std::size_t> cuts{0};
-  const u64 share = table.documents.size() / kWordBlocks + 1;
+  const auto measure = [&](std::size_t word) {
+    return table.word_offsets[word] + word * (1 + table.n_labels / 4);
+  };
+  const u64 share = measure(table.n_words) / kWordBlocks + 1;
   for (std::size_t word = 0; word < table.n_words; ++word) {
-    if (table.word_offsets[word + 1] - table.word_offsets[cuts.back()] >= share) {
-      cuts.push_back(word + 1);
-    }
+    if (measure(word + 1) - measure(cuts.back()) >= share) cuts.push_back(word + 1);
   }
   if (cuts.back() < table.n_words) cuts.push_back(table.n_words);
   return cuts;
@@ -133,110 +131,57 @@ double halve_log(double ratio) {
   return 0.5 * natural_log(ratio);
 }
 
-void vote_smoothly(WordStump& stump, std::size_t at, double positive, double negative,
-                   double smoothing) {
-  const double ratio = (positive + smoothing) / (negative + smoothing);
+void vote_smoothly(WordStump& stump, std::size_t at, const Side& side, double smoothing) {
+  const double ratio = (side.positive + smoothing) / (side.negative + smoothing);
   stump.votes[at] = halve_log(ratio);
   stump.factors[at] = std::sqrt(ratio);
 }
 
-void vote(WordStump& stump, const Totals& totals, const Presence& sums, WordVote kind,
-          double smoothing) {
-  const std::size_t n = sums.all.size();
-  stump.votes.assign(2 * n, 0.0);
-  stump.factors.assign(2 * n, 1.0);
-  const double whole = static_cast<double>(totals.whole);
+void vote(WordStump& stump, const WordSums& sums, WordVote kind, double smoothing) {
+  const std::size_t n = stump.votes.size() / 2;
   if (kind == WordVote::discrete) {
-    const double r = -stump.score;
+    const double r = std::min(-stump.score, 1.0);
     stump.score = std::sqrt((1.0 - r) * (1.0 + r));
     const double ratio = (1.0 + r + smoothing) / (1.0 - r + smoothing);
     stump.alpha = halve_log(ratio);
     const double factor = std::sqrt(ratio);
     for (std::size_t l = 0; l < n; ++l) {
-      const i64 with = 2 * sums.positive[l] - sums.all[l];
-      const i64 sides[2] = {totals.positive[l] - totals.negative[l] - with, with};
+      const double sides[2] = {difference(sums.absent(l)), difference(sums.present(l))};
       for (std::size_t side = 0; side < 2; ++side) {
-        if (sides[side] == 0) continue;
-        stump.votes[side * n + l] = sides[side] > 0 ? stump.alpha : -stump.alpha;
-        stump.factors[side * n + l] = sides[side] > 0 ? factor : 1.0 / factor;
+        if (sides[side] == 0.0) continue;
+        stump.votes[side * n + l] = sides[side] > 0.0 ? stump.alpha : -stump.alpha;
+        stump.factors[side * n + l] = sides[side] > 0.0 ? factor : 1.0 / factor;
       }
     }
     return;
   }
+  // In the unit of the sums, in which the whole need not be one.
+  const double added = smoothing * sums.whole();
   for (std::size_t l = 0; l < n; ++l) {
-    const i64 present = sums.positive[l], absent = sums.all[l] - present;
-    vote_smoothly(stump, n + l, static_cast<double>(present) / whole,
-                  static_cast<double>(absent) / whole, smoothing);
-    if (kind == WordVote::real) {
-      vote_smoothly(stump, l, static_cast<double>(totals.positive[l] - present) / whole,
-                    static_cast<double>(totals.negative[l] - absent) / whole, smoothing);
-    }
+    vote_smoothly(stump, n + l, sums.present(l), added);
+    if (kind == WordVote::real) vote_smoothly(stump, l, sums.absent(l), added);
   }
-}
-
-int choose_document_threads(const WordTable& table, int n_jobs) {
-  const double work = static_cast<double>(table.n_documents) * static_cast<double>(table.n_labels);
-  return choose_threads(n_jobs, work, kMinAdditionsPerThread);
-}
-
-template <class Work>
-void for_document_blocks(std::size_t n_documents, int n_threads, const Work& work) {
-  const std::size_t n_blocks = (n_documents + kDocumentBlock - 1) / kDocumentBlock;
-  parallel_for(n_blocks, n_threads, [&](std::size_t block) {
-    const std::size_t first = block * kDocumentBlock;
-    work(first, std::min(first + kDocumentBlock, n_documents));
-  });
 }
 
 }  // namespace
 
-LabelWeights::LabelWeights(const WordTable& table, std::span<const double> document_weights)
-    : n_labels_(table.n_labels),
-      values_(table.n_documents * table.n_labels),
-      fixed_(table.n_documents * table.n_labels) {
-  const double heaviest = *std::max_element(document_weights.begin(), document_weights.end());
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = document_weights[i / n_labels_] / heaviest;
-  }
-  normalize(1);
-}
-
-double LabelWeights::normalize(int n_threads) {
-  const std::size_t n_documents = values_.size() / n_labels_;
-  std::vector<double> sums(n_documents);
-  for_document_blocks(n_documents, n_threads, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      sums[i] = sum_terms(values_.data() + i * n_labels_, n_labels_);
-    }
-  });
-  const double whole = sum_terms(sums.data(), n_documents);
-  for_document_blocks(n_documents, n_threads, [&](std::size_t first, std::size_t last) {
-    for (std::size_t k = first * n_labels_; k < last * n_labels_; ++k) {
-      values_[k] /= whole;
-      fixed_[k] = static_cast<i64>(values_[k] * kUnits + 0.5);
-    }
-  });
-  return whole;
-}
-
 WordStump find_best_word(const WordTable& table, const LabelWeights& weights, WordVote kind,
                          double smoothing, int n_jobs, InterruptWatch& watch) {
-  const Totals totals = sum_all(table, weights);
   const std::vector<std::size_t> cuts = cut_words(table);
   const std::size_t n_blocks = cuts.size() - 1;
   std::vector<WordStump> found(n_blocks);
-  const double work = static_cast<double>(table.documents.size() + table.n_words) *
-                      static_cast<double>(table.n_labels);
+  const double work = static_cast<double>(table.documents.size()) +
+                      static_cast<double>(table.n_words) * static_cast<double>(table.n_labels);
   parallel_for(n_blocks, choose_threads(n_jobs, work, kMinAdditionsPerThread), [&](std::size_t b) {
     watch.poll();
-    Presence sums(table.n_labels);
+    WordSums sums(table, weights);
     WordStump best;
     best.score = std::numeric_limits<double>::infinity();
     for (std::size_t word = cuts[b]; word < cuts[b + 1]; ++word) {
       // A word that no document holds says nothing of those that will.
-      if (table.word_offsets[word] == table.word_offsets[word + 1]) continue;
-      sum_presence(table, weights, word, sums);
-      const double score = score_word(totals, sums, kind);
+      if (table.holders(word).empty()) continue;
+      sums.read(word);
+      const double score = sums.score(kind);
       if (score < best.score) {
         best.score = score;
         best.word = static_cast<u32>(word);
@@ -248,37 +193,13 @@ WordStump find_best_word(const WordTable& table, const LabelWeights& weights, Wo
   for (const WordStump& other : found) {
     if (other.score < best.score) best = other;
   }
-  Presence sums(table.n_labels);
-  sum_presence(table, weights, best.word, sums);
-  best.score = score_word(totals, sums, kind) / static_cast<double>(totals.whole);
-  vote(best, totals, sums, kind, smoothing);
+  best.votes.assign(2 * table.n_labels, 0.0);
+  best.factors.assign(2 * table.n_labels, 1.0);
+  WordSums sums(table, weights);
+  sums.read(best.word);
+  best.score = sums.score(kind) / sums.whole();
+  vote(best, sums, kind, smoothing);
   return best;
-}
-
-double reweight_labels(const WordTable& table, LabelWeights& weights, const WordStump& stump,
-                       int n_jobs) {
-  const std::size_t n = table.n_labels;
-  std::vector<u8> present(table.n_documents, 0);
-  for (u64 k = table.word_offsets[stump.word]; k < table.word_offsets[stump.word + 1]; ++k) {
-    present[table.documents[k]] = 1;
-  }
-  const int n_threads = choose_document_threads(table, n_jobs);
-  double* const values = weights.values().data();
-  for_document_blocks(table.n_documents, n_threads, [&](std::size_t first, std::size_t last) {
-    std::vector<double> positive;
-    for (std::size_t i = first; i < last; ++i) {
-      double* const row = values + i * n;
-      const double* const factors = stump.factors.data() + (present[i] ? n : 0);
-      const u64 begin = table.label_offsets[i], end = table.label_offsets[i + 1];
-      positive.clear();
-      for (u64 k = begin; k < end; ++k) {
-        positive.push_back(row[table.labels[k]] / factors[table.labels[k]]);
-      }
-      for (std::size_t l = 0; l < n; ++l) row[l] *= factors[l];
-      for (u64 k = begin; k < end; ++k) row[table.labels[k]] = positive[k - begin];
-    }
-  });
-  return weights.normalize(n_threads);
 }
 
 }  // namespace committee

@@ -46,7 +46,7 @@ def test_rounds_equal_those_of_the_twin(seed: int, k: int, kind: str) -> None:
         stump = table.find_best_word(D, kind, 1 / Y.size, 1)
         if stump.word != words[t]:
             # Equally good to the twin, whose sums are not exact: both words must have the same normaliser.
-            values = D.values.reshape(Y.shape)
+            values = D.list_values(table)
             scores = [judge_word(X[:, w] > 0, Y, values, kind, 1 / Y.size)[1] for w in (stump.word, words[t])]
             assert scores[0] == pytest.approx(scores[1], abs=1e-9)
             return
@@ -66,8 +66,40 @@ def test_threads_do_not_change_a_bit(kind: str) -> None:
         for _ in range(8):
             stump = table.find_best_word(D, kind, 1e-4, n_jobs)
             found += [stump.word, stump.votes.tobytes(), table.reweight(D, stump, n_jobs)]
-        results.append((found, D.values.tobytes()))
+        results.append((found, D.list_values(table).tobytes()))
     assert results[0] == results[1] == results[2]
+
+
+@every_kind
+def test_sums_that_are_kept_are_those_added_up_anew(kind: str) -> None:
+    X, Y, weights = draw_case(6, n=300, d=60, k=11)
+    X[:, 0] = np.arange(300) % 20 > 0  # a word of nearly all documents
+    results = []
+    for most_sums in (2**25, 0):
+        table = make_table(X, Y)
+        D = _core.LabelWeights(table, weights, most_sums)
+        found = []
+        for _ in range(60):
+            stump = table.find_best_word(D, kind, 1e-4, 1)
+            found += [stump.word, stump.votes.tobytes(), table.reweight(D, stump, 1)]
+        results.append((found, D.list_values(table).tobytes()))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("size", [0.1, 3.0, 40.0])
+def test_votes_of_any_size_and_sense_are_taken(size: float) -> None:
+    X, Y, weights = draw_case(7, k=5)
+    rng = np.random.default_rng(7)
+    table = make_table(X, Y)
+    D = _core.LabelWeights(table, weights)
+    expected = np.repeat(weights[:, None] / weights.sum() / 5, 5, axis=1)
+    for t in range(12):
+        votes = size * rng.normal(size=(2, 5))
+        Z = table.reweight(D, _core.WordStump(t, votes.ravel(), np.exp(votes).ravel()), 1)
+        expected = expected * np.exp(-Y * votes[X[:, t].astype(int)])
+        assert pytest.approx(expected.sum(), rel=1e-9) == Z
+        expected /= expected.sum()
+        np.testing.assert_allclose(D.list_values(table), expected, rtol=1e-8, atol=1e-300)
 
 
 @every_kind
@@ -76,12 +108,12 @@ def test_the_normaliser_is_that_of_the_formula_without_smoothing(kind: str) -> N
     table = make_table(X, Y)
     D = _core.LabelWeights(table, weights)
     stump = table.find_best_word(D, kind, 1e-15, 1)
-    before = D.values.reshape(Y.shape).copy()
+    before = D.list_values(table).copy()
     Z = table.reweight(D, stump, 1)
     assert pytest.approx(stump.score, rel=1e-6) == Z
     h = stump.votes[X[:, stump.word].astype(int)]
-    np.testing.assert_allclose(D.values.reshape(Y.shape), before * np.exp(-Y * h) / Z, rtol=1e-9)
-    assert D.values.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(D.list_values(table), before * np.exp(-Y * h) / Z, rtol=1e-9)
+    assert D.list_values(table).sum() == pytest.approx(1.0)
 
 
 @every_kind
@@ -100,10 +132,10 @@ def test_weights_of_very_different_size_are_kept() -> None:
     weights = 10.0 ** np.linspace(-40, 0, 40)
     table = make_table(X, Y)
     D = _core.LabelWeights(table, weights)
-    np.testing.assert_allclose(D.values.reshape(Y.shape)[:, 0], weights / weights.sum() / 3, rtol=1e-12)
+    np.testing.assert_allclose(D.list_values(table)[:, 0], weights / weights.sum() / 3, rtol=1e-12)
     for _ in range(5):
         table.reweight(D, table.find_best_word(D, "real", 1e-3, 1), 1)
-    assert (D.values > 0).all()
+    assert (D.list_values(table) > 0).all()
 
 
 def test_nonsense_is_refused() -> None:

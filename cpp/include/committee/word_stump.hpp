@@ -11,42 +11,15 @@
 //   discrete    c = a sign(W+ - W-), a = 1/2 ln((1 + r + e) / (1 - r + e)),
 //               r = sum_j sum_l |W+ - W-|,        Z = sqrt(1 - r^2)
 //
-// The sums are integers (weights in units of 2^-61), so that no order of adding changes them; e^c
-// is a square root, so that no exponential is ever taken.
+// The sums are integers times a scale (label_weights.hpp), so that no order of adding changes them;
+// e^c is a square root, so that no exponential is ever taken.
 #pragma once
+#include "label_weights.hpp"
 #include "parallel.hpp"
-#include "types.hpp"
 
 namespace committee {
 
 enum class WordVote { real, abstaining, discrete };
-
-// Which documents hold a word and which labels a document has; immutable.
-struct WordTable {
-  std::size_t n_documents = 0, n_words = 0, n_labels = 0;
-  std::vector<u64> word_offsets;   // n_words + 1
-  std::vector<u32> documents;      // that hold each word, ascending
-  std::vector<u64> label_offsets;  // n_documents + 1
-  std::vector<u32> labels;         // of each document, ascending
-};
-
-// D(i, l), [document][label]; its sum is one.
-class LabelWeights {
- public:
-  // D(i, l) in proportion to the weight of document i: none negative, their sum positive.
-  LabelWeights(const WordTable& table, std::span<const double> document_weights);
-  std::span<const double> values() const { return values_; }
-  std::span<double> values() { return values_; }
-  // The same in units of 2^-61; what is lighter than half a unit is zero here, but not above.
-  const i64* fixed(std::size_t document) const { return fixed_.data() + document * n_labels_; }
-  // Divides by the sum of the values, which it returns.
-  double normalize(int n_threads);
-
- private:
-  std::size_t n_labels_;
-  std::vector<double> values_;
-  std::vector<i64> fixed_;
-};
 
 struct WordStump {
   u32 word = 0;
@@ -60,9 +33,5 @@ struct WordStump {
 // weight.
 WordStump find_best_word(const WordTable& table, const LabelWeights& weights, WordVote kind,
                          double smoothing, int n_jobs, InterruptWatch& watch);
-
-// D(i, l) exp(-Y(i, l) c(j, l)) / Z in place of D; returns Z.
-double reweight_labels(const WordTable& table, LabelWeights& weights, const WordStump& stump,
-                       int n_jobs);
 
 }  // namespace committee
