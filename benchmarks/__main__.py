@@ -1,8 +1,8 @@
 """Every suite: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import forests, stacking, trees
+from benchmarks import boostexter, forests, stacking, trees
 
-SUITES = (trees, forests, stacking)
+SUITES = (trees, forests, stacking, boostexter)
 
 if __name__ == "__main__":
     for suite in SUITES:
