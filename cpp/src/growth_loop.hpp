@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "committee/criteria/all.hpp"
+#include "committee/cut.hpp"
 #include "committee/growth.hpp"
 #include "committee/partition.hpp"
 
@@ -129,10 +130,12 @@ void Growth<Tally>::open_node(OpenNode node, TreePart& part, Worker& worker,
 template <class Tally>
 void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
                                Frontier<OpenNode>& frontier, bool may_defer) {
-  settle_cut(node.best);
+  const ColumnBins& bins = (*data_.bins)[node.best.feature];
+  if (!params_.exact) settle_cut(node.best, bins);
   const std::size_t n_left = part_rows(node, worker);
   if (!node.best.has_missing) node.best.missing_left = is_left_heavier(node, n_left);
-  part.tree.splits[node.id] = describe_split(node);
+  part.tree.splits[node.id] =
+      describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
 
   OpenNode left, right;
   left.begin = node.begin;
@@ -340,47 +343,6 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
   is_left[kMissingBin] = missing_left;
   return partition_items(items, node.size(), worker.spare.data(),
                          [&](u32 row) { return is_left[column[row]] != 0; });
-}
-
-// Where bins between the two sides are empty in this node, the boundary nearest to the middle of
-// the gap is taken, as an exact split would take the middle itself.
-template <class Tally>
-void Growth<Tally>::settle_cut(Candidate& best) const {
-  if (best.categorical || params_.exact || best.next == kNone || best.next == best.cut + 1) return;
-  const ColumnBins& bins = (*data_.bins)[best.feature];
-  const double middle = bins.high[best.cut] / 2 + bins.low[best.next] / 2;
-  const auto begin = bins.thresholds.begin();
-  u32 at = static_cast<u32>(std::lower_bound(begin + best.cut, begin + best.next, middle) - begin);
-  at = std::min(at, best.next - 1);
-  if (at > best.cut && middle - begin[at - 1] <= begin[at] - middle) --at;
-  best.cut = at;
-}
-
-template <class Tally>
-GrownTree::Split Growth<Tally>::describe_split(const OpenNode& node) const {
-  const Candidate& best = node.best;
-  const ColumnBins& bins = (*data_.bins)[best.feature];
-  GrownTree::Split split;
-  split.feature = best.feature;
-  split.categorical = best.categorical;
-  split.missing_left = best.missing_left;
-  if (best.categorical) {
-    // Levels that do not occur in the node follow the missing values.
-    split.left_categories.assign((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
-    for (const u32 code : best.left_codes) split.left_categories[code / 32] |= 1u << (code % 32);
-    for (const u32 code : best.right_codes)
-      split.left_categories[code / 32] &= ~(1u << (code % 32));
-    const u32 spare = bins.n_bins % 32;
-    if (spare != 0) split.left_categories.back() &= (1u << spare) - 1;
-  } else if (best.next == kNone) {
-    split.threshold = std::numeric_limits<double>::infinity();
-  } else if (params_.exact) {
-    const auto& values = plan_.input.presort->values[best.feature];
-    split.threshold = choose_threshold(values[best.cut], values[best.next]);
-  } else {
-    split.threshold = bins.thresholds[best.cut];
-  }
-  return split;
 }
 
 // A monotone split parts the range of values at the middle of its children's levels.

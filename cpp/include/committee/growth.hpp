@@ -100,8 +100,6 @@ class Growth {
   bool is_terminal(const OpenNode& node, const Worker& worker) const;
   std::size_t part_rows(OpenNode& node, Worker& worker);
   bool is_left_heavier(const OpenNode& node, std::size_t n_left) const;
-  GrownTree::Split describe_split(const OpenNode& node) const;
-  void settle_cut(Candidate& best) const;
   void bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const;
   void share_histograms(OpenNode& node, OpenNode& left, OpenNode& right);
   void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) const;

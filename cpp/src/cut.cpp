@@ -1,0 +1,42 @@
+#include "committee/cut.hpp"
+
+#include <algorithm>
+
+namespace committee {
+
+void settle_cut(Candidate& best, const ColumnBins& bins) {
+  if (best.categorical || best.next == kNone || best.next == best.cut + 1) return;
+  const double middle = bins.high[best.cut] / 2 + bins.low[best.next] / 2;
+  const auto begin = bins.thresholds.begin();
+  u32 at = static_cast<u32>(std::lower_bound(begin + best.cut, begin + best.next, middle) - begin);
+  at = std::min(at, best.next - 1);
+  if (at > best.cut && middle - begin[at - 1] <= begin[at] - middle) --at;
+  best.cut = at;
+}
+
+GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,
+                                const Presort* presort) {
+  GrownTree::Split split;
+  split.feature = best.feature;
+  split.categorical = best.categorical;
+  split.missing_left = best.missing_left;
+  if (best.categorical) {
+    // Levels that do not occur in the node follow the missing values.
+    split.left_categories.assign((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
+    for (const u32 code : best.left_codes) split.left_categories[code / 32] |= 1u << (code % 32);
+    for (const u32 code : best.right_codes)
+      split.left_categories[code / 32] &= ~(1u << (code % 32));
+    const u32 spare = bins.n_bins % 32;
+    if (spare != 0) split.left_categories.back() &= (1u << spare) - 1;
+  } else if (best.next == kNone) {
+    split.threshold = std::numeric_limits<double>::infinity();
+  } else if (presort) {
+    const auto& values = presort->values[best.feature];
+    split.threshold = choose_threshold(values[best.cut], values[best.next]);
+  } else {
+    split.threshold = bins.thresholds[best.cut];
+  }
+  return split;
+}
+
+}  // namespace committee
