@@ -16,6 +16,36 @@ struct BoundTrainer {
   u32 n_classes;
 };
 
+void make_trainer(BoundTrainer* self, const BinnedMatrix& data, const Presort* presort,
+                  const Vector<u32>& labels, u32 n_classes,
+                  const std::optional<Vector<double>>& weights, const std::string& criterion,
+                  int n_jobs) {
+  StumpInput input;
+  input.data = &data;
+  input.presort = presort;
+  input.labels = view_vector(labels);
+  input.n_classes = n_classes;
+  if (weights) input.weights = view_vector(*weights);
+  const nb::gil_scoped_release released;
+  auto trainer = std::make_unique<StumpTrainer>(input, StumpOptions{criterion, n_jobs});
+  new (self) BoundTrainer{std::move(trainer), data.n_cols, n_classes};
+}
+
+nb::tuple grow(BoundTrainer& self) {
+  GrownStump grown = [&] {
+    const nb::gil_scoped_release released;
+    return self.trainer->grow();
+  }();
+  ArenaOptions options;
+  options.n_features = self.n_features;
+  options.outputs = {self.n_classes};
+  const std::size_t n_leaves = grown.leaf_shares.size() / self.n_classes;
+  Trees trees = compact_trees({&grown.tree, 1}, options);
+  return nb::make_tuple(
+      BoundTrees(std::move(trees)), own_array<double>(std::move(grown.importances)),
+      own_array<double>(std::move(grown.leaf_shares), {n_leaves, self.n_classes}));
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -25,47 +55,17 @@ void bind_stump(nanobind::module_& m) {
   nb::class_<BoundTrainer> c(m, "StumpTrainer",
                              "One stump a round, on weights that change from round to round.");
   c.def(
-      "__init__",
-      [](BoundTrainer* self, const BinnedMatrix& data, const Presort* presort,
-         const Vector<u32>& labels, u32 n_classes, const std::optional<Vector<double>>& weights,
-         const std::string& criterion, int n_jobs) {
-        StumpInput input;
-        input.data = &data;
-        input.presort = presort;
-        input.labels = view_vector(labels);
-        input.n_classes = n_classes;
-        if (weights) input.weights = view_vector(*weights);
-        const nb::gil_scoped_release released;
-        new (self)
-            BoundTrainer{std::make_unique<StumpTrainer>(input, StumpOptions{criterion, n_jobs}),
-                         data.n_cols, n_classes};
-      },
-      nb::arg("data"), nb::arg("presort").none(), nb::arg("labels"), nb::arg("n_classes"),
-      nb::arg("weights").none(), nb::arg("criterion"), nb::arg("n_jobs"), nb::keep_alive<1, 2>(),
-      nb::keep_alive<1, 3>(),
+      "__init__", &make_trainer, nb::arg("data"), nb::arg("presort").none(), nb::arg("labels"),
+      nb::arg("n_classes"), nb::arg("weights").none(), nb::arg("criterion"), nb::arg("n_jobs"),
+      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
       nb::sig("def __init__(self, data: BinnedMatrix, presort: Presort | None, labels: "
               "numpy.typing.NDArray[numpy.uint32], n_classes: int, weights: "
               "numpy.typing.NDArray[numpy.float64] | None, criterion: str, n_jobs: int) -> None"));
-  c.def(
-      "grow",
-      [](BoundTrainer& self) {
-        GrownStump grown = [&] {
-          const nb::gil_scoped_release released;
-          return self.trainer->grow();
-        }();
-        ArenaOptions options;
-        options.n_features = self.n_features;
-        options.outputs = {self.n_classes};
-        const std::size_t n_leaves = grown.leaf_shares.size() / self.n_classes;
-        Trees trees = compact_trees({&grown.tree, 1}, options);
-        return nb::make_tuple(
-            BoundTrees(std::move(trees)), own_array<double>(std::move(grown.importances)),
-            own_array<double>(std::move(grown.leaf_shares), {n_leaves, self.n_classes}));
-      },
-      nb::sig("def grow(self) -> tuple[Trees, numpy.typing.NDArray[numpy.float64], "
-              "numpy.typing.NDArray[numpy.float64]]"),
-      "The best stump on the weights as they are, the decrease of impurity by feature, and the "
-      "share of the weight by leaf and class.");
+  c.def("grow", &grow,
+        nb::sig("def grow(self) -> tuple[Trees, numpy.typing.NDArray[numpy.float64], "
+                "numpy.typing.NDArray[numpy.float64]]"),
+        "The best stump on the weights as they are, the decrease of impurity by feature, and the "
+        "share of the weight by leaf and class.");
   c.def(
       "multiply",
       [](BoundTrainer& self, const Matrix<double>& factors) {

@@ -36,6 +36,8 @@ class BoostedWeights {
   }
 
   u64 operator[](std::size_t row) const { return fixed_[row]; }
+  bool all_one() const { return units_.empty(); }
+  u64 units(std::size_t row) const { return units_.empty() ? 1 : units_[row]; }
   const u64* data() const { return fixed_.data(); }
   double exact(std::size_t row) const {
     return levels_[row] * (units_.empty() ? 1.0 : static_cast<double>(units_[row]));

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from committee.ensembles.adaboost import AdaBoostClassifier
     from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
     from committee.ensembles.boostexter import BoosTexterClassifier
     from committee.ensembles.forest import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
@@ -66,6 +68,7 @@ __all__ = [
 
 # Where each public name lives; the imports above say the same to type checkers and editors.
 _HOMES = {
+    "AdaBoostClassifier": "committee.ensembles.adaboost",
     "BaggingClassifier": "committee.ensembles.bagging",
     "BaggingRegressor": "committee.ensembles.bagging",
     "BernoulliNB": "committee.learners.naive_bayes",

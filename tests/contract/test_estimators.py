@@ -204,6 +204,7 @@ def test_an_interrupted_fit_keeps_the_old_state(cls, monkeypatch):
     monkeypatch.setattr("committee._core.grow_forest", interrupt)
     if cls.__name__ in WORK:
         monkeypatch.setattr(WORK[cls.__name__], interrupt)
+    monkeypatch.setattr("committee._core.StumpTrainer", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:100], y[:100])
     assert vars(model) == before

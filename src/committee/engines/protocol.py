@@ -81,6 +81,7 @@ class Engine(Protocol):
     WordStump: Any
     Boosting: Any
     BoostingParams: Any
+    StumpTrainer: Any
 
     def count_usable_cores(self) -> int:
         """Cores that this process may use, by affinity and quota."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from committee.inspection.bias_variance import BagVariance, BiasVariance, estimate_bias_variance, measure_bag_variance
 from committee.inspection.bootstrap_error import BootstrapError, estimate_bootstrap_error
+from committee.inspection.bounds import edge_bound, vc_bound
 from committee.inspection.dependence import partial_dependence
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
+from committee.inspection.margins import measure_margins, suspect_labels
 from committee.inspection.shap import ShapValues, shap_values
 
 __all__ = [
@@ -15,10 +17,14 @@ __all__ = [
     "Interactions",
     "ShapValues",
     "accumulated_local_effects",
+    "edge_bound",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
     "friedman_h",
     "measure_bag_variance",
+    "measure_margins",
     "partial_dependence",
     "shap_values",
+    "suspect_labels",
+    "vc_bound",
 ]

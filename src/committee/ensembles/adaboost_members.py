@@ -1,0 +1,539 @@
+"""Members of a boosted ensemble: how each is fitted on the weights of its round, and how they are asked together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from committee.base import resolve_jobs, seed_estimator
+from committee.data.rows import count_rows, select_rows
+from committee.engines import get_engine
+from committee.ensembles.adaboost_rules import Answers
+from committee.exceptions import ParameterError
+from committee.learners.growth import TreeSettings, count_features, name_criterion
+from committee.learners.tree_base import BaseTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from committee.data import Dataset, Schema
+    from committee.typing import FloatArray, IndexArray
+
+__all__ = [
+    "AnyLearner",
+    "AnyMembers",
+    "Learner",
+    "Resampling",
+    "StumpLearner",
+    "TreeLearner",
+    "TreeMembers",
+    "can_share_bins",
+    "choose_table",
+]
+
+_DENSE_BLOCK = 1 << 22
+"""Values of a sparse table that are made dense at a time (32 MB)."""
+
+
+def can_share_bins(estimator: Any, task: str) -> bool:
+    """Whether members are trees of this library for the task, fitted as the library fits them."""
+    return isinstance(estimator, BaseTree) and estimator._task == task and type(estimator).fit is BaseTree.fit
+
+
+def is_plain_stump(estimator: BaseTree) -> bool:
+    """Whether a tree of classes asks one question without further conditions, as the stump trainer does."""
+    told = TreeSettings.of(estimator, **estimator._fixed)
+    free = TreeSettings(told.owner, told.criterion)
+    ignored = {"max_depth", "exact", "random_state", "shuffle_ties", "n_jobs"}
+    return (
+        told.max_depth == 1
+        and getattr(estimator, "class_weight", None) is None
+        and all(getattr(told, name) == getattr(free, name) for name in told.__slots__ if name not in ignored)
+    )
+
+
+def choose_table(X: Any, dataset: Dataset) -> Any:
+    """The table as members of other libraries read it: numbers as such, categories as they came."""
+    if dataset.schema.has_categories:
+        return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """A sample of the rows for each round, with replacement, the chance of a row proportional to its weight."""
+
+    seed: int
+
+    def draw_counts(self, weights: FloatArray, member: int) -> IndexArray:
+        """How often each row is in the sample of a round."""
+        engine = get_engine()
+        sampling = engine.RowSampling()
+        sampling.replace, sampling.n_draws = True, len(weights)
+        sampling.weights = weights
+        return engine.draw_rows(sampling, self.seed, member, len(weights))
+
+
+# --- fitted members ----------------------------------------------------------------------------------------------
+
+
+class TreeMembers(Sequence[BaseTree]):
+    """Trees in one arena; each is made an estimator of its own when it is looked at.
+
+    Parameters
+    ----------
+    estimator : BaseTree
+        With the parameters that all members have.
+    trees : Trees
+        All of them.
+    importances : ndarray of shape (n_members, n_features)
+        Decrease of impurity by each feature in each tree.
+    schema : Schema
+        The columns of the table.
+    named : dict
+        Fitted attributes about the target.
+    seed : int
+        The ensemble's.
+    """
+
+    def __init__(
+        self, estimator: BaseTree, trees: Any, importances: FloatArray, schema: Schema, named: dict[str, Any], seed: int
+    ) -> None:
+        self.estimator, self.trees, self.importances = estimator, trees, importances
+        self.schema, self.named, self.seed = schema, named, seed
+        self._scored: Any = None
+
+    def __len__(self) -> int:
+        return int(self.trees.n_trees)
+
+    @overload
+    def __getitem__(self, index: int) -> BaseTree: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[BaseTree]: ...
+    def __getitem__(self, index: int | slice) -> BaseTree | list[BaseTree]:
+        numbers = range(len(self))[index]
+        return [self._view(k) for k in numbers] if isinstance(numbers, range) else self._view(numbers)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} members: {type(self.estimator).__name__}>"
+
+    def _view(self, member: int) -> BaseTree:
+        wanted = TreeSettings.of(self.estimator, **self.estimator._fixed).max_features
+        settled = {**self.named, "max_features_": count_features(wanted, self.schema.n_features)}
+        seeded = seed_estimator(clone(self.estimator), self.seed, member)
+        tree = self.trees.select(member, member + 1)
+        return seeded.hold_tree(tree, self.importances[member], self.schema, settled)  # type: ignore[no-any-return]
+
+    def cut(self, n_members: int) -> TreeMembers:
+        """The first so many members."""
+        trees, importances = self.trees.select(0, n_members), self.importances[:n_members]
+        return TreeMembers(self.estimator, trees, importances, self.schema, self.named, self.seed)
+
+    def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
+        """For each row and class the weight of the members of a span that vote for it."""
+        return self._predict(self.trees, rows, "vote", weights, span, n_jobs)
+
+    def score(
+        self,
+        rows: Any,
+        weights: FloatArray,
+        to_scores: Callable[[FloatArray], FloatArray],
+        span: range,
+        n_jobs: int | None,
+    ) -> FloatArray:
+        """The weighted sum of the scores that members of a span make of their probabilities."""
+        if self._scored is None:
+            self._scored = score_leaves(self.trees, to_scores)
+        return self._predict(self._scored, rows, "sum", weights, span, n_jobs)
+
+    @staticmethod
+    def _predict(trees: Any, rows: Any, how: str, weights: FloatArray, span: range, n_jobs: int | None) -> FloatArray:
+        jobs = 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
+        options = {"tree_weights": weights, "first": span.start, "last": span.stop, "n_jobs": jobs}
+        if isinstance(rows, np.ndarray):
+            return trees.predict(rows, how, **options)  # type: ignore[no-any-return]
+        step = max(1, _DENSE_BLOCK // rows.shape[1])
+        blocks = (rows[k : k + step].toarray() for k in range(0, rows.shape[0], step))
+        return np.concatenate([trees.predict(block, how, **options) for block in blocks])
+
+    def weigh_importances(self, weights: FloatArray) -> FloatArray:
+        """Mean of the members' importances, each normalised, by weight."""
+        sums = self.importances.sum(axis=1, keepdims=True)
+        own = np.divide(self.importances, sums, out=np.zeros_like(self.importances), where=sums > 0.0)
+        return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
+
+
+def score_leaves(trees: Any, to_scores: Callable[[FloatArray], FloatArray]) -> Any:
+    """Trees of class weights as trees of scores."""
+    state = dict(trees.__getstate__())
+    values = np.asarray(state["values"], dtype=np.float64)
+    state["values"] = np.ascontiguousarray(to_scores(values / values.sum(axis=1, keepdims=True)))
+    state["outputs"] = []
+    for name in ("leaf_samples", "leaf_weights", "node_impurity"):
+        state[name] = state[name][:0]
+    return get_engine().Trees.from_arrays(state)
+
+
+class AnyMembers:
+    """Fitted estimators of any kind.
+
+    Parameters
+    ----------
+    estimators : list
+        In the order of the rounds.
+    classes : ndarray
+        The classes that they name, sorted.
+    """
+
+    def __init__(self, estimators: list[Any], classes: NDArray[Any]) -> None:
+        self.estimators, self.classes = estimators, classes
+
+    def __len__(self) -> int:
+        return len(self.estimators)
+
+    def cut(self, n_members: int) -> AnyMembers:
+        """The first so many members."""
+        return AnyMembers(self.estimators[:n_members], self.classes)
+
+    def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
+        """For each row and class the weight of the members of a span that vote for it."""
+        sums, each = np.zeros((count_rows(rows), n_classes)), np.arange(count_rows(rows))
+        for t in span:
+            sums[each, number_votes(self.estimators[t], rows, self.classes)] += weights[t]
+        return sums
+
+    def score(
+        self,
+        rows: Any,
+        weights: FloatArray,
+        to_scores: Callable[[FloatArray], FloatArray],
+        span: range,
+        n_jobs: int | None,
+    ) -> FloatArray:
+        """The weighted sum of the scores that members of a span make of their probabilities."""
+        sums = np.zeros((count_rows(rows), len(self.classes)))
+        for t in span:
+            sums += weights[t] * to_scores(spread_shares(self.estimators[t], rows, self.classes))
+        return sums
+
+    def weigh_importances(self, weights: FloatArray) -> FloatArray:
+        """Mean of the members' importances by weight."""
+        for member in self.estimators:
+            if not hasattr(member, "feature_importances_"):
+                raise AttributeError(f"{type(member).__name__} has no feature_importances_.")
+        own = np.stack([member.feature_importances_ for member in self.estimators])
+        return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
+
+
+def number_votes(member: Any, rows: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Number of the class that a member predicts for each row."""
+    return np.asarray(np.searchsorted(classes, np.asarray(member.predict(rows))), dtype=np.intp)
+
+
+def spread_shares(member: Any, rows: Any, classes: NDArray[Any]) -> FloatArray:
+    """Probabilities of a member, in the columns of all classes though it may have met only some."""
+    shares = np.asarray(member.predict_proba(rows), dtype=np.float64)
+    if shares.shape[1] == len(classes):
+        return shares
+    spread = np.zeros((len(shares), len(classes)))
+    spread[:, np.searchsorted(classes, member.classes_)] = shares
+    return spread
+
+
+# --- members on their way ----------------------------------------------------------------------------------------
+
+
+class Learner(ABC):
+    """Fits the member of each round on the weights as they are, which it keeps.
+
+    The order of a round: `fit_member`, then `weigh` any number of tables about what it answers, then either
+    `drop_member` or `multiply`.
+    """
+
+    @abstractmethod
+    def fit_member(self, member: int) -> Answers:
+        """Fit the member of a round; what it says of the training rows."""
+
+    @abstractmethod
+    def weigh(self, table: NDArray[Any]) -> float:
+        """Sum over the rows of weight times table[group of the row, class of the row]."""
+
+    @abstractmethod
+    def multiply(self, factors: FloatArray) -> None:
+        """Multiply the weights of the rows by factors[group, class] and make their sum 1 again."""
+
+    @abstractmethod
+    def drop_member(self) -> None:
+        """Give up the member that was fitted last."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> FloatArray:
+        """Weights of all rows; their sum is 1."""
+
+    @abstractmethod
+    def conclude(self) -> TreeMembers | AnyMembers:
+        """The fitted members."""
+
+
+class TreeRounds(Learner):
+    """What all learners of trees share: arenas of one tree each, put together at the end."""
+
+    def __init__(self, estimator: BaseTree, dataset: Dataset, seed: int, kept: TreeMembers | None) -> None:
+        self._estimator, self._dataset, self._seed = estimator, dataset, seed
+        self._trees: list[Any] = [] if kept is None else [kept.trees]
+        self._importances: list[FloatArray] = [] if kept is None else [kept.importances]
+
+    def drop_member(self) -> None:
+        """Give up the tree that was grown last."""
+        self._trees.pop()
+        self._importances.pop()
+
+    def last_member(self) -> TreeMembers:
+        """The tree that was grown last, as members of its own."""
+        return self._hold(self._trees[-1], self._importances[-1])
+
+    def conclude(self) -> TreeMembers:
+        """All trees in one arena."""
+        return self._hold(get_engine().concatenate_trees(self._trees), np.concatenate(self._importances))
+
+    def _hold(self, trees: Any, importances: FloatArray) -> TreeMembers:
+        named = self._estimator._name_target(self._dataset.target)
+        return TreeMembers(self._estimator, trees, importances, self._dataset.schema, named, self._seed)
+
+
+class StumpLearner(TreeRounds):
+    """Stumps: the weights live in the engine, which touches only the rows whose weight changes.
+
+    Parameters
+    ----------
+    estimator : BaseTree
+        A stump; see `is_plain_stump`.
+    dataset : Dataset
+        The table, whose bins are made once.
+    weights : ndarray of shape (n_rows,) or None
+        The first round's; rows of weight zero are absent.
+    seed : int
+        The ensemble's; stumps themselves draw nothing.
+    n_jobs : int or None
+        Threads.
+    kept : TreeMembers or None
+        Members of an earlier fit that are kept.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseTree,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int,
+        *,
+        n_jobs: int | None,
+        kept: TreeMembers | None,
+    ) -> None:
+        super().__init__(estimator, dataset, seed, kept)
+        jobs, settings = resolve_jobs(n_jobs), TreeSettings.of(estimator, **estimator._fixed)
+        bins = dataset.binned(estimator.max_bins, jobs)
+        presort = dataset.presorted(jobs) if settings.exact else None
+        labels, n_classes, _ = estimator._present_target(dataset.target)
+        criterion = name_criterion(settings.criterion)
+        self._trainer = get_engine().StumpTrainer(bins, presort, labels[:, 0], n_classes[0], weights, criterion, jobs)
+        self._leaf_shares: FloatArray
+
+    def fit_member(self, member: int) -> Answers:
+        """The groups are the leaves."""
+        tree, importances, self._leaf_shares = self._trainer.grow()
+        self._trees.append(tree)
+        self._importances.append(importances[None])
+        own = self._leaf_shares / self._leaf_shares.sum(axis=1, keepdims=True)
+        return Answers(self._leaf_shares.argmax(axis=1), own)
+
+    def weigh(self, table: NDArray[Any]) -> float:
+        """From the class weights of the leaves; no row is looked at."""
+        return float((self._leaf_shares * table).sum())
+
+    def multiply(self, factors: FloatArray) -> None:
+        """In the engine."""
+        self._trainer.multiply(factors)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Copied out of the engine."""
+        return self._trainer.weights  # type: ignore[no-any-return]
+
+
+class RowWeights:
+    """Weights of rows where each row is answered by itself."""
+
+    def __init__(self, labels: NDArray[Any], weights: FloatArray | None) -> None:
+        start = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
+        self.values: FloatArray = start / start.sum()
+        self._labels, self._each = labels.astype(np.intp), np.arange(len(labels))
+
+    def weigh(self, table: NDArray[Any]) -> float:
+        """Sum of weight times table entry."""
+        return float((self.values * table[self._each, self._labels]).sum())
+
+    def multiply(self, factors: FloatArray) -> None:
+        """Multiply and make the sum 1 again."""
+        raised = self.values * factors[self._each, self._labels]
+        self.values = raised / raised.sum()
+
+
+class TreeLearner(TreeRounds):
+    """Trees of this library of any depth, grown on shared bins with the weights of the round or a sample by them.
+
+    Parameters
+    ----------
+    estimator, dataset, weights, seed, n_jobs, kept
+        As in `StumpLearner`.
+    resampling : Resampling or None
+        Whether each round draws a sample by the weights.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseTree,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int,
+        *,
+        n_jobs: int | None,
+        kept: TreeMembers | None,
+        resampling: Resampling | None,
+    ) -> None:
+        super().__init__(estimator, dataset, seed, kept)
+        assert dataset.target is not None
+        self._rows = RowWeights(dataset.target.labels[:, 0], weights)  # type: ignore[union-attr]
+        self._resampling, self._n_jobs = resampling, n_jobs
+        self._table = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
+
+    def fit_member(self, member: int) -> Answers:
+        """Every row is a group of its own."""
+        weights = self._rows.values
+        if self._resampling is not None:
+            weights = self._resampling.draw_counts(weights, member).astype(np.float64)
+        tree = clone(self._estimator).fit_dataset(self._dataset, weights, seed=self._seed, tree=member)
+        self._trees.append(tree._trees)
+        self._importances.append(tree._importances[None])
+        shares = TreeMembers._predict(tree._trees, self._table, "mean", np.ones(1), range(1), self._n_jobs)
+        return Answers(shares.argmax(axis=1), shares)
+
+    def weigh(self, table: NDArray[Any]) -> float:
+        """Over the rows."""
+        return self._rows.weigh(table)
+
+    def multiply(self, factors: FloatArray) -> None:
+        """Over the rows."""
+        self._rows.multiply(factors)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of all rows."""
+        return self._rows.values
+
+
+class AnyLearner(Learner):
+    """Estimators of any kind: `fit` with sample_weight, or a sample of the rows drawn by the weights.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Is cloned for each round.
+    X : array, CSR matrix or frame
+        The table as members read it.
+    dataset : Dataset
+        With the target.
+    weights : ndarray of shape (n_rows,) or None
+        The first round's; members never see rows of weight zero.
+    seed : int
+        The ensemble's.
+    kept : AnyMembers or None
+        Members of an earlier fit that are kept.
+    resampling : Resampling or None
+        Whether each round draws a sample by the weights.
+    needs_shares : bool
+        Whether probabilities are asked for.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int,
+        *,
+        kept: AnyMembers | None,
+        resampling: Resampling | None,
+        needs_shares: bool,
+    ) -> None:
+        if resampling is None and not has_fit_parameter(estimator, "sample_weight"):
+            raise ParameterError(
+                f"{type(estimator).__name__} doesn't support sample_weight, so that it cannot be boosted by weights; "
+                "use method='resample'."
+            )
+        if needs_shares and not hasattr(estimator, "predict_proba"):
+            raise ParameterError(
+                f"{type(estimator).__name__} has no predict_proba, which this algorithm needs; use algorithm='samme'."
+            )
+        target: Any = dataset.target
+        self._present = None if weights is None or weights.all() else np.flatnonzero(weights)
+        self._n_rows = dataset.n_rows
+        labels = target.labels[:, 0] if self._present is None else target.labels[self._present, 0]
+        self._X = select_rows(X, self._present)
+        self._classes = target.classes[0]
+        self._y = self._classes.take(labels)
+        self._rows = RowWeights(labels, weights if self._present is None else weights[self._present])  # type: ignore[index]
+        self._estimator, self._seed, self._resampling, self._needs_shares = estimator, seed, resampling, needs_shares
+        self._estimators = [] if kept is None else list(kept.estimators)
+
+    def fit_member(self, member: int) -> Answers:
+        """Every row is a group of its own."""
+        own = seed_estimator(clone(self._estimator), self._seed, member)
+        if self._resampling is None:
+            own.fit(self._X, self._y, sample_weight=self._rows.values)
+        else:
+            counts = self._resampling.draw_counts(self._rows.values, member)
+            rows = np.repeat(np.arange(len(counts)), counts)
+            own.fit(select_rows(self._X, rows), self._y[rows])
+        self._estimators.append(own)
+        votes = number_votes(own, self._X, self._classes)
+        return Answers(votes, spread_shares(own, self._X, self._classes) if self._needs_shares else None)
+
+    def weigh(self, table: NDArray[Any]) -> float:
+        """Over the rows."""
+        return self._rows.weigh(table)
+
+    def multiply(self, factors: FloatArray) -> None:
+        """Over the rows."""
+        self._rows.multiply(factors)
+
+    def drop_member(self) -> None:
+        """Give up the member that was fitted last."""
+        self._estimators.pop()
+
+    def last_member(self) -> AnyMembers:
+        """The member that was fitted last, as members of their own."""
+        return AnyMembers(self._estimators[-1:], self._classes)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of all rows."""
+        if self._present is None:
+            return self._rows.values
+        spread = np.zeros(self._n_rows)
+        spread[self._present] = self._rows.values
+        return spread
+
+    def conclude(self) -> AnyMembers:
+        """The fitted members."""
+        return AnyMembers(self._estimators, self._classes)

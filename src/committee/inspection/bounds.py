@@ -1,0 +1,60 @@
+"""Bounds of learning theory for boosted ensembles."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+from committee.exceptions import ParameterError
+
+__all__ = ["edge_bound", "vc_bound"]
+
+
+def vc_bound(n_members: int, vc_dimension: int) -> float:
+    """Bound of the VC dimension of weighted votes of members from one class [FreundSchapire1997].
+
+    M members of a class of VC dimension d: at most M (d + 1) (3 log(M (d + 1)) + 2).
+
+    Parameters
+    ----------
+    n_members : int
+        M, at least 1.
+    vc_dimension : int
+        d, at least 1. That of stumps on one feature is 2.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(vc_bound(100, 2))
+    5733
+    """
+    if n_members < 1 or vc_dimension < 1:
+        raise ParameterError(f"vc_bound needs numbers of at least 1; got {n_members} and {vc_dimension}.")
+    size = n_members * (vc_dimension + 1)
+    return size * (3.0 * log(size) + 2.0)
+
+
+def edge_bound(edge: float, n_members: int) -> float:
+    """Bound of AdaBoost's training error if every member is better than chance by an edge: exp(-2 gamma^2 M).
+
+    Parameters
+    ----------
+    edge : float
+        gamma, in [0, 1/2]: every member's weighted error is at most 1/2 - gamma.
+    n_members : int
+        M.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(edge_bound(0.1, 200), 3)
+    0.018
+    """
+    if not 0.0 <= edge <= 0.5 or n_members < 1:
+        raise ParameterError(f"edge_bound needs an edge in [0, 0.5] and a member; got {edge} and {n_members}.")
+    return exp(-2.0 * edge**2 * n_members)

@@ -1,0 +1,72 @@
+"""How sure an ensemble is of the rows whose classes are known: margins, and labels to look at again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["measure_margins", "suspect_labels"]
+
+
+def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1.0) -> FloatArray:
+    """Score of the true class less the largest other one, as a share of what it could be [Schapire1998].
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        Of each class; the largest is the answer.
+    labels : ndarray of shape (n_rows,)
+        Number of the true class.
+    largest : float, default=1.0
+        The difference that an unanimous ensemble would have.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        In [-1, 1]; positive where the answer is right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_margins(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]]), np.array([0, 1, 0])).tolist()
+    [0.5, 0.0, -1.0]
+    """
+    each = np.arange(len(labels))
+    if scores.shape[1] == 1:
+        return np.ones(len(labels))
+    others = scores.copy()
+    others[each, labels] = -np.inf
+    return np.asarray((scores[each, labels] - others.max(axis=1)) / largest)
+
+
+def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 10) -> NDArray[np.intp]:
+    """Rows whose own class has the lowest scores, lowest first: what boosting gives the most weight.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        Of each class.
+    labels : ndarray of shape (n_rows,)
+        Number of the recorded class.
+    n_suspects : int, default=10
+        How many rows to list.
+
+    Returns
+    -------
+    ndarray of shape (n_suspects,)
+        Numbers of rows; of equals the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> suspect_labels(np.array([[2.0, -2.0], [1.0, -1.0], [-3.0, 3.0]]), np.array([0, 1, 0]), 2).tolist()
+    [2, 1]
+    """
+    own = scores[np.arange(len(labels)), labels]
+    return np.argsort(own, kind="stable")[:n_suspects]
