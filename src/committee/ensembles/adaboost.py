@@ -91,8 +91,9 @@ class AdaBoostClassifier(BoostedAnswers):
     \frac{1 - \varepsilon_t}{\varepsilon_t}` and makes :math:`D_{t+1}(i) \propto D_t(i) e^{-\alpha_t y_i h_t(x_i)}`; the
     answer is the sign of :math:`f(x) = \sum_t \alpha_t h_t(x)` [FreundSchapire1997]_. This minimises the exponential
     loss :math:`\frac1n \sum_i e^{-y_i f(x_i)}` step by step, whose minimiser over all functions is half the log-odds of
-    the classes; `predict_proba` is what follows from that [FriedmanHastieTibshirani2000]_. ``"samme"`` is the same for K classes, and
-    with :math:`\alpha` twice as large and only the weights of wrong rows raised the same for two [Zhu2009]_.
+    the classes; `predict_proba` is what follows from that [FriedmanHastieTibshirani2000]_. ``"samme"`` is the same for K
+    classes, and with :math:`\alpha` twice as large and only the weights of wrong rows raised the same for two
+    [Zhu2009]_.
 
     Equal stumps go to the lowest feature and threshold. A fit with exact stumps takes the same steps as scikit-learn's.
 

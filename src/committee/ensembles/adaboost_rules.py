@@ -204,7 +204,7 @@ class SammeR(Rule):
 
 
 class Real(SammeR):
-    """Real AdaBoost: f = half the log-odds of the member's probability; D *= exp(-y f) [FriedmanHastieTibshirani2000]."""
+    """Real AdaBoost: f = half the log-odds of the member's probability [FriedmanHastieTibshirani2000]."""
 
     two_classes = True
 
