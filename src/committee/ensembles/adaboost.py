@@ -17,11 +17,11 @@ from committee.data.rows import select_rows
 from committee.ensembles.adaboost_answers import BoostedAnswers, Log, Validation
 from committee.ensembles.adaboost_members import (
     AnyLearner,
-    AnyMembers,
+    BoostedMembers,
+    BoostedTrees,
     Resampling,
     StumpLearner,
     TreeLearner,
-    TreeMembers,
     can_share_bins,
     choose_table,
     is_plain_stump,
@@ -91,8 +91,8 @@ class AdaBoostClassifier(BoostedAnswers):
     \frac{1 - \varepsilon_t}{\varepsilon_t}` and makes :math:`D_{t+1}(i) \propto D_t(i) e^{-\alpha_t y_i h_t(x_i)}`; the
     answer is the sign of :math:`f(x) = \sum_t \alpha_t h_t(x)` [FreundSchapire1997]_. This minimises the exponential
     loss :math:`\frac1n \sum_i e^{-y_i f(x_i)}` step by step, whose minimiser over all functions is half the log-odds of
-    the classes; `predict_proba` is what follows from that [FriedmanHastieTibshirani2000]_. ``"samme"`` is the same for K
-    classes, and with :math:`\alpha` twice as large and only the weights of wrong rows raised the same for two
+    the classes; `predict_proba` is what follows from that [FriedmanHastieTibshirani2000]_. ``"samme"`` is the same for
+    K classes, and with :math:`\alpha` twice as large and only the weights of wrong rows raised the same for two
     [Zhu2009]_.
 
     Equal stumps go to the lowest feature and threshold. A fit with exact stumps takes the same steps as scikit-learn's.
@@ -139,7 +139,6 @@ class AdaBoostClassifier(BoostedAnswers):
     estimator_: Any
     edges_: FloatArray
     _seed: int
-    _log: Log
 
     def __init__(
         self,
@@ -175,7 +174,7 @@ class AdaBoostClassifier(BoostedAnswers):
     def _boost(self, learner: Any, rule: Rule, log: Log, validation: Validation | None) -> None:
         """The algorithm. The learner keeps the weights D; tables are by (group of rows answered alike, true class)."""
         for t in range(len(log), int(self.n_estimators)):
-            if log.ended:
+            if log.ended:  # the last member was perfect
                 break
             if self.keep_sample_weights:
                 log.traces.append(learner.weights)
@@ -185,11 +184,10 @@ class AdaBoostClassifier(BoostedAnswers):
                 learner.drop_member()
                 log.ended = True
                 break
-            log.steps.append(step)
-            log.ended = step.factors is None  # perfect
+            log.note(step)
             if step.factors is not None:
                 learner.multiply(step.factors)  # D_{t+1}
-            if validation is not None and validation.look(learner.last_member(), log.list("weight")):
+            if validation is not None and validation.look(learner.last_member(), np.array(log.weights)):
                 break
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -218,11 +216,11 @@ class AdaBoostClassifier(BoostedAnswers):
         weights, validation = self._put_aside(X, dataset, rule, seed)
         log = Log()
         if kept is not None:
-            log = Log(list(self._log.steps), list(self._log.traces), self._log.ended)
+            log = self._resume_log()
             weights = self._resume_weights(X, dataset)
         learner = self._choose_learner(member, X, dataset, weights, seed, kept, rule)
         self._boost(learner, rule, log, validation)
-        if not log.steps:
+        if not len(log):
             raise DataError(
                 f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "
                 f"first {type(member).__name__} errs on {1.0 - 1.0 / rule.n_classes:.0%} of the weight or more."
@@ -312,7 +310,7 @@ class AdaBoostClassifier(BoostedAnswers):
             return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=kept)
         return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=kept, resampling=resampling)
 
-    def _kept(self, dataset: Dataset) -> TreeMembers | AnyMembers | None:
+    def _kept(self, dataset: Dataset) -> BoostedTrees | BoostedMembers | None:
         """Members of the last fit that this one adds to."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
@@ -322,7 +320,7 @@ class AdaBoostClassifier(BoostedAnswers):
                 f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
                 "warm_start==True"
             )
-        if self._log.ended:
+        if self._ended:
             warn_caller(f"Boosting of {name} has come to its end; warm_start adds no members.", UserWarning)
         elif n_kept == self.n_estimators:
             warn_caller("Warm-start fitting without increasing n_estimators does not fit new members.", UserWarning)
@@ -335,6 +333,16 @@ class AdaBoostClassifier(BoostedAnswers):
                 "classes than those that the members were fitted on."
             )
         return self._members
+
+    def _resume_log(self) -> Log:
+        traces = list(getattr(self, "sample_weights_trace_", ())) if self.keep_sample_weights else []
+        if self.keep_sample_weights and len(traces) != len(self._members):
+            raise ParameterError(
+                f"{type(self).__name__} was told to keep its members (warm_start=True) and the weights of all rounds "
+                "(keep_sample_weights=True), but those of the earlier rounds were not kept."
+            )
+        errors, weights = self.estimator_errors_.tolist(), self.estimator_weights_.tolist()
+        return Log(errors, weights, self.exponential_loss_.tolist(), traces, self._ended)
 
     def _resume_weights(self, X: Any, dataset: Dataset) -> FloatArray:
         """Weights after the rounds that there were: the first round's times exp(-f_y / (K - 1))."""
@@ -357,22 +365,23 @@ class AdaBoostClassifier(BoostedAnswers):
         members = learner.conclude()
         if validation is not None:
             n_best = len(log) - len(validation.scores) + validation.n_best
-            members, log.steps = members.cut(n_best), log.steps[:n_best]
-        errors = log.list("error")
+            members = members.cut(n_best)
+            log.cut(n_best)
+        errors = np.array(log.errors)
         fitted = {
             "classes_": dataset.target.classes[0],  # type: ignore[union-attr]
             "n_classes_": rule.n_classes,
             "n_features_in_": dataset.n_features,
             "estimator_": member,
-            "estimator_weights_": log.list("weight"),
+            "estimator_weights_": np.array(log.weights),
             "estimator_errors_": errors,
             "edges_": 1.0 - 1.0 / rule.n_classes - errors,
-            "exponential_loss_": np.cumprod(log.list("loss")),
+            "exponential_loss_": np.array(log.losses),
             "_members": members,
             "_rule": rule,
             "_schema": dataset.schema,
             "_seed": seed,
-            "_log": log,
+            "_ended": log.ended,
         }
         if self.keep_sample_weights:
             fitted["sample_weights_trace_"] = np.stack(log.traces[: len(log)])

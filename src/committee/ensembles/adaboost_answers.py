@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from committee.base import CommitteeEstimator
 from committee.data.intake import take_in_rows
-from committee.ensembles.adaboost_members import AnyMembers, TreeMembers
+from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees
 from committee.exceptions import DataError
 from committee.inspection.margins import measure_margins, suspect_labels
 
@@ -34,20 +34,30 @@ __all__ = ["BoostedAnswers", "Log", "Validation"]
 class Log:
     """What happened in each round, and whether there can be no other."""
 
-    steps: list[Step] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
     traces: list[FloatArray] = field(default_factory=list)
     ended: bool = False
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.errors)
 
-    def list(self, name: str) -> FloatArray:
-        """One attribute of all steps."""
-        return np.array([getattr(step, name) for step in self.steps], dtype=np.float64)
+    def note(self, step: Step) -> None:
+        """Take a round in; losses are those of all members together."""
+        self.errors.append(step.error)
+        self.weights.append(step.weight)
+        self.losses.append(step.loss * (self.losses[-1] if self.losses else 1.0))
+        self.ended = step.factors is None
+
+    def cut(self, n_rounds: int) -> None:
+        """Forget the rounds after so many."""
+        for rounds in (self.errors, self.weights, self.losses, self.traces):
+            del rounds[n_rounds:]
 
 
 def sum_up(
-    members: TreeMembers | AnyMembers, rule: Rule, rows: Any, weights: FloatArray, span: range, n_jobs: int | None
+    members: BoostedTrees | BoostedMembers, rule: Rule, rows: Any, weights: FloatArray, span: range, n_jobs: int | None
 ) -> FloatArray:
     """What members of a span sum up to, of shape (n_rows, n_classes)."""
     if rule.combine == "votes":
@@ -80,7 +90,7 @@ class Validation:
         self.scores: list[float] = []
         self.n_best = 0
 
-    def look(self, member: TreeMembers | AnyMembers, weights: FloatArray) -> bool:
+    def look(self, member: BoostedTrees | BoostedMembers, weights: FloatArray) -> bool:
         """Take in the vote of the last member; whether the score has stopped rising."""
         self._sums += sum_up(member, self._rule, self._rows, weights[-1:], range(1), None)
         decision = self._rule.to_decision(self._sums, weights)
@@ -102,8 +112,9 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     estimator_weights_: FloatArray
     estimator_errors_: FloatArray
     exponential_loss_: FloatArray
-    _members: TreeMembers | AnyMembers
+    _members: BoostedTrees | BoostedMembers
     _rule: Rule
+    _ended: bool
     _schema: Schema
 
     def _choose_member(self) -> Any:
@@ -112,7 +123,7 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_members" in self.__dict__
 
-    def _fitted_members(self) -> TreeMembers | AnyMembers:
+    def _fitted_members(self) -> BoostedTrees | BoostedMembers:
         members = self.__dict__.get("_members")
         if members is None:
             raise NotFittedError(
@@ -125,7 +136,7 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         """Rows as the members read them."""
         members = self._fitted_members()
         rows = take_in_rows(self, X, self._schema)
-        return X if isinstance(members, AnyMembers) and self._schema.has_categories else rows
+        return X if isinstance(members, BoostedMembers) and self._schema.has_categories else rows
 
     def _decide(self, X: Any) -> FloatArray:
         """f, one column a class."""
@@ -374,7 +385,7 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     def estimators_(self) -> Sequence[Any]:
         """The fitted members; trees that share bins are made estimators of their own when they are looked at."""
         members = self._fitted_members()
-        return members if isinstance(members, TreeMembers) else members.estimators
+        return members if isinstance(members, BoostedTrees) else members.estimators
 
     @property
     def feature_importances_(self) -> FloatArray:

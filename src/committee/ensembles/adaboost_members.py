@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnyLearner",
-    "AnyMembers",
+    "BoostedMembers",
+    "BoostedTrees",
     "Learner",
     "Resampling",
     "StumpLearner",
     "TreeLearner",
-    "TreeMembers",
     "can_share_bins",
     "choose_table",
 ]
@@ -85,7 +85,7 @@ class Resampling:
 # --- fitted members ----------------------------------------------------------------------------------------------
 
 
-class TreeMembers(Sequence[BaseTree]):
+class BoostedTrees(Sequence[BaseTree]):
     """Trees in one arena; each is made an estimator of its own when it is looked at.
 
     Parameters
@@ -132,10 +132,10 @@ class TreeMembers(Sequence[BaseTree]):
         tree = self.trees.select(member, member + 1)
         return seeded.hold_tree(tree, self.importances[member], self.schema, settled)  # type: ignore[no-any-return]
 
-    def cut(self, n_members: int) -> TreeMembers:
+    def cut(self, n_members: int) -> BoostedTrees:
         """The first so many members."""
         trees, importances = self.trees.select(0, n_members), self.importances[:n_members]
-        return TreeMembers(self.estimator, trees, importances, self.schema, self.named, self.seed)
+        return BoostedTrees(self.estimator, trees, importances, self.schema, self.named, self.seed)
 
     def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
         """For each row and class the weight of the members of a span that vote for it."""
@@ -182,7 +182,7 @@ def score_leaves(trees: Any, to_scores: Callable[[FloatArray], FloatArray]) -> A
     return get_engine().Trees.from_arrays(state)
 
 
-class AnyMembers:
+class BoostedMembers:
     """Fitted estimators of any kind.
 
     Parameters
@@ -199,9 +199,9 @@ class AnyMembers:
     def __len__(self) -> int:
         return len(self.estimators)
 
-    def cut(self, n_members: int) -> AnyMembers:
+    def cut(self, n_members: int) -> BoostedMembers:
         """The first so many members."""
-        return AnyMembers(self.estimators[:n_members], self.classes)
+        return BoostedMembers(self.estimators[:n_members], self.classes)
 
     def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
         """For each row and class the weight of the members of a span that vote for it."""
@@ -280,14 +280,14 @@ class Learner(ABC):
         """Weights of all rows; their sum is 1."""
 
     @abstractmethod
-    def conclude(self) -> TreeMembers | AnyMembers:
+    def conclude(self) -> BoostedTrees | BoostedMembers:
         """The fitted members."""
 
 
 class TreeRounds(Learner):
     """What all learners of trees share: arenas of one tree each, put together at the end."""
 
-    def __init__(self, estimator: BaseTree, dataset: Dataset, seed: int, kept: TreeMembers | None) -> None:
+    def __init__(self, estimator: BaseTree, dataset: Dataset, seed: int, kept: BoostedTrees | None) -> None:
         self._estimator, self._dataset, self._seed = estimator, dataset, seed
         self._trees: list[Any] = [] if kept is None else [kept.trees]
         self._importances: list[FloatArray] = [] if kept is None else [kept.importances]
@@ -297,17 +297,17 @@ class TreeRounds(Learner):
         self._trees.pop()
         self._importances.pop()
 
-    def last_member(self) -> TreeMembers:
+    def last_member(self) -> BoostedTrees:
         """The tree that was grown last, as members of its own."""
         return self._hold(self._trees[-1], self._importances[-1])
 
-    def conclude(self) -> TreeMembers:
+    def conclude(self) -> BoostedTrees:
         """All trees in one arena."""
         return self._hold(get_engine().concatenate_trees(self._trees), np.concatenate(self._importances))
 
-    def _hold(self, trees: Any, importances: FloatArray) -> TreeMembers:
+    def _hold(self, trees: Any, importances: FloatArray) -> BoostedTrees:
         named = self._estimator._name_target(self._dataset.target)
-        return TreeMembers(self._estimator, trees, importances, self._dataset.schema, named, self._seed)
+        return BoostedTrees(self._estimator, trees, importances, self._dataset.schema, named, self._seed)
 
 
 class StumpLearner(TreeRounds):
@@ -325,7 +325,7 @@ class StumpLearner(TreeRounds):
         The ensemble's; stumps themselves draw nothing.
     n_jobs : int or None
         Threads.
-    kept : TreeMembers or None
+    kept : BoostedTrees or None
         Members of an earlier fit that are kept.
     """
 
@@ -337,7 +337,7 @@ class StumpLearner(TreeRounds):
         seed: int,
         *,
         n_jobs: int | None,
-        kept: TreeMembers | None,
+        kept: BoostedTrees | None,
     ) -> None:
         super().__init__(estimator, dataset, seed, kept)
         jobs, settings = resolve_jobs(n_jobs), TreeSettings.of(estimator, **estimator._fixed)
@@ -407,7 +407,7 @@ class TreeLearner(TreeRounds):
         seed: int,
         *,
         n_jobs: int | None,
-        kept: TreeMembers | None,
+        kept: BoostedTrees | None,
         resampling: Resampling | None,
     ) -> None:
         super().__init__(estimator, dataset, seed, kept)
@@ -424,7 +424,7 @@ class TreeLearner(TreeRounds):
         tree = clone(self._estimator).fit_dataset(self._dataset, weights, seed=self._seed, tree=member)
         self._trees.append(tree._trees)
         self._importances.append(tree._importances[None])
-        shares = TreeMembers._predict(tree._trees, self._table, "mean", np.ones(1), range(1), self._n_jobs)
+        shares = BoostedTrees._predict(tree._trees, self._table, "mean", np.ones(1), range(1), self._n_jobs)
         return Answers(shares.argmax(axis=1), shares)
 
     def weigh(self, table: NDArray[Any]) -> float:
@@ -456,7 +456,7 @@ class AnyLearner(Learner):
         The first round's; members never see rows of weight zero.
     seed : int
         The ensemble's.
-    kept : AnyMembers or None
+    kept : BoostedMembers or None
         Members of an earlier fit that are kept.
     resampling : Resampling or None
         Whether each round draws a sample by the weights.
@@ -472,7 +472,7 @@ class AnyLearner(Learner):
         weights: FloatArray | None,
         seed: int,
         *,
-        kept: AnyMembers | None,
+        kept: BoostedMembers | None,
         resampling: Resampling | None,
         needs_shares: bool,
     ) -> None:
@@ -521,9 +521,9 @@ class AnyLearner(Learner):
         """Give up the member that was fitted last."""
         self._estimators.pop()
 
-    def last_member(self) -> AnyMembers:
+    def last_member(self) -> BoostedMembers:
         """The member that was fitted last, as members of their own."""
-        return AnyMembers(self._estimators[-1:], self._classes)
+        return BoostedMembers(self._estimators[-1:], self._classes)
 
     @property
     def weights(self) -> FloatArray:
@@ -534,6 +534,6 @@ class AnyLearner(Learner):
         spread[self._present] = self._rows.values
         return spread
 
-    def conclude(self) -> AnyMembers:
+    def conclude(self) -> BoostedMembers:
         """The fitted members."""
-        return AnyMembers(self._estimators, self._classes)
+        return BoostedMembers(self._estimators, self._classes)

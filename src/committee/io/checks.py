@@ -135,6 +135,27 @@ def _check_any_members(members: Any) -> None:
     _require(classes is None or (isinstance(classes, list) and all(map(_is_count, classes))), "classes are counted")
 
 
+def _check_boosted_trees(members: Any) -> None:
+    _require(hasattr(members.estimator, "hold_tree") and is_estimator(type(members.estimator)), "members must be trees")
+    _require(isinstance(members.trees, get_engine().Trees) and members.trees.n_trees > 0, "members must have an arena")
+    _require(_is_a(members.schema, "Schema"), "members need a schema")
+    n_trees, n_features = members.trees.n_trees, members.trees.n_features
+    _require(members.schema.n_features == n_features, "members see the same features")
+    _require(_is_array(members.importances, "f", n_trees, n_features), "every member must have importances")
+    _require(isinstance(members.named, dict) and _is_count(members.seed, _MOST_SEED), "members have a target")
+
+
+def _check_boosted_members(members: Any) -> None:
+    _require(isinstance(members.estimators, list) and members.estimators, "there must be members")
+    _require(isinstance(members.classes, np.ndarray) and members.classes.ndim == 1, "classes are listed")
+
+
+def _check_rule(rule: Any) -> None:
+    _require(_is_count(rule.n_classes) and rule.n_classes > 0, "classes are counted")
+    _require(_is_count(rule.n_rows) and rule.n_rows > 0, "rows are counted")
+    _require(isinstance(rule.learning_rate, float) and rule.learning_rate > 0.0, "a learning rate must be above zero")
+
+
 def _check_label_target(target: Any) -> None:
     _require(isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes are listed")
     _require(isinstance(target.has, np.ndarray) and target.has.dtype == bool, "labels are true or false")
@@ -178,6 +199,12 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "Sigmoid": _check_sigmoid,
     "TreeMembers": _check_tree_members,
     "AnyMembers": _check_any_members,
+    "BoostedTrees": _check_boosted_trees,
+    "BoostedMembers": _check_boosted_members,
+    "DiscreteRule": _check_rule,
+    "SammeRule": _check_rule,
+    "SammeRRule": _check_rule,
+    "RealRule": _check_rule,
     "LabelTarget": _check_label_target,
     "WordVotes": _check_word_votes,
     "Layer": _check_layer,
@@ -206,9 +233,11 @@ def _check_estimator(model: Any) -> None:
             _is_a(state["_samples"], "SamplePlan") or _is_a(state["_samples"], "MemberSamples"), "samples are drawn"
         )
     if "_members" in state:
-        _require(
-            _is_a(state["_members"], "TreeMembers") or _is_a(state["_members"], "AnyMembers"), "members are listed"
-        )
+        listed = ("TreeMembers", "AnyMembers", "BoostedTrees", "BoostedMembers")
+        _require(any(_is_a(state["_members"], name) for name in listed), "members are listed")
+        if "estimator_weights_" in state:
+            n_members = len(getattr(state["_members"], "estimators", state["_members"]))
+            _require(_is_array(state["estimator_weights_"], "f", n_members), "every member must have a weight")
     if "_seed" in state:
         _require(_is_count(state["_seed"], _MOST_SEED), "a seed must be a number below 2**64")
     if _is_a(state.get("_model"), "WordVotes"):

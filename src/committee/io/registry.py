@@ -62,6 +62,13 @@ STATES = {
     "Sigmoid": StateClass("committee.ensembles.forest_calibration", "_Sigmoid", ("_slope", "_offset")),
     "LabelTarget": StateClass("committee.ensembles.boostexter_votes", "LabelTarget"),
     "WordVotes": StateClass("committee.ensembles.boostexter_votes", "WordVotes"),
+    "BoostedTrees": StateClass(
+        "committee.ensembles.adaboost_members",
+        "BoostedTrees",
+        ("estimator", "trees", "importances", "schema", "named", "seed"),
+        ("_scored",),
+    ),
+    "BoostedMembers": StateClass("committee.ensembles.adaboost_members", "BoostedMembers", ("estimators", "classes")),
     "MemberSamples": StateClass("committee.ensembles.bag_members", "MemberSamples"),
     "AnyMembers": StateClass("committee.ensembles.bag_members", "AnyMembers", ("samples", "n_classes", "estimators")),
     "TreeMembers": StateClass(
@@ -75,6 +82,11 @@ STATES = {
         "committee.ensembles.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
     ),
     "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
+}
+
+STATES |= {
+    name + "Rule": StateClass("committee.ensembles.adaboost_rules", name)
+    for name in ("Discrete", "Samme", "SammeR", "Real")
 }
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
