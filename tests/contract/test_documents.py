@@ -3,6 +3,8 @@
 import doctest
 import re
 
+import pytest
+
 from tests.contract.source_reading import ROOT, list_sources
 
 
@@ -25,8 +27,9 @@ def test_the_examples_of_the_readme_run() -> None:
     exec(compile(example, "README.md", "exec"), {})
 
 
-def test_the_examples_of_the_pages_run() -> None:
-    results = doctest.testfile(str(ROOT / "docs" / "start.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["start.md", "text.md"])
+def test_the_examples_of_the_pages_run(page: str) -> None:
+    results = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
     assert results.attempted > 0
     assert results.failed == 0
 

@@ -29,7 +29,8 @@ struct WordTable {
 // Fills document_offsets and words from the lists of documents.
 void list_words(WordTable& table);
 
-// Sums of sums are kept up to this many (256 MB); beyond, a round adds up every word anew.
+// Sums of words and labels are kept up to this many (256 MB); beyond, a round adds up every word
+// anew.
 inline constexpr std::size_t kMostKeptSums = std::size_t{1} << 25;
 
 class LabelWeights {
