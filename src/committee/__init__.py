@@ -17,10 +17,14 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from committee.ensembles.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
     from committee.ensembles.stacking import StackingClassifier, StackingRegressor
+    from committee.ensembles.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
     from committee.ensembles.voting import VotingClassifier, VotingRegressor
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
+    from committee.inspection.diversity import measure_diversity
+    from committee.inspection.jury import measure_jury
     from committee.io.model_file import load, save
     from committee.learners.export import export_graphviz, export_text
     from committee.learners.naive_bayes import BernoulliNB, SingleFeatureNB
@@ -44,6 +48,8 @@ __all__ = [
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "EnsembleSelectionClassifier",
+    "EnsembleSelectionRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
@@ -53,6 +59,8 @@ __all__ = [
     "SingleFeatureNB",
     "StackingClassifier",
     "StackingRegressor",
+    "SuperLearnerClassifier",
+    "SuperLearnerRegressor",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
@@ -62,6 +70,8 @@ __all__ = [
     "export_text",
     "load",
     "measure_bag_variance",
+    "measure_diversity",
+    "measure_jury",
     "plot_tree",
     "save",
 ]
@@ -76,6 +86,8 @@ _HOMES = {
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",
+    "EnsembleSelectionClassifier": "committee.ensembles.selection",
+    "EnsembleSelectionRegressor": "committee.ensembles.selection",
     "ExtraTreeClassifier": "committee.learners.tree",
     "ExtraTreeRegressor": "committee.learners.tree",
     "ExtraTreesClassifier": "committee.ensembles.forest",
@@ -85,6 +97,8 @@ _HOMES = {
     "SingleFeatureNB": "committee.learners.naive_bayes",
     "StackingClassifier": "committee.ensembles.stacking",
     "StackingRegressor": "committee.ensembles.stacking",
+    "SuperLearnerClassifier": "committee.ensembles.super_learner",
+    "SuperLearnerRegressor": "committee.ensembles.super_learner",
     "VotingClassifier": "committee.ensembles.voting",
     "VotingRegressor": "committee.ensembles.voting",
     "estimate_bias_variance": "committee.inspection.bias_variance",
@@ -93,6 +107,8 @@ _HOMES = {
     "export_text": "committee.learners.export",
     "load": "committee.io.model_file",
     "measure_bag_variance": "committee.inspection.bias_variance",
+    "measure_diversity": "committee.inspection.diversity",
+    "measure_jury": "committee.inspection.jury",
     "plot_tree": "committee.plots.tree",
     "save": "committee.io.model_file",
 }

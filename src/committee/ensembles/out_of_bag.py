@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from committee.typing import BoolArray, FloatArray
 
-__all__ = ["OutOfBag"]
+__all__ = ["OutOfBag", "choose_measure"]
 
 
 class OutOfBag:
@@ -71,7 +71,7 @@ class OutOfBag:
         self.n_votes: NDArray[np.uint32] = np.zeros(n_rows, dtype=np.uint32)
         self.settled = False
         self._counted = counted
-        self._measure = _choose_measure(score, target)
+        self._measure = choose_measure(score, target)
         self._tol, self._patience = tol, patience
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
@@ -129,12 +129,22 @@ def _choose_labels(shares: FloatArray, target: ClassTarget) -> NDArray[np.intp]:
     return np.stack([part.argmax(axis=1) for part in _part_outputs(shares, target)], axis=1)
 
 
-def _choose_measure(
-    score: bool | str | Callable[..., float], target: ClassTarget | ValueTarget
+def choose_measure(
+    score: bool | str | Callable[..., float], target: ClassTarget | ValueTarget, parameter: str = "oob_score"
 ) -> Callable[[NDArray[np.intp], FloatArray], float]:
-    """A function of some rows and their mean votes that says how good these are."""
+    """A function of some rows and their mean votes that says how good these are.
+
+    Parameters
+    ----------
+    score : True, callable or str
+        As in `OutOfBag`.
+    target : ClassTarget or ValueTarget
+        The truth about all rows.
+    parameter : str, default="oob_score"
+        Whose value the score is, for the sentence if there is no scorer of that name.
+    """
     if isinstance(score, str):
-        return _measure_by_name(score, target)
+        return _measure_by_name(score, target, parameter)
 
     def measure(rows: NDArray[np.intp], mean: FloatArray) -> float:
         true: NDArray[Any]
@@ -157,12 +167,14 @@ def _choose_measure(
     return measure
 
 
-def _measure_by_name(name: str, target: ClassTarget | ValueTarget) -> Callable[[NDArray[np.intp], FloatArray], float]:
+def _measure_by_name(
+    name: str, target: ClassTarget | ValueTarget, parameter: str
+) -> Callable[[NDArray[np.intp], FloatArray], float]:
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if name not in get_scorer_names():
         raise ParameterError(
-            f"The 'oob_score' parameter must be True, a function of the true and the predicted target, or a name in "
+            f"The {parameter!r} parameter must be True, a function of the true and the predicted target, or a name in "
             f"sklearn.metrics.get_scorer_names(); got {name!r}."
         )
     scorer = get_scorer(name)
@@ -179,7 +191,7 @@ def _measure_by_name(name: str, target: ClassTarget | ValueTarget) -> Callable[[
         try:
             return float(scorer(witness, asked, flat))
         except (AttributeError, TypeError) as error:
-            raise DataError(f"The scorer {name!r} cannot judge out-of-bag predictions: {error}") from error
+            raise DataError(f"The scorer {name!r} cannot judge such predictions: {error}") from error
 
     return measure
 

@@ -20,7 +20,7 @@ from committee.data.rows import select_rows
 from committee.ensembles.lesson import Lesson, can_share
 from committee.ensembles.progress import show_progress
 from committee.ensembles.replies import Classes, ask_member, spread_out_of_bag
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,6 +160,16 @@ def can_judge_itself(member: Any) -> bool:
     calibrated = getattr(member, "calibration", None) is not None
     draws = bool(getattr(member, "bootstrap", False)) or getattr(member, "max_samples", None) is not None
     return draws and not calibrated and getattr(member, "oob_patience", None) is None
+
+
+def check_bags(candidates: list[Candidate], groups: Any, owner: str) -> None:
+    """Refuse out-of-bag answers of members that draw single rows where rows come in groups."""
+    for one in candidates if groups is not None else []:
+        if getattr(one.member, "bootstrap", False) not in (False, "group"):
+            raise ParameterError(
+                f"{owner} was given groups, and {one.name!r} ({type(one.member).__name__}) draws single rows, so that "
+                "its out-of-bag answers would know the group; set bootstrap='group'."
+            )
 
 
 def fit_members(lesson: Lesson, candidates: list[Candidate], n_jobs: int | None, verbose: int) -> None:

@@ -16,7 +16,7 @@ from committee.data import ClassTarget
 from committee.ensembles.fold_average import FoldAverage
 from committee.ensembles.lesson import Lesson, read_table
 from committee.ensembles.meta_models import ShareBlend, ValueBlend
-from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, cut_folds, plan_folds
+from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, check_bags, cut_folds, plan_folds
 from committee.ensembles.replies import ask_member, choose_method
 from committee.ensembles.roster import BaseRoster, Estimators, MemberSeeds
 from committee.ensembles.stacking_layers import Layer, join_columns
@@ -193,7 +193,8 @@ class BaseStacking(TransformerMixin, BaseRoster):  # type: ignore[misc]
             Candidate(n, member, choose_method(n, member, asked, name), own)
             for n, member, own in zip(names, fresh, given, strict=True)
         ]
-        self._check_groups(candidates, lesson.groups)
+        if self.cv == "oob":
+            check_bags(candidates, lesson.groups, name)
         answer_out_of_fold(
             lesson,
             candidates,
@@ -207,14 +208,6 @@ class BaseStacking(TransformerMixin, BaseRoster):  # type: ignore[misc]
         members = [FoldAverage(one.by_fold, classes) if one.whole is None else one.whole for one in candidates]
         layer = Layer(names, members, [one.method for one in candidates], classes, [])
         return layer, [one.answers for one in candidates]
-
-    def _check_groups(self, candidates: list[Candidate], groups: Any) -> None:
-        for one in candidates if self.cv == "oob" and groups is not None else []:
-            if getattr(one.member, "bootstrap", False) not in (False, "group"):
-                raise ParameterError(
-                    f"{type(self).__name__} was given groups, and {one.name!r} ({type(one.member).__name__}) draws "
-                    "single rows, so that its out-of-bag answers would know the group; set bootstrap='group'."
-                )
 
     def _fit_final(self, final: Any, layer: Layer, lesson: Lesson) -> Any:
         if isinstance(final, ShareBlend | ValueBlend):

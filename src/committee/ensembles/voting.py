@@ -9,12 +9,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 
-from committee.data import ClassTarget, ValueTarget
+from committee.data import ClassTarget
 from committee.ensembles.blend import blend_by_least_squares, blend_by_log_loss
 from committee.ensembles.lesson import Lesson, read_table
 from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, find_covered, fit_members, plan_folds
 from committee.ensembles.replies import ask_member
 from committee.ensembles.roster import BaseRoster, Estimators, MemberSeeds
+from committee.ensembles.weighted_roster import spell_out
 from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation, NJobs, Verbose
 
@@ -113,8 +114,10 @@ class BaseVoting(TransformerMixin, BaseRoster):  # type: ignore[misc]
         self, how: str, candidates: list[Candidate], target: Any, sample_weight: FloatArray | None
     ) -> FloatArray:
         covered = find_covered(candidates)
+        if sample_weight is not None:
+            covered &= sample_weight > 0.0
         answers = [self._spread_votes(one.answers[covered], target) for one in candidates]
-        goal = _spell_out(target)[covered]
+        goal = spell_out(target)[covered]
         weights = None if sample_weight is None else sample_weight[covered]
         if how == "learned":
             how = "log_loss" if self._method() == "predict_proba" else "least_squares"
@@ -161,13 +164,6 @@ class BaseVoting(TransformerMixin, BaseRoster):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _spell_out(target: ClassTarget | ValueTarget) -> FloatArray:
-    """The truth in the columns of the answers: ones for the classes that are right, or the values."""
-    if isinstance(target, ValueTarget):
-        return target.values
-    return np.hstack([np.eye(n)[target.labels[:, k]] for k, n in enumerate(target.n_classes)])
 
 
 def _is_soft(vote: Any) -> bool:

@@ -6,7 +6,9 @@ from committee.inspection.bias_variance import BagVariance, BiasVariance, estima
 from committee.inspection.bootstrap_error import BootstrapError, estimate_bootstrap_error
 from committee.inspection.bounds import edge_bound, vc_bound
 from committee.inspection.dependence import partial_dependence
+from committee.inspection.diversity import Diversity, measure_diversity
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
+from committee.inspection.jury import JuryCurve, measure_jury
 from committee.inspection.margins import measure_margins, suspect_labels
 from committee.inspection.shap import ShapValues, shap_values
 
@@ -14,7 +16,9 @@ __all__ = [
     "BagVariance",
     "BiasVariance",
     "BootstrapError",
+    "Diversity",
     "Interactions",
+    "JuryCurve",
     "ShapValues",
     "accumulated_local_effects",
     "edge_bound",
@@ -22,6 +26,8 @@ __all__ = [
     "estimate_bootstrap_error",
     "friedman_h",
     "measure_bag_variance",
+    "measure_diversity",
+    "measure_jury",
     "measure_margins",
     "partial_dependence",
     "shap_values",
