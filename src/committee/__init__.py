@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from committee.ensembles.adaboost import AdaBoostClassifier
+    from committee.ensembles.adaboost_regressor import AdaBoostRegressor
+    from committee.ensembles.arcing import ArcingClassifier
     from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
     from committee.ensembles.boostexter import BoosTexterClassifier
     from committee.ensembles.forest import (
@@ -41,6 +43,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "ArcingClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
@@ -79,6 +83,8 @@ __all__ = [
 # Where each public name lives; the imports above say the same to type checkers and editors.
 _HOMES = {
     "AdaBoostClassifier": "committee.ensembles.adaboost",
+    "AdaBoostRegressor": "committee.ensembles.adaboost_regressor",
+    "ArcingClassifier": "committee.ensembles.arcing",
     "BaggingClassifier": "committee.ensembles.bagging",
     "BaggingRegressor": "committee.ensembles.bagging",
     "BernoulliNB": "committee.learners.naive_bayes",

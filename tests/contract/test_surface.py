@@ -16,6 +16,8 @@ import committee
 # A name that comes or goes is a decision: it is made here, and told in the CHANGELOG.
 SURFACE = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "ArcingClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",

@@ -9,26 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
 from committee.base import resolve_seed
 from committee.data.intake import take_in
 from committee.data.rows import select_rows
-from committee.ensembles.adaboost_answers import BoostedAnswers, Log, Validation
+from committee.ensembles.adaboost_additive import ADDITIVE_RULES, AdditiveRule, AnyRegressions, Ascent, TreeRegressions
+from committee.ensembles.adaboost_answers import BoostedAnswers, Log, Validation, sum_up
 from committee.ensembles.adaboost_members import (
     AnyLearner,
     BoostedMembers,
     BoostedTrees,
-    Resampling,
     StumpLearner,
     TreeLearner,
     can_share_bins,
     choose_table,
     is_plain_stump,
+    plan_resampling,
 )
 from committee.ensembles.adaboost_rules import RULES, Rule
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.learners.stump import DecisionStumpClassifier
+from committee.learners.tree import DecisionTreeRegressor
 from committee.params import HasMethods, Interval, NJobs, RandomState, WarmStart
 
 if TYPE_CHECKING:
@@ -41,8 +43,9 @@ __all__ = ["AdaBoostClassifier"]
 
 Member: TypeAlias = Annotated[
     Annotated[Any, HasMethods("fit", "predict")] | None,
-    "What the members are: any classifier, which is cloned for each round. None: a stump, "
-    "``DecisionStumpClassifier(criterion='gini', exact=False)``. Trees of this library share one set of bins, and "
+    "What the members are: any classifier, which is cloned for each round (a regressor for ``'gentle'`` and "
+    "``'logit'``). None: a stump, ``DecisionStumpClassifier(criterion='gini', exact=False)`` or "
+    "``DecisionTreeRegressor(max_depth=1)``. Trees of this library share one set of bins, and "
     "stumps keep their histograms from round to round.",
 ]
 Rounds: TypeAlias = Annotated[
@@ -52,10 +55,11 @@ LearningRate: TypeAlias = Annotated[
     float, Interval(0.0, None, closed="neither"), "What the weight of each member is multiplied by."
 ]
 Algorithm: TypeAlias = Annotated[
-    Literal["discrete", "samme", "samme.r", "real"],
+    Literal["discrete", "samme", "samme.r", "real", "gentle", "logit"],
     "``'discrete'``: the AdaBoost of the lectures, two classes. ``'samme'``: the same for any number of classes, with "
     "scikit-learn's weights. ``'samme.r'``: members vote with the logarithms of their probabilities. ``'real'``: with "
-    "half their log-odds, two classes.",
+    "half their log-odds, two classes. ``'gentle'`` and ``'logit'``: members are regressors, which learn the mean of "
+    "the labels or a Newton step on the likelihood.",
 ]
 Method: TypeAlias = Annotated[
     Literal["reweight", "resample"],
@@ -190,6 +194,18 @@ class AdaBoostClassifier(BoostedAnswers):
             if validation is not None and validation.look(learner.last_member(), np.array(log.weights)):
                 break
 
+    def _ascend(self, learner: Any, ascent: Ascent, log: Log, validation: Validation | None) -> None:
+        """Gentle AdaBoost and LogitBoost: regress what is left to learn, and add that to f."""
+        for t in range(len(log), int(self.n_estimators)):
+            if self.keep_sample_weights:
+                log.traces.append(ascent.trace)
+            responses, weights = ascent.respond()
+            n = responses.shape[1]
+            values = [learner.fit_member(t * n + k, responses[:, k], weights[:, k]) for k in range(n)]
+            log.note(ascent.add(np.stack(values, axis=1), weights))
+            if validation is not None and validation.look(learner.last_member(), np.array(log.weights)):
+                break
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Boost members on a table.
 
@@ -217,9 +233,16 @@ class AdaBoostClassifier(BoostedAnswers):
         log = Log()
         if kept is not None:
             log = self._resume_log()
-            weights = self._resume_weights(X, dataset)
-        learner = self._choose_learner(member, X, dataset, weights, seed, kept, rule)
-        self._boost(learner, rule, log, validation)
+            weights = weights if rule.combine == "values" else self._resume_weights(X, dataset)
+        resampling = None
+        if self.method == "resample":
+            resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
+        told = {"kept": kept, "resampling": resampling}
+        learner = self._choose_learner(member, X, dataset, weights, seed, rule, told)
+        if isinstance(rule, AdditiveRule):
+            self._ascend(learner, self._start_ascent(X, dataset, rule, weights, kept), log, validation)
+        else:
+            self._boost(learner, rule, log, validation)
         if not len(log):
             raise DataError(
                 f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "
@@ -230,19 +253,32 @@ class AdaBoostClassifier(BoostedAnswers):
 
     def _choose_member(self) -> Any:
         """What is cloned for each round."""
-        return DecisionStumpClassifier(criterion="gini", exact=False) if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        if self._regresses():
+            return DecisionTreeRegressor(max_depth=1)
+        return DecisionStumpClassifier(criterion="gini", exact=False)
+
+    def _regresses(self) -> bool:
+        """Whether members are regressors."""
+        return self.algorithm in ADDITIVE_RULES
+
+    def _shares_bins(self, member: Any) -> bool:
+        return can_share_bins(member, "regress" if self._regresses() else "classify")
 
     def _check_member(self, member: Any) -> None:
-        if is_regressor(member):
+        wanted = "regressor" if self._regresses() else "classifier"
+        if is_classifier(member) if self._regresses() else is_regressor(member):
             raise ParameterTypeError(
-                f"The 'estimator' parameter of {type(self).__name__} must be a classifier; got {type(member).__name__}."
+                f"The 'estimator' parameter of {type(self).__name__} must be a {wanted} for algorithm="
+                f"{self.algorithm!r}; got {type(member).__name__}."
             )
-        if can_share_bins(member, "classify"):
+        if self._shares_bins(member):
             member._validate_params()
 
     def _take_in(self, member: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
         # Only members that look at the codes themselves may be told of columns that are categories.
-        shares = can_share_bins(member, "classify")
+        shares = self._shares_bins(member)
         return take_in(
             self,
             X,
@@ -255,7 +291,7 @@ class AdaBoostClassifier(BoostedAnswers):
         )
 
     def _make_rule(self, dataset: Dataset) -> Rule:
-        kind = RULES[self.algorithm]
+        kind = {**RULES, **ADDITIVE_RULES}[self.algorithm]
         n_classes = dataset.target.n_classes[0]  # type: ignore[union-attr]
         if kind.two_classes and n_classes > 2:
             other = "samme" if self.algorithm == "discrete" else "samme.r"
@@ -263,7 +299,9 @@ class AdaBoostClassifier(BoostedAnswers):
                 f"algorithm={self.algorithm!r} of {type(self).__name__} is for two classes; y has {n_classes}. Use "
                 f"algorithm={other!r}."
             )
-        return kind(n_classes, float(self.learning_rate), dataset.n_rows)  # type: ignore[no-any-return]
+        weights = dataset.weights
+        lightest = 1.0 / dataset.n_rows if weights is None else weights[weights > 0.0].min() / weights.sum()
+        return kind(n_classes, float(self.learning_rate), float(0.5 * lightest))  # type: ignore[no-any-return]
 
     def _put_aside(
         self, X: Any, dataset: Dataset, rule: Rule, seed: int
@@ -286,40 +324,50 @@ class AdaBoostClassifier(BoostedAnswers):
             )
         weights = np.ones(dataset.n_rows) if weights is None else weights.copy()
         weights[rows] = 0.0
-        shares = can_share_bins(self._choose_member(), "classify")
+        shares = self._shares_bins(self._choose_member())
         table = (dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()) if shares else None
         held = select_rows(choose_table(X, dataset) if table is None else table, rows)
         return weights, Validation(held, labels[rows], rule, int(self.n_iter_no_change), float(self.tol))
 
     def _choose_learner(
-        self, member: Any, X: Any, dataset: Dataset, weights: FloatArray | None, seed: int, kept: Any, rule: Rule
+        self, member: Any, X: Any, dataset: Dataset, weights: FloatArray | None, seed: int, rule: Rule, told: Any
     ) -> Any:
-        resampling = Resampling(seed) if self.method == "resample" else None
-        if not can_share_bins(member, "classify"):
-            return AnyLearner(
-                member,
-                choose_table(X, dataset),
-                dataset,
-                weights,
-                seed,
-                kept=kept,
-                resampling=resampling,
-                needs_shares=rule.combine == "scores",
-            )
-        if resampling is None and is_plain_stump(member):
-            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=kept)
-        return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=kept, resampling=resampling)
+        """What fits the members; it is told of members that are kept and of how samples are drawn."""
+        if self._regresses():
+            told = {**told, "n_in_round": rule.width}
+            if self._shares_bins(member):
+                return TreeRegressions(member, dataset, seed, n_jobs=self.n_jobs, **told)
+            classes = dataset.target.classes[0]  # type: ignore[union-attr]
+            return AnyRegressions(member, choose_table(X, dataset), weights, classes, seed, **told)
+        if not self._shares_bins(member):
+            needs = rule.combine == "scores"
+            return AnyLearner(member, choose_table(X, dataset), dataset, weights, seed, needs_shares=needs, **told)
+        if told["resampling"] is None and is_plain_stump(member):
+            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=told["kept"])
+        return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, **told)
+
+    def _start_ascent(
+        self, X: Any, dataset: Dataset, rule: AdditiveRule, weights: FloatArray | None, kept: Any
+    ) -> Ascent:
+        """F of zero, or where the kept members have brought it."""
+        labels, sums = dataset.target.labels[:, 0], None  # type: ignore[union-attr]
+        if kept is not None:
+            past = self.estimator_weights_
+            sums = sum_up(kept, rule, self._read_rows(X), past, range(len(past)), self.n_jobs)
+        return Ascent(rule, labels, weights, sums)
 
     def _kept(self, dataset: Dataset) -> BoostedTrees | BoostedMembers | None:
         """Members of the last fit that this one adds to."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
-        name, n_kept = type(self).__name__, len(self._members)
+        name, n_kept = type(self).__name__, len(self.estimator_weights_)
         if n_kept > self.n_estimators:
             raise ParameterError(
                 f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
                 "warm_start==True"
             )
+        if type(self._rule) is not type(self._make_rule(dataset)):
+            raise ParameterError(f"{name} cannot go on (warm_start=True) with another algorithm than it began with.")
         if self._ended:
             warn_caller(f"Boosting of {name} has come to its end; warm_start adds no members.", UserWarning)
         elif n_kept == self.n_estimators:
@@ -336,7 +384,7 @@ class AdaBoostClassifier(BoostedAnswers):
 
     def _resume_log(self) -> Log:
         traces = list(getattr(self, "sample_weights_trace_", ())) if self.keep_sample_weights else []
-        if self.keep_sample_weights and len(traces) != len(self._members):
+        if self.keep_sample_weights and len(traces) != len(self.estimator_weights_):
             raise ParameterError(
                 f"{type(self).__name__} was told to keep its members (warm_start=True) and the weights of all rounds "
                 "(keep_sample_weights=True), but those of the earlier rounds were not kept."
@@ -365,7 +413,7 @@ class AdaBoostClassifier(BoostedAnswers):
         members = learner.conclude()
         if validation is not None:
             n_best = len(log) - len(validation.scores) + validation.n_best
-            members = members.cut(n_best)
+            members = members.cut(n_best * rule.width)
             log.cut(n_best)
         errors = np.array(log.errors)
         fitted = {

@@ -59,7 +59,12 @@ class Log:
 def sum_up(
     members: BoostedTrees | BoostedMembers, rule: Rule, rows: Any, weights: FloatArray, span: range, n_jobs: int | None
 ) -> FloatArray:
-    """What members of a span sum up to, of shape (n_rows, n_classes)."""
+    """What members of a span of rounds sum up to, of shape (n_rows, n_classes); one column if these are values."""
+    if rule.combine == "values":
+        width = rule.width
+        columns = np.arange(len(weights) * width, dtype=np.uint32) % np.uint32(width)
+        own = range(span.start * width, span.stop * width)
+        return members.tell_values(rows, np.repeat(weights, width), columns, own, n_jobs)
     if rule.combine == "votes":
         return members.vote(rows, weights, rule.n_classes, span, n_jobs)
     return members.score(rows, weights, rule.score_shares, span, n_jobs)
@@ -85,14 +90,14 @@ class Validation:
     def __init__(self, rows: Any, labels: NDArray[Any], rule: Rule, patience: int, tol: float) -> None:
         self._rows, self._labels, self._rule = rows, labels, rule
         self._patience, self._tol = patience, tol
-        self._sums = np.zeros((len(labels), rule.n_classes))
+        self._sums: Any = 0.0
         self._best = -np.inf
         self.scores: list[float] = []
         self.n_best = 0
 
     def look(self, member: BoostedTrees | BoostedMembers, weights: FloatArray) -> bool:
         """Take in the vote of the last member; whether the score has stopped rising."""
-        self._sums += sum_up(member, self._rule, self._rows, weights[-1:], range(1), None)
+        self._sums = self._sums + sum_up(member, self._rule, self._rows, weights[-1:], range(1), None)
         decision = self._rule.to_decision(self._sums, weights)
         self.scores.append(float(accuracy_score(self._labels, decision.argmax(axis=1))))
         if not self.n_best or self.scores[-1] > self._best + self._tol:
@@ -306,8 +311,8 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         bound = self._rule.bound_error(self.estimator_errors_, self.estimator_weights_, self.exponential_loss_)
         if bound is None:
             raise DataError(
-                f"No bound of the training error is known for {self.n_classes_} classes whose members vote with "
-                "scores; there is one for two classes, and for votes (algorithm='samme')."
+                f"No bound of the training error is known for {self.n_classes_} classes whose members have scores or "
+                "values; there is one for two classes, and for votes (algorithm='samme')."
             )
         return bound
 
@@ -390,7 +395,8 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> FloatArray:
         """Mean of the members' importances, by vote."""
-        return self._fitted_members().weigh_importances(np.abs(self.estimator_weights_))
+        members = self._fitted_members()
+        return members.weigh_importances(np.abs(np.repeat(self.estimator_weights_, self._rule.width)))
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import resolve_jobs, seed_estimator
 from committee.data.rows import count_rows, select_rows
+from committee.data.sampling import plan_samples
 from committee.engines import get_engine
 from committee.ensembles.adaboost_rules import Answers
 from committee.exceptions import ParameterError
@@ -37,6 +38,7 @@ __all__ = [
     "TreeLearner",
     "can_share_bins",
     "choose_table",
+    "plan_resampling",
 ]
 
 _DENSE_BLOCK = 1 << 22
@@ -72,14 +74,20 @@ class Resampling:
     """A sample of the rows for each round, with replacement, the chance of a row proportional to its weight."""
 
     seed: int
+    n_draws: int
 
     def draw_counts(self, weights: FloatArray, member: int) -> IndexArray:
         """How often each row is in the sample of a round."""
         engine = get_engine()
         sampling = engine.RowSampling()
-        sampling.replace, sampling.n_draws = True, len(weights)
+        sampling.replace, sampling.n_draws = True, self.n_draws
         sampling.weights = weights
         return engine.draw_rows(sampling, self.seed, member, len(weights))
+
+
+def plan_resampling(owner: str, dataset: Dataset, sample_weight: Any, seed: int) -> Resampling:
+    """As many draws as there are rows; weights that are whole multiples of the smallest one count as so many rows."""
+    return Resampling(seed, plan_samples(owner, dataset, bootstrap=True, sample_weight=sample_weight).n_draws)
 
 
 # --- fitted members ----------------------------------------------------------------------------------------------
@@ -154,10 +162,19 @@ class BoostedTrees(Sequence[BaseTree]):
             self._scored = score_leaves(self.trees, to_scores)
         return self._predict(self._scored, rows, "sum", weights, span, n_jobs)
 
+    def tell_values(
+        self, rows: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
+    ) -> FloatArray:
+        """What members of a span predict, times their weights, summed up in the column that each one belongs to."""
+        width = int(columns.max()) + 1
+        return self._predict(self.trees, rows, "sum", weights, span, n_jobs, slots=columns, out_width=width)
+
     @staticmethod
-    def _predict(trees: Any, rows: Any, how: str, weights: FloatArray, span: range, n_jobs: int | None) -> FloatArray:
+    def _predict(
+        trees: Any, rows: Any, how: str, weights: FloatArray, span: range, n_jobs: int | None, **more: Any
+    ) -> FloatArray:
         jobs = 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
-        options = {"tree_weights": weights, "first": span.start, "last": span.stop, "n_jobs": jobs}
+        options = {"tree_weights": weights, "first": span.start, "last": span.stop, "n_jobs": jobs, **more}
         if isinstance(rows, np.ndarray):
             return trees.predict(rows, how, **options)  # type: ignore[no-any-return]
         step = max(1, _DENSE_BLOCK // rows.shape[1])
@@ -222,6 +239,15 @@ class BoostedMembers:
         sums = np.zeros((count_rows(rows), len(self.classes)))
         for t in span:
             sums += weights[t] * to_scores(spread_shares(self.estimators[t], rows, self.classes))
+        return sums
+
+    def tell_values(
+        self, rows: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
+    ) -> FloatArray:
+        """What members of a span predict, times their weights, summed up in the column that each one belongs to."""
+        sums = np.zeros((count_rows(rows), int(columns.max()) + 1))
+        for t in span:
+            sums[:, columns[t]] += weights[t] * np.asarray(self.estimators[t].predict(rows), np.float64).reshape(-1)
         return sums
 
     def weigh_importances(self, weights: FloatArray) -> FloatArray:
@@ -303,7 +329,10 @@ class TreeRounds(Learner):
 
     def conclude(self) -> BoostedTrees:
         """All trees in one arena."""
-        return self._hold(get_engine().concatenate_trees(self._trees), np.concatenate(self._importances))
+        return self._join(self._trees, self._importances)
+
+    def _join(self, trees: list[Any], importances: list[FloatArray]) -> BoostedTrees:
+        return self._hold(get_engine().concatenate_trees(trees), np.concatenate(importances))
 
     def _hold(self, trees: Any, importances: FloatArray) -> BoostedTrees:
         named = self._estimator._name_target(self._dataset.target)
@@ -382,6 +411,10 @@ class RowWeights:
         """Sum of weight times table entry."""
         return float((self.values * table[self._each, self._labels]).sum())
 
+    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
+        """The entry of each row."""
+        return table[self._each, self._labels]
+
     def multiply(self, factors: FloatArray) -> None:
         """Multiply and make the sum 1 again."""
         raised = self.values * factors[self._each, self._labels]
@@ -434,6 +467,14 @@ class TreeLearner(TreeRounds):
     def multiply(self, factors: FloatArray) -> None:
         """Over the rows."""
         self._rows.multiply(factors)
+
+    def reweight(self, weights: FloatArray) -> None:
+        """Other weights for all rows; their sum is made 1."""
+        self._rows.values = weights / weights.sum()
+
+    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
+        """What a table says of each row."""
+        return self._rows.pick(table)
 
     @property
     def weights(self) -> FloatArray:
@@ -525,13 +566,25 @@ class AnyLearner(Learner):
         """The member that was fitted last, as members of their own."""
         return BoostedMembers(self._estimators[-1:], self._classes)
 
+    def reweight(self, weights: FloatArray) -> None:
+        """Other weights for all rows; their sum is made 1."""
+        own = weights if self._present is None else weights[self._present]
+        self._rows.values = own / own.sum()
+
+    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
+        """What a table says of each row; 0 for rows that are absent."""
+        return self._spread(self._rows.pick(table))
+
     @property
     def weights(self) -> FloatArray:
         """Weights of all rows."""
+        return self._spread(self._rows.values)
+
+    def _spread(self, values: NDArray[Any]) -> NDArray[Any]:
         if self._present is None:
-            return self._rows.values
-        spread = np.zeros(self._n_rows)
-        spread[self._present] = self._rows.values
+            return values
+        spread = np.zeros(self._n_rows, dtype=values.dtype)
+        spread[self._present] = values
         return spread
 
     def conclude(self) -> BoostedMembers:

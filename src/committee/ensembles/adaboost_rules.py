@@ -71,13 +71,27 @@ class Rule(ABC):
 
     The additive model is f, with one column a class that sum to zero (for two classes: half the log-odds of the second
     class and minus that), as minimises the expected exponential loss exp(-f_y / (K - 1)) [Zhu2009].
+
+    Attributes
+    ----------
+    n_classes : int
+        K.
+    learning_rate : float
+        What every step is multiplied by.
+    least : float
+        What probabilities are kept above: half the share of the lightest row, 1/(2n) where all are equal.
     """
 
     n_classes: int
     learning_rate: float
-    n_rows: int
-    combine: ClassVar[Literal["votes", "scores"]] = "votes"
+    least: float
+    combine: ClassVar[Literal["votes", "scores", "values"]] = "votes"
     two_classes: ClassVar[bool] = False
+
+    @property
+    def width(self) -> int:
+        """Members in a round."""
+        return 1
 
     @abstractmethod
     def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
@@ -174,7 +188,7 @@ class SammeR(Rule):
     """SAMME.R: members vote with the logarithms of their probabilities [Zhu2009].
 
     A member that is certain and wrong would give a row all the weight, and the next members nothing to learn from:
-    this is how the algorithm is known to diverge. Probabilities are therefore kept above 1 / (2n)
+    this is how the algorithm is known to diverge. Probabilities are therefore kept above 1/(2n)
     [SchapireSinger1999], and the step of a member that would raise the exponential loss is halved until it lowers it.
     """
 
@@ -195,7 +209,7 @@ class SammeR(Rule):
 
     def score_shares(self, shares: FloatArray) -> FloatArray:
         """(K - 1)(log p_k - mean of log p), p kept away from 0."""
-        logs = np.log(np.maximum(shares, 0.5 / self.n_rows))
+        logs = np.log(np.maximum(shares, self.least))
         return np.asarray((self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True)))
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
@@ -210,10 +224,9 @@ class Real(SammeR):
 
     def score_shares(self, shares: FloatArray) -> FloatArray:
         """-+ 1/2 log(p / (1 - p)), p kept away from 0 and 1."""
-        least = 0.5 / self.n_rows
         if self.n_classes == 1:
             return np.zeros_like(shares)
-        p = np.clip(shares[:, 1], least, 1.0 - least)
+        p = np.clip(shares[:, 1], self.least, 1.0 - self.least)
         half = 0.5 * np.log(p / (1.0 - p))
         return np.stack([-half, half], axis=1)
 

@@ -152,7 +152,7 @@ def _check_boosted_members(members: Any) -> None:
 
 def _check_rule(rule: Any) -> None:
     _require(_is_count(rule.n_classes) and rule.n_classes > 0, "classes are counted")
-    _require(_is_count(rule.n_rows) and rule.n_rows > 0, "rows are counted")
+    _require(isinstance(rule.least, float) and 0.0 <= rule.least < 1.0, "a probability is below one")
     _require(isinstance(rule.learning_rate, float) and rule.learning_rate > 0.0, "a learning rate must be above zero")
 
 
@@ -205,6 +205,9 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "SammeRule": _check_rule,
     "SammeRRule": _check_rule,
     "RealRule": _check_rule,
+    "GentleRule": _check_rule,
+    "LogitRule": _check_rule,
+    "MajorityRule": _check_rule,
     "LabelTarget": _check_label_target,
     "WordVotes": _check_word_votes,
     "Layer": _check_layer,
@@ -237,7 +240,8 @@ def _check_estimator(model: Any) -> None:
         _require(any(_is_a(state["_members"], name) for name in listed), "members are listed")
         if "estimator_weights_" in state:
             n_members = len(getattr(state["_members"], "estimators", state["_members"]))
-            _require(_is_array(state["estimator_weights_"], "f", n_members), "every member must have a weight")
+            n_rounds = n_members // getattr(state.get("_rule"), "width", 1)
+            _require(_is_array(state["estimator_weights_"], "f", n_rounds), "every member must have a weight")
     if "_seed" in state:
         _require(_is_count(state["_seed"], _MOST_SEED), "a seed must be a number below 2**64")
     if _is_a(state.get("_model"), "WordVotes"):

@@ -84,9 +84,13 @@ STATES = {
     "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
 }
 
+_RULES = {
+    "adaboost_rules": ("Discrete", "Samme", "SammeR", "Real"),
+    "adaboost_additive": ("Gentle", "Logit"),
+    "arcing": ("Majority",),
+}
 STATES |= {
-    name + "Rule": StateClass("committee.ensembles.adaboost_rules", name)
-    for name in ("Discrete", "Samme", "SammeR", "Real")
+    name + "Rule": StateClass("committee.ensembles." + home, name) for home, names in _RULES.items() for name in names
 }
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
