@@ -244,9 +244,7 @@ class ArcingClassifier(BoostedAnswers):
         """What is cloned for each round."""
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
-    def _choose_learner(
-        self, member: Any, X: Any, dataset: Dataset, seed: int, shares: bool, sample_weight: Any
-    ) -> Any:
+    def _choose_learner(self, member: Any, X: Any, dataset: Dataset, seed: int, sample_weight: Any) -> Any:
         resampling = None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
