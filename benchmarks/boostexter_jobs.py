@@ -69,6 +69,12 @@ def make_classifier(contender: str, n_rounds: int, threads: int, multilabel: boo
     return make_pipeline(CountVectorizer(), OneVsRestClassifier(bayes) if multilabel else bayes)
 
 
+def find_breakeven(has: NDArray[Any], scores: NDArray[np.float64]) -> float:
+    """Precision where it equals recall: as many pairs are chosen, the best first, as there are right ones."""
+    chosen = np.argsort(-scores, axis=None, kind="stable")[: int(has.sum())]
+    return float(has.ravel()[chosen].mean())
+
+
 def score_labels(model: Any, texts: Texts, multilabel: bool) -> dict[str, float]:
     """The measures of the paper, and the averages of F1 that later work gives."""
     from sklearn.metrics import coverage_error, f1_score, hamming_loss, label_ranking_average_precision_score
@@ -90,6 +96,7 @@ def score_labels(model: Any, texts: Texts, multilabel: bool) -> dict[str, float]
         "average_precision": float(label_ranking_average_precision_score(has, scores)),
         "hamming_loss": float(hamming_loss(has, predicted)),
         "micro_f1": float(f1_score(has, predicted, average="micro", zero_division=0)),
+        "breakeven": find_breakeven(has, scores),
         "macro_f1": float(f1_score(has, predicted, average="macro", zero_division=0)),
     }
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier as TheirAdaBoost
 from sklearn.naive_bayes import BernoulliNB as TheirBernoulliNB
 from sklearn.naive_bayes import CategoricalNB
 
-from committee import BaggingClassifier, BernoulliNB, SingleFeatureNB
+from committee import AdaBoostClassifier, BaggingClassifier, BernoulliNB, SingleFeatureNB
 from committee.data import take_in
 
 FITTED = ("class_count_", "feature_count_", "class_log_prior_", "feature_log_prob_")
@@ -232,7 +232,8 @@ def test_it_boosts_and_bags() -> None:
     X = rng.normal(size=(400, 5))
     y = (X[:, 0] ** 2 + X[:, 1] > 1).astype(int)
     alone = SingleFeatureNB().fit(X, y).score(X, y)
-    boosted = AdaBoostClassifier(SingleFeatureNB(), n_estimators=50, random_state=0).fit(X, y)
+    for boost in (AdaBoostClassifier, TheirAdaBoost):
+        boosted = boost(SingleFeatureNB(), n_estimators=50, random_state=0).fit(X, y)
+        assert boosted.score(X, y) > alone + 0.1
     bagged = BaggingClassifier(SingleFeatureNB(), n_estimators=10, random_state=0).fit(X, y)
-    assert boosted.score(X, y) > alone + 0.1
     assert bagged.score(X, y) > alone - 0.05
