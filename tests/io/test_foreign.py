@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import committee
 from committee.exceptions import ModelFileError
+from committee.io import describe_file
 from tests.io.models import assert_same_answers, fit_model, make_data, make_model, open_file, seal_file
 
 pytest.importorskip("skops")
@@ -46,6 +47,7 @@ def test_types_that_are_not_known_to_be_safe_must_be_trusted(tmp_path):
     bag = save_bag(KNeighborsClassifier(), tmp_path / "model")
     with pytest.raises(ModelFileError, match=r"not known to be safe: .*KDTree.* pass trusted=\["):
         committee.load(tmp_path / "model")
+    assert describe_file(tmp_path / "model").untrusted == KD_TREE
     with pytest.raises(ModelFileError, match="not known to be safe"):
         committee.load(tmp_path / "model", trusted=KD_TREE[:1])
     assert_same_answers(bag, committee.load(tmp_path / "model", trusted=KD_TREE), make_data(bag)[0])

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import committee
 from committee.exceptions import ModelFileError
+from committee.io import describe_file
 from tests.io.models import (
     ASKING,
     ESTIMATORS,
@@ -262,3 +263,20 @@ def test_the_header_can_be_read_by_anyone(tmp_path):
     entry = header["arrays"][trees["fields"]["node_offsets"]["array"]]
     offsets = np.frombuffer(data, entry["dtype"], entry["shape"][0], entry["at"])
     np.testing.assert_array_equal(offsets, model._trees.node_offsets)
+
+
+def test_a_file_says_what_it_is_about(tmp_path):
+    frame, y = make_frame(committee.DecisionTreeClassifier())
+    bag = committee.BaggingClassifier(committee.DecisionTreeClassifier(), n_estimators=3, max_samples=0.5)
+    committee.save(bag.fit(frame, y), tmp_path / "model", strip=True)
+    about = describe_file(tmp_path / "model")
+    assert (about.name, about.n_features, about.stripped) == ("BaggingClassifier", 5, True)
+    assert about.feature_names == tuple(frame.columns)
+    assert about.params["max_samples"] == 0.5
+    assert about.params["estimator"] == "DecisionTreeClassifier(…)"
+    assert about.n_bytes == os.path.getsize(tmp_path / "model")
+    assert about.library["committee"] == committee.__version__
+    assert about.untrusted == []
+    committee.save(make_model(committee.RandomForestRegressor), tmp_path / "model")
+    about = describe_file(tmp_path / "model")
+    assert (about.name, about.n_features, about.feature_names) == ("RandomForestRegressor", None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from committee.io.description import ModelDescription, describe_file
 from committee.io.model_file import load, save
 
-__all__ = ["load", "save"]
+__all__ = ["ModelDescription", "describe_file", "load", "save"]

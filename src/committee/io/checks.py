@@ -253,6 +253,18 @@ def _check_estimator(model: Any) -> None:
         _require(same and np.array_equal(record.node_offsets, trees.node_offsets), "shares are of the trees' nodes")
 
 
+def _check_row_counts(state: dict[str, Any]) -> None:
+    """What has an entry for each training row has as many as samples are drawn from."""
+    plan = state["_samples"] if _is_a(state["_samples"], "SamplePlan") else state["_samples"].plan
+    for name in ("_oob_errors", "oob_decision_function_", "oob_prediction_"):
+        held = state.get(name)
+        outputs = held if isinstance(held, list) else [held]
+        known = held is None or all(
+            isinstance(part, np.ndarray) and part.shape[:1] == (plan.n_rows,) for part in outputs
+        )
+        _require(known, f"{name} must have an entry for each row")
+
+
 def _check_classes(state: dict[str, Any], outputs: list[int]) -> None:
     """Leaves hold a weight for each class that the model names."""
     classes = state.get("classes_")

@@ -36,7 +36,6 @@ __all__ = [
     "name_dtype",
     "read_container",
     "read_dtype",
-    "view_header",
     "write_container",
 ]
 
@@ -208,13 +207,6 @@ def read_container(path: str | os.PathLike[str], *, map_file: bool = True) -> Co
     return Container(header, _view_arrays(buffer, start, header.get("arrays")), len(buffer))
 
 
-def view_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
-    """The header alone, and the size of the file; the arrays are neither read nor checked."""
-    buffer = _open_buffer(path, map_file=True)
-    header_end = _check_preamble(buffer, check_data=False)
-    return _parse_header(bytes(memoryview(buffer)[PREAMBLE_BYTES:header_end])), len(buffer)
-
-
 def _open_buffer(path: str | os.PathLike[str], *, map_file: bool) -> bytes | mmap.mmap:
     # Asked before it is opened, because opening a pipe waits for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -227,7 +219,7 @@ def _open_buffer(path: str | os.PathLike[str], *, map_file: bool) -> bytes | mma
         return f.read()
 
 
-def _check_preamble(buffer: bytes | mmap.mmap, *, check_data: bool = True) -> int:
+def _check_preamble(buffer: bytes | mmap.mmap) -> int:
     """Check lengths and checksums; the place at which the header ends."""
     preamble = bytes(memoryview(buffer)[:PREAMBLE_BYTES])
     magic, version, header_sum, header_size, data_size, data_sum = _PREAMBLE.unpack_from(preamble)
@@ -248,7 +240,7 @@ def _check_preamble(buffer: bytes | mmap.mmap, *, check_data: bool = True) -> in
     with memoryview(buffer) as view:
         if zlib.crc32(view[PREAMBLE_BYTES:header_end]) != header_sum:
             raise ModelFileError("The file is damaged: its header does not match its checksum.")
-        if check_data and zlib.crc32(view[_align(header_end) :]) != data_sum:
+        if zlib.crc32(view[_align(header_end) :]) != data_sum:
             raise ModelFileError("The file is damaged: its data do not match their checksum.")
     return header_end
 

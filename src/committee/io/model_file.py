@@ -21,7 +21,7 @@ from committee.io.foreign import ForeignParts, pack_foreign, unpack_foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["load", "save"]
+__all__ = ["check_header", "find_archive", "load", "save"]
 
 _KEYS = frozenset({"library", "objects", "model", "foreign", "arrays"})
 
@@ -117,10 +117,10 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
     if isinstance(trusted, str | bool):
         raise ModelFileError("trusted must be a list of the names of types, or None.")
     container = read_container(path, map_file=mmap)
-    header = _check_header(container.header)
+    header = check_header(container.header)
     foreign: list[Any] = []
     if header["foreign"] is not None:
-        packed, count = _find_archive(header["foreign"], container.arrays)
+        packed, count = find_archive(header["foreign"], container.arrays)
         foreign = unpack_foreign(packed, count, trusted)
     model = Decoder(container.arrays, ForeignParts(foreign), copy=not mmap).build(header["objects"], header["model"])
     if not isinstance(model, BaseEstimator):
@@ -128,13 +128,14 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
     return model
 
 
-def _check_header(header: dict[str, Any]) -> dict[str, Any]:
+def check_header(header: dict[str, Any]) -> dict[str, Any]:
+    """The header, if it has the entries that it should."""
     if header.keys() != _KEYS:
         raise ModelFileError("The header of the file has other entries than it should.")
     return header
 
 
-def _find_archive(place: Any, arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], int]:
+def find_archive(place: Any, arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], int]:
     """The bytes for skops, and how many objects they hold."""
     if not isinstance(place, dict) or place.keys() != {"array", "count"} or type(place["count"]) is not int:
         raise ModelFileError("The header of the file does not say where its archive is.")
