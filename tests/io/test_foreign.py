@@ -43,6 +43,29 @@ def test_members_of_scikit_learn_come_back(tmp_path):
     assert loaded.estimator.get_params() == bag.estimator.get_params()
 
 
+def list_committees():
+    """Ensembles with members of both kinds, in the forms that their fitted states can have."""
+    both = [("ours", committee.DecisionTreeClassifier(max_depth=3)), ("theirs", LogisticRegression())]
+    return {
+        "voting": committee.VotingClassifier(both, voting="soft"),
+        "stack": committee.StackingClassifier(both, cv=2),
+        "stack of folds": committee.StackingClassifier(both, cv=2, refit=False),
+        "stack of layers": committee.StackingClassifier(both, cv=2, layers=[both]),
+        "mean": committee.StackingClassifier(both, cv=2, final_estimator="mean"),
+        "super learner": committee.SuperLearnerClassifier(both, cv=2),
+        "selection": committee.EnsembleSelectionClassifier(both, cv=2),
+        "boosted": committee.AdaBoostClassifier(LogisticRegression(), n_estimators=3),
+        "bag of boosted": committee.BaggingClassifier(committee.AdaBoostClassifier(n_estimators=3), n_estimators=2),
+    }
+
+
+@pytest.mark.parametrize("name", list_committees())
+def test_committees_of_both_come_back(name, tmp_path):
+    model = fit_model(list_committees()[name])
+    committee.save(model, tmp_path / "model")
+    assert_same_answers(model, committee.load(tmp_path / "model"), make_data(model)[0])
+
+
 def test_types_that_are_not_known_to_be_safe_must_be_trusted(tmp_path):
     bag = save_bag(KNeighborsClassifier(), tmp_path / "model")
     with pytest.raises(ModelFileError, match=r"not known to be safe: .*KDTree.* pass trusted=\["):
