@@ -27,7 +27,7 @@ def test_the_examples_of_the_readme_run() -> None:
     exec(compile(example, "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["start.md", "text.md"])
+@pytest.mark.parametrize("page", ["start.md", "text.md", "combining.md"])
 def test_the_examples_of_the_pages_run(page: str) -> None:
     results = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
     assert results.attempted > 0

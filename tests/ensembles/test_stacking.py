@@ -247,6 +247,18 @@ def test_trees_and_forests_share_one_set_of_bins(monkeypatch: pytest.MonkeyPatch
         np.testing.assert_array_equal(stack.named_estimators_[name].predict_proba(X), alone.predict_proba(X))
 
 
+def test_a_subclass_is_fitted_in_its_own_way() -> None:
+    fits = []
+
+    class Own(DecisionTreeClassifier):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+            fits.append(len(X))
+            return super().fit(X, y, sample_weight)
+
+    StackingClassifier([("own", Own())], cv=3).fit(*IRIS)
+    assert fits == [100, 100, 100, 150]
+
+
 def test_a_fold_is_a_fit_on_its_rows() -> None:
     # Whole numbers have the same bins in every fold, so that shared bins are those of the rows alone.
     rng = np.random.default_rng(0)

@@ -28,8 +28,9 @@ __all__ = ["Lesson", "can_share", "read_table"]
 
 
 def can_share(member: Any) -> bool:
-    """Whether a member can be fitted on a data set that it shares with others."""
-    return isinstance(member, CommitteeEstimator) and hasattr(member, "fit_dataset") and hasattr(member, "weigh_rows")
+    """Whether a member can be fitted on a data set that it shares with others; a subclass may fit in its own way."""
+    own = isinstance(member, CommitteeEstimator) and type(member).__module__.partition(".")[0] == "committee"
+    return own and hasattr(member, "fit_dataset") and hasattr(member, "weigh_rows")
 
 
 def read_table(X: Any) -> Any:
