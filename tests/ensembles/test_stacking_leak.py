@@ -35,7 +35,7 @@ def test_sound_stacks_raise_no_alarm(strength: float) -> None:
         alarms.append(StackingClassifier(list_members(), random_state=seed).measure_leak(X, y).alarm)
         numbers = [("ols", LinearRegression()), ("knn", KNeighborsRegressor(5))]
         alarms.append(StackingRegressor(numbers).measure_leak(X, values).alarm)
-    # Larger counts (hundreds of draws) gave 0 to 1 in 100; 2 of 8 would be very rare.
+    # In larger counts 1 of 305 sound stacks raised one; 2 of 8 would be very rare.
     assert sum(alarms) <= 1
 
 

