@@ -230,6 +230,13 @@ void bind_binning(nb::module_& m) {
   bind_mapper(m);
   bind_matrix(m);
   bind_presort(m);
+  m.def(
+      "select_columns",
+      [](const BinnedMatrix& from, const Vector<u32>& columns) {
+        const nb::gil_scoped_release release;
+        return share(select_columns(from, view_vector(columns)));
+      },
+      "data"_a, "columns"_a, "Some columns of a binned table, in the order given.");
   m.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
         "The threshold between neighbouring values a < b, a float32 number where one fits.");
 }

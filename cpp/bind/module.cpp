@@ -14,6 +14,7 @@ void bind_word_stump(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
+void bind_permutation(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
@@ -28,4 +29,5 @@ NB_MODULE(_core, m) {
   bind_boosting(m);
   bind_dependence(m);
   bind_stump(m);
+  bind_permutation(m);
 }

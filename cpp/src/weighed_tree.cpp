@@ -26,14 +26,6 @@ WeighedNode read_node(const Trees& trees, const Node<T>& from) {
   return node;
 }
 
-double divide_by(const TreeSum& sum) {
-  if (sum.combine != Combine::mean) return 1.0;
-  if (sum.tree_weights.empty()) return static_cast<double>(sum.trees.n_trees);
-  double total = 0.0;
-  for (const double weight : sum.tree_weights) total += weight;
-  return total;
-}
-
 }  // namespace
 
 WeighedTree::WeighedTree(const Trees& trees, std::size_t tree, bool need_weights)
@@ -59,6 +51,14 @@ WeighedTree::WeighedTree(const Trees& trees, std::size_t tree, bool need_weights
   }
 }
 
+double find_divisor(const TreeSum& sum) {
+  if (sum.combine != Combine::mean) return 1.0;
+  if (sum.tree_weights.empty()) return static_cast<double>(sum.trees.n_trees);
+  double total = 0.0;
+  for (const double weight : sum.tree_weights) total += weight;
+  return total;
+}
+
 void check_sum(const TreeSum& sum, std::size_t n_cols) {
   const auto refuse = [](const std::string& sentence) { throw std::invalid_argument(sentence); };
   const Trees& trees = sum.trees;
@@ -70,7 +70,7 @@ void check_sum(const TreeSum& sum, std::size_t n_cols) {
     refuse("tree_weights must have one entry a tree.");
   if (sum.combine == Combine::vote && trees.outputs.empty())
     refuse("Only trees with class weights can vote.");
-  if (sum.combine == Combine::mean && !(divide_by(sum) > 0.0))
+  if (sum.combine == Combine::mean && !(find_divisor(sum) > 0.0))
     refuse("The weights of the trees must have a positive sum.");
   if (sum.slots.empty()) {
     if (sum.out_width != trees.width)
@@ -85,13 +85,18 @@ void check_sum(const TreeSum& sum, std::size_t n_cols) {
   }
 }
 
-std::vector<double> weigh_leaves(const TreeSum& sum, std::size_t tree) {
+std::vector<double> tabulate_leaves(const TreeSum& sum, std::size_t tree) {
   const Trees& trees = sum.trees;
   const Terms terms{&trees, sum.combine, sum.tree_weights, {}};
-  const double divisor = divide_by(sum);
   std::vector<double> values(trees.n_leaves(tree) * trees.width, 0.0);
   for (u32 leaf = 0; leaf < trees.n_leaves(tree); ++leaf)
     add_leaf(terms, tree, leaf, &values[std::size_t{leaf} * trees.width]);
+  return values;
+}
+
+std::vector<double> weigh_leaves(const TreeSum& sum, std::size_t tree) {
+  std::vector<double> values = tabulate_leaves(sum, tree);
+  const double divisor = find_divisor(sum);
   for (double& value : values) value /= divisor;
   return values;
 }

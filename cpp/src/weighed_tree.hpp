@@ -43,9 +43,12 @@ class WeighedTree {
 // trees.
 void check_sum(const TreeSum& sum, std::size_t n_cols);
 
-// What the leaves of one tree add to the sum, [leaf][width]: weight of the tree and divisor of a
-// mean included.
+// What the leaves of one tree add to the sum, [leaf][width], with the weight of the tree; and with
+// the divisor of a mean too.
+std::vector<double> tabulate_leaves(const TreeSum& sum, std::size_t tree);
 std::vector<double> weigh_leaves(const TreeSum& sum, std::size_t tree);
+// What a mean is divided by in the end; 1 for the others.
+double find_divisor(const TreeSum& sum);
 
 // The column of the sum that the first of a tree's values goes to.
 inline std::size_t first_column(const TreeSum& sum, std::size_t tree) {

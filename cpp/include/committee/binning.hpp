@@ -81,6 +81,11 @@ class BinMapper {
   std::shared_ptr<const std::vector<ColumnBins>> columns_;
 };
 
+// Some columns of a table, in the order given, with the bins that they have. std::invalid_argument
+// if a column does not exist.
+std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
+                                                   std::span<const u32> columns);
+
 // The threshold between two neighbouring values a < b: the middle, as a float32 number if one lies
 // in [a, b), else as a double in [a, b). The one place for this formula (bins and exact splits
 // alike).

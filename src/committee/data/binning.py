@@ -5,13 +5,16 @@ The only module of the room that knows the compiled core.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from committee import _core
 from committee.data.memory import check_room_for
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["all_finite_or_missing", "bin_columns", "sort_columns"]
+__all__ = ["all_finite_or_missing", "bin_columns", "select_columns", "sort_columns"]
 
 
 #: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
@@ -47,6 +50,11 @@ def bin_columns(
     parts = (X.data, X.indices, X.indptr, X.shape)
     mapper = _core.BinMapper.fit_csc(*parts, weights, n_levels, max_bins, n_jobs)
     return mapper.transform_csc(*parts, n_jobs)
+
+
+def select_columns(bins: _core.BinnedMatrix, columns: NDArray[Any]) -> _core.BinnedMatrix:
+    """Some columns of a table that is binned already, in the order given."""
+    return _core.select_columns(bins, columns.astype(np.uint32))
 
 
 def sort_columns(X: FloatMatrix | SparseMatrix, n_levels: IndexArray, n_jobs: int) -> _core.Presort:

@@ -188,6 +188,23 @@ class Dataset:
         """The same data with other weights; the bins that were made already are shared, not made again."""
         return replace(self, weights=weights)
 
+    def without(self, feature: int) -> Dataset:
+        """The same data without a column; bins that were made already are taken over, not made again."""
+        kept = np.delete(np.arange(self.n_features), feature)
+        names = self.schema.feature_names
+        schema = replace(
+            self.schema,
+            n_features=len(kept),
+            feature_names=None if names is None else tuple(names[k] for k in kept),
+            categories=tuple(self.schema.categories[k] for k in kept),
+        )
+        made = {
+            key: binning.select_columns(bins, kept)
+            for key, bins in self._made.items()
+            if isinstance(key, tuple) and key[0] == "bins"
+        }
+        return replace(self, X=self.X[:, kept], schema=schema, _made=made)
+
     def __getstate__(self) -> dict[str, Any]:
         # What was made is quicker to make again than to send to another process.
         return {**self.__dict__, "_made": {}}

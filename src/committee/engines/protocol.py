@@ -75,6 +75,7 @@ class Engine(Protocol):
     RowSampling: Any
     ForestPlan: Any
     Trees: Any
+    PermutationStudy: Any
     #: Boosting on words: the table of documents with its verbs, the weights of their labels, a stump.
     WordTable: Any
     LabelWeights: Any

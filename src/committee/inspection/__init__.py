@@ -8,6 +8,14 @@ from committee.inspection.bounds import edge_bound, vc_bound
 from committee.inspection.dependence import partial_dependence
 from committee.inspection.diversity import Diversity, measure_diversity
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
+from committee.inspection.importance import (
+    Importance,
+    drop_column_importance,
+    impurity_importance,
+    oob_importance,
+    permutation_importance,
+    shap_importance,
+)
 from committee.inspection.jury import JuryCurve, measure_jury
 from committee.inspection.margins import measure_margins, suspect_labels
 from committee.inspection.shap import ShapValues, shap_values
@@ -17,19 +25,25 @@ __all__ = [
     "BiasVariance",
     "BootstrapError",
     "Diversity",
+    "Importance",
     "Interactions",
     "JuryCurve",
     "ShapValues",
     "accumulated_local_effects",
+    "drop_column_importance",
     "edge_bound",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
     "friedman_h",
+    "impurity_importance",
     "measure_bag_variance",
     "measure_diversity",
     "measure_jury",
     "measure_margins",
+    "oob_importance",
     "partial_dependence",
+    "permutation_importance",
+    "shap_importance",
     "shap_values",
     "suspect_labels",
     "vc_bound",

@@ -141,6 +141,15 @@ class TreeResponse:
         )
         return self._choose(raw if asked.baseline is None else raw + asked.baseline)
 
+    def finish_all(self, raw: FloatArray) -> FloatArray:
+        """Answers from raw predictions with a column for every class, or output."""
+        if self._is_linear:
+            return raw
+        if self.model.link == "logit":
+            shares = expit(raw)
+            return np.concatenate([1.0 - shares, shares], axis=-1)
+        return softmax(raw, axis=-1) if self.model.link == "softmax" else np.exp(raw)
+
     @property
     def _is_linear(self) -> bool:
         return self.raw or self.model.link == "identity"

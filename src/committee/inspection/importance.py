@@ -1,0 +1,504 @@
+"""Importance of features: by impurity, by permutation, by leaving them out, by Shapley values; one kind of result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from committee.base import resolve_seed, seed_estimator
+from committee.data.rows import count_rows, select_rows
+from committee.engines import get_engine
+from committee.engines.tree_model import present_trees
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.inspection.resampling import check_count
+from committee.inspection.response import Response, TreeResponse, make_response, read_row_weights
+from committee.inspection.shap import name_features, shap_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = [
+    "Importance",
+    "drop_column_importance",
+    "impurity_importance",
+    "oob_importance",
+    "permutation_importance",
+    "shap_importance",
+]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much each feature matters, measured several times over.
+
+    Attributes
+    ----------
+    kind : str
+        What was measured.
+    importances : ndarray of shape (n_features, n_measurements)
+        The measurements: trees, repeats, folds or rows.
+    feature_names : list of str
+        Names of the features.
+    baseline : float or None
+        Score of the model as it is, where importance is a loss of score.
+    p_values : ndarray of shape (n_features,) or None
+        How likely so much importance were if the feature did not matter, where a test was made.
+    """
+
+    kind: str
+    importances: FloatArray
+    feature_names: list[str]
+    baseline: float | None = None
+    p_values: FloatArray | None = None
+
+    @property
+    def importances_mean(self) -> FloatArray:
+        """Mean over the measurements."""
+        return self.importances.mean(axis=1)  # type: ignore[no-any-return]
+
+    @property
+    def importances_std(self) -> FloatArray:
+        """Standard deviation over the measurements."""
+        return self.importances.std(axis=1)  # type: ignore[no-any-return]
+
+    def rank(self) -> NDArray[np.intp]:
+        """Numbers of the features, the most important first.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        return np.argsort(-self.importances_mean, kind="stable")
+
+
+def impurity_importance(model: Any) -> Importance:
+    r"""Relative importance: what the splits on a feature took off the impurity, tree by tree.
+
+    In a tree, a feature gets the sum over its splits of the weighted decrease of impurity, as a share of the sum over
+    all splits [Breiman1984]; over an ensemble the mean over the trees that have a split. The mean over the
+    measurements is ``feature_importances_``. Features of many values are favoured, see `oob_importance`.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A tree or forest, or any estimator with ``estimators_`` that are trees, or with ``feature_importances_``.
+
+    Returns
+    -------
+    Importance
+        A measurement is a tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from committee import RandomForestClassifier
+    >>> from committee.inspection import impurity_importance
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = impurity_importance(RandomForestClassifier(random_state=0).fit(X, y))
+    >>> found.importances.shape, found.feature_names[found.rank()[0]] in X.columns[2:]
+    ((4, 100), True)
+    """
+    whole = getattr(model, "feature_importances_", None)
+    per_tree = _list_tree_importances(model)
+    if per_tree is None:
+        if whole is None:
+            raise ParameterTypeError(
+                f"The 'model' argument must be a fitted estimator made of trees; got {type(model).__name__}."
+            )
+        per_tree = np.asarray(whole, dtype=np.float64)[None, :]
+    totals = per_tree.sum(axis=1, keepdims=True)
+    split = totals[:, 0] > 0.0
+    shares = per_tree[split] / totals[split] if split.any() else per_tree[:1]
+    return Importance("impurity", np.ascontiguousarray(shares.T), _name_columns(model, per_tree.shape[1]))
+
+
+def _list_tree_importances(model: Any) -> FloatArray | None:
+    """The decrease of impurity by each tree, of shape (n_trees, n_features)."""
+    own = vars(model).get("_importances") if hasattr(model, "__dict__") else None
+    if own is None:
+        own = getattr(vars(model).get("_members"), "importances", None) if hasattr(model, "__dict__") else None
+    if own is not None:
+        return np.atleast_2d(np.asarray(own, dtype=np.float64))
+    members = getattr(model, "estimators_", None)
+    if members is None or hasattr(model, "estimators_features_"):
+        return None
+    flat = [tree for tree in np.asarray(members, dtype=object).ravel() if hasattr(tree, "feature_importances_")]
+    return np.array([tree.feature_importances_ for tree in flat], dtype=np.float64) if flat else None
+
+
+def _name_columns(model: Any, n_features: int) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [f"Feature {k}" for k in range(n_features)] if names is None else [str(name) for name in names]
+
+
+def permutation_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: Any = None,
+    n_repeats: int = 5,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Importance:
+    r"""How much worse a fitted model predicts when the values of a feature are shuffled among the rows [Breiman2001].
+
+    With :math:`s` the score on the rows as they are and :math:`s_{jk}` that after the :math:`k`-th shuffle of feature
+    :math:`j`, the measurements are :math:`s - s_{jk}`. Held-out rows tell what the model's predictions rest on that
+    is worth something; training rows also what it has learnt by heart.
+
+    The p-value is that of the permutation test, :math:`(1 + \#\{k: s_{jk} \ge s\})/(1 + K)`: if the feature told
+    nothing, the rows as they are would be one shuffle among :math:`K + 1` equals [PhipsonSmyth2010].
+
+    For trees of this library, where every row ends in every tree is found once; for a shuffled feature only those
+    walks are made anew whose path asks for it, from that question on.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of any library.
+    X, y : table and target
+        Rows to predict, best not those of the fit.
+    scoring : str, callable or None
+        A scorer of scikit-learn; by default accuracy or R².
+    n_repeats : int, default=5
+        Shuffles of each feature, K.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the rows in the score.
+    random_state : int, RandomState, Generator or None
+        Seed of the shuffles.
+    n_jobs : int or None
+        Threads, for trees of this library.
+
+    Returns
+    -------
+    Importance
+        A measurement is a shuffle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import RandomForestRegressor
+    >>> from committee.inspection import permutation_importance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 3))
+    >>> forest = RandomForestRegressor(n_estimators=30, random_state=0).fit(X[:400], 3 * X[:400, 0] + X[:400, 1])
+    >>> found = permutation_importance(forest, X[400:], 3 * X[400:, 0] + X[400:, 1], random_state=0)
+    >>> found.rank().tolist()
+    [0, 1, 2]
+    """
+    n_repeats = check_count("n_repeats", n_repeats, 1)
+    response = make_response(model, X, n_jobs=n_jobs)
+    target = np.asarray(y)
+    if len(target) != response.n_rows:
+        raise DataError(f"X and y must have the same number of rows; got {response.n_rows} and {len(target)}.")
+    weights = read_row_weights(sample_weight, response.n_rows)
+    score = _choose_score(model, scoring, target, weights)
+    seed, n_features = resolve_seed(random_state), len(response.names)
+    baseline, scores = np.nan, np.empty((n_features, n_repeats))
+    for feature, answers in _shuffle_features(model, X, response, n_repeats, seed):
+        if feature < 0:
+            baseline = score(next(iter(answers)))
+        else:
+            scores[feature] = [score(answer) for answer in answers]
+    p_values = (1.0 + (scores >= baseline).sum(axis=1)) / (1.0 + n_repeats)
+    return Importance("permutation", baseline - scores, response.names, float(baseline), p_values)
+
+
+def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, seed: int) -> Iterator[tuple[int, Any]]:
+    """A witness of the rows as they are, numbered -1, then for each feature a witness of each shuffle."""
+    n_rows = response.n_rows
+
+    def draw(feature: int) -> NDArray[np.uint32]:
+        rng = np.random.default_rng([seed, feature])
+        return np.stack([rng.permutation(n_rows) for _ in range(n_repeats)]).astype(np.uint32)
+
+    if isinstance(response, TreeResponse):
+        asked = response.model
+        classes = getattr(model, "classes_", None)
+        what = (asked.combine, asked.tree_weights, asked.slots, asked.width)
+        yield -1, [_Witness.of(classes, response.finish_all(asked.sum_trees(response.rows, response.n_jobs)))]
+        study = get_engine().PermutationStudy(asked.trees, response.rows, *what, response.n_jobs)
+        for feature in range(len(response.names)):
+            raw = study.predict(feature, draw(feature))
+            raw = raw if asked.baseline is None else raw + asked.baseline
+            yield feature, [_Witness.of(classes, response.finish_all(own)) for own in raw]
+        return
+    table = X if hasattr(X, "iloc") else np.asarray(X)
+    yield -1, [(model, table)]
+    for feature in range(len(response.names)):
+        yield feature, ((model, _swap_column(table, feature, order)) for order in draw(feature))
+
+
+def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+    changed = table.copy()
+    if hasattr(changed, "iloc"):
+        changed.isetitem(feature, table.iloc[:, feature].to_numpy()[order])
+    else:
+        changed[:, feature] = table[order, feature]
+    return changed
+
+
+class _Witness:
+    """Answers a scorer's questions with predictions that are known already."""
+
+    def __init__(self, answers: FloatArray) -> None:
+        self.answers = answers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @staticmethod
+    def of(classes: Any, answers: FloatArray) -> Any:
+        """A witness for classes or for values, and what stands for its rows."""
+        witness: Any = _ValueWitness(answers) if classes is None else _ClassWitness(classes, answers)
+        return witness, np.arange(len(answers))
+
+
+class _ClassWitness(ClassifierMixin, _Witness, BaseEstimator):  # type: ignore[misc]
+    def __init__(self, classes: NDArray[Any], answers: FloatArray) -> None:
+        super().__init__(answers)
+        self.classes_ = classes
+
+    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        return self.classes_.take(self.answers[rows].argmax(axis=1))  # type: ignore[no-any-return]
+
+    def predict_proba(self, rows: NDArray[np.intp]) -> FloatArray:
+        return self.answers[rows]
+
+
+class _ValueWitness(RegressorMixin, _Witness, BaseEstimator):  # type: ignore[misc]
+    def predict(self, rows: NDArray[np.intp]) -> FloatArray:
+        answers = self.answers[rows]
+        return answers[:, 0] if answers.shape[1] == 1 else answers
+
+
+def _choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray | None) -> Callable[[Any], float]:
+    """A function of (estimator, rows) that says how good its predictions are."""
+    more = {} if weights is None else {"sample_weight": weights}
+    if scoring is None and y.ndim == 1 and is_classifier(model):
+        # The scorers of scikit-learn look at the labels again and again, which takes longer than the trees.
+        return lambda asked: float(np.average(asked[0].predict(asked[1]) == y, weights=weights))
+    if scoring is None and y.ndim == 1:
+        mean = np.average(y, weights=weights)
+        spread = float(np.average((y - mean) ** 2, weights=weights))
+        if spread == 0.0:
+            raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
+        return lambda asked: 1.0 - float(np.average((asked[0].predict(asked[1]) - y) ** 2, weights=weights)) / spread
+    scorer = check_scoring(model, scoring=scoring)
+    return lambda asked: float(scorer(asked[0], asked[1], y, **more))
+
+
+def oob_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    kind: Literal["permutation", "impurity"] = "permutation",
+    sample_weight: Any = None,
+    n_repeats: int = 5,
+) -> Importance:
+    r"""Importance judged by rows that the trees of a forest did not see; no held-out rows are needed.
+
+    Parameters
+    ----------
+    model : fitted forest
+        With samples that leave rows out.
+    X, y, sample_weight
+        As they were passed to `fit`: which rows a tree did not see is known by their place.
+    kind : {"permutation", "impurity"}
+        "permutation": growth of each tree's own loss (share of wrong classes, squared error) when a feature is
+        shuffled among its out-of-bag rows [Breiman2001]; the p-value is the share of shuffles, with one more, that do
+        no harm. "impurity": the decrease of impurity measured on these rows (MDI-oob), free of the bias towards
+        features of many values [Li2019].
+    n_repeats : int, default=5
+        Shuffles of each feature in each tree.
+
+    Returns
+    -------
+    Importance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from committee import RandomForestClassifier
+    >>> from committee.inspection import oob_importance
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> int(oob_importance(forest, X, y).rank()[0]) in (2, 3)
+    True
+    """
+    if not hasattr(model, "oob_permutation_importance"):
+        raise ParameterTypeError(f"Rows out of bag are known to forests only; got {type(model).__name__}.")
+    if kind == "permutation":
+        n_repeats = check_count("n_repeats", n_repeats, 1)
+        grown = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
+        p_values = (1.0 + (grown <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
+        return Importance("oob permutation", grown, _name_columns(model, len(grown)), None, p_values)
+    if kind != "impurity":
+        raise ParameterError(f"The 'kind' argument must be 'permutation' or 'impurity'; got {kind!r}.")
+    decrease = model.oob_impurity_importance(X, y, sample_weight)
+    return Importance("oob impurity", decrease[:, None], _name_columns(model, len(decrease)))
+
+
+def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Importance:
+    r"""Mean size of a feature's Shapley values over the rows, :math:`\frac1n \sum_i |\phi_j(x^{(i)})|`.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Made of trees of this library.
+    X : table
+        Rows to explain.
+    background : table, optional
+        As in `shap_values`.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    Importance
+        A measurement is a row; with several outputs (classes) it is the mean over them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from committee import RandomForestClassifier
+    >>> from committee.inspection import shap_importance
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> int(shap_importance(forest, X).rank()[0]) in (2, 3)
+    True
+    """
+    names = name_features(present_trees(model).schema)
+    sizes = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
+    sizes = sizes.mean(axis=2) if sizes.ndim == 3 else sizes
+    return Importance("shap", np.ascontiguousarray(sizes.T), names)
+
+
+def drop_column_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: Any = None,
+    cv: Any = 5,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> Importance:
+    r"""How much worse a model predicts held-out rows when it is fitted without a feature.
+
+    In each fold the model is fitted with all features, and anew without each of them; a measurement is the difference
+    of the two scores. Other than under permutation, the model may make up for a feature by others that tell the same.
+    Trees and forests of this library share one set of bins: a fold is a vector of weights over it, and a table without
+    a column is put together from the bytes of the others.
+
+    Parameters
+    ----------
+    model : estimator
+        Is cloned, not changed; it need not be fitted.
+    X, y : table and target
+        All rows.
+    scoring : str, callable or None
+        A scorer of scikit-learn; by default accuracy or R².
+    cv : int, splitter or iterable of (training rows, test rows), default=5
+        The folds, as in scikit-learn.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the rows, in fits and scores.
+    random_state : int, RandomState, Generator or None
+        Seed of the randomness that all fits share.
+
+    Returns
+    -------
+    Importance
+        A measurement is a fold; ``baseline`` is the mean score with all features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import RandomForestRegressor
+    >>> from committee.inspection import drop_column_importance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> forest = RandomForestRegressor(n_estimators=20)
+    >>> found = drop_column_importance(forest, X, 3 * X[:, 0] + X[:, 1], random_state=0)
+    >>> found.rank().tolist()
+    [0, 1, 2]
+    """
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    target = np.asarray(y)
+    n_rows, n_features = count_rows(table), int(table.shape[1])
+    if len(target) != n_rows:
+        raise DataError(f"X and y must have the same number of rows; got {n_rows} and {len(target)}.")
+    if n_features < 2:
+        raise DataError("Leaving out a feature needs at least two features; X has one.")
+    weights = read_row_weights(sample_weight, n_rows)
+    fresh = seed_estimator(clone(model), resolve_seed(random_state), 0)
+    folds = list(check_cv(cv, target, classifier=is_classifier(model)).split(table, target))
+    fit = _SharedFits(fresh, table, target, weights) if _can_share(fresh) else _PlainFits(fresh, table, target, weights)
+    scores = np.empty((n_features + 1, len(folds)))
+    for left_out in range(-1, n_features):
+        columns = None if left_out < 0 else np.delete(np.arange(n_features), left_out)
+        fit.leave_out(left_out)
+        for k, (train, test) in enumerate(folds):
+            fitted = fit.on(train)
+            score = _choose_score(model, scoring, target[test], None if weights is None else weights[test])
+            scores[left_out + 1, k] = score((fitted, select_rows(table, test, columns)))
+    names = [str(name) for name in table.columns] if hasattr(table, "columns") else _name_columns(model, n_features)
+    return Importance("drop column", scores[0] - scores[1:], names, float(scores[0].mean()))
+
+
+def _can_share(model: Any) -> bool:
+    return all(hasattr(model, name) for name in ("fit_dataset", "weigh_rows", "_take_in", "max_bins"))
+
+
+class _PlainFits:
+    """Fits of any estimator on rows and columns of its own."""
+
+    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
+        self._model, self._X, self._y, self._weights = model, X, y, weights
+        self._columns: NDArray[np.intp] | None = None
+
+    def leave_out(self, feature: int) -> None:
+        """Go on without a feature; -1 for none."""
+        n_features = int(self._X.shape[1])
+        self._columns = None if feature < 0 else np.delete(np.arange(n_features), feature)
+
+    def on(self, rows: NDArray[np.intp]) -> Any:
+        """A fresh model fitted on some rows."""
+        more = {} if self._weights is None else {"sample_weight": self._weights[rows]}
+        return clone(self._model).fit(select_rows(self._X, rows, self._columns), self._y[rows], **more)
+
+
+class _SharedFits:
+    """Fits of estimators of ours on one set of bins; rows that are not trained on weigh nothing."""
+
+    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
+        model._validate_params()
+        self._model = model
+        self._whole = model._take_in(X, y, None)
+        self._whole.binned(model.max_bins)
+        self._weights = np.ones(len(y)) if weights is None else weights
+        self._dataset = self._whole
+
+    def leave_out(self, feature: int) -> None:
+        """Go on without a feature; -1 for none."""
+        self._dataset = self._whole if feature < 0 else self._whole.without(feature)
+
+    def on(self, rows: NDArray[np.intp]) -> Any:
+        """A fresh model fitted on some rows."""
+        own = np.zeros(len(self._weights))
+        own[rows] = self._weights[rows]
+        dataset, model = self._dataset, clone(self._model)
+        more = {"sample_weight": own} if hasattr(model, "bootstrap") else {}
+        return model.fit_dataset(dataset.reweighted(model.weigh_rows(dataset.target, own)), **more)
