@@ -85,7 +85,7 @@ GrownStump StumpTrainer::Rounds::grow() {
   for (const u64 w : total) all += w, largest = std::max(largest, w);
   if (largest < all) {
     search_bins(total);
-    if (presort_) search_within();
+    if (presort_) search_within(total);
     found = pick_best();
   }
   if (found.best.found()) {

@@ -3,6 +3,12 @@
 
 namespace committee {
 
+namespace {
+
+constexpr double kShareWithin = 0.05;  // of the rows: about what finite bounds leave to look at
+
+}  // namespace
+
 void StumpTrainer::Rounds::index_order() {
   constexpr std::size_t kStarts = kHistogramBins + 1;
   const std::size_t n = data_.n_rows;
@@ -44,12 +50,12 @@ void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
   });
 }
 
-// Looks into bins that may hide a better split than the best one between bins. Where bounds are
-// finite they leave little to do, in the order of what the columns promise; where there are none,
-// every row of every column is looked at.
-void StumpTrainer::Rounds::search_within() {
+// Looks into bins that may hide a better split than the best one between bins, in the order of what
+// the columns promise. Where bounds are finite they leave little to do; where there are none, every
+// row of every column is looked at.
+void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
   const std::size_t n = data_.n_rows;
-  double least = discount_rounding(pick_best().best.score);
+  const double least = discount_rounding(pick_best().best.score);
   auto look_into = [&](std::size_t col, Worker& worker, double& own_least) {
     const ColumnOrder order{order_.data() + col * n,
                             bin_starts_.data() + col * (kHistogramBins + 1),
@@ -63,16 +69,18 @@ void StumpTrainer::Rounds::search_within() {
   }
   std::stable_sort(columns.begin(), columns.end(),
                    [&](std::size_t a, std::size_t b) { return bounds_[a].most > bounds_[b].most; });
-  if (!columns.empty() && std::isfinite(bounds_[columns[0]].most)) {
-    for (const std::size_t col : columns) {
-      if (bounds_[col].most >= least) look_into(col, workers_[0], least);
-    }
-    return;
-  }
-  const double work = static_cast<double>(n) * static_cast<double>(data_.n_cols);
-  share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
+  const double rows = static_cast<double>(n) * static_cast<double>(columns.size());
+  const bool bounded = !columns.empty() && std::isfinite(bounds_[columns[0]].most);
+  const std::size_t n_tasks =
+      std::min(workers_.size(), static_cast<std::size_t>(count_threads(
+                                    rows * (bounded ? kShareWithin : 1.0), kMinThreadScores)));
+  // What a task leaves out depends on what it has found, but the best split is never left out.
+  parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
     double own_least = least;
-    if (!bins(col).categorical) look_into(col, worker, own_least);
+    workers_[t].search->begin_round(total.data());
+    for (std::size_t k = t; k < columns.size(); k += n_tasks) {
+      if (bounds_[columns[k]].most >= own_least) look_into(columns[k], workers_[t], own_least);
+    }
   });
 }
 

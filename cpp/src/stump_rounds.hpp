@@ -55,7 +55,7 @@ class StumpTrainer::Rounds {
   void add_wide(std::size_t col);
   std::vector<u64> total_up() const;
   void search_bins(const std::vector<u64>& total);
-  void search_within();
+  void search_within(const std::vector<u64>& total);
   template <class Task>
   void share_chunks(Task&& task);
   template <class Task>

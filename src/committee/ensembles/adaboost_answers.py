@@ -160,8 +160,8 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     def _name_largest(self, decision: FloatArray) -> NDArray[Any]:
         """Class with the largest f, the first of equals."""
         if self.n_classes_ == 2:
-            return np.asarray(self.classes_.take((decision[:, 1] > decision[:, 0]).astype(np.intp)))
-        return np.asarray(self.classes_.take(decision.argmax(axis=1)))
+            return self.classes_.take(decision[:, 1] > decision[:, 0])
+        return self.classes_.take(decision.argmax(axis=1))  # type: ignore[no-any-return]
 
     def _show(self, decision: FloatArray) -> FloatArray:
         return decision[:, 1] if self.n_classes_ == 2 else decision
@@ -180,7 +180,11 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        return self._name_largest(self._decide(X))
+        if self.__dict__.get("_rule") is None or self._rule.combine == "values":
+            return self._name_largest(self._decide(X))
+        # The largest sum is the largest f: a single row is to cost no more than it must.
+        rows, weights = self._read_rows(X), self.estimator_weights_
+        return self._name_largest(sum_up(self._members, self._rule, rows, weights, range(len(weights)), self.n_jobs))
 
     def decision_function(self, X: Any) -> FloatArray:
         """The additive model f: for two classes half the log-odds of the second; otherwise a column a class.
