@@ -8,6 +8,9 @@ namespace committee {
 
 namespace {
 
+// Whole weights are laid out place by place if that takes at most this many numbers a row.
+constexpr double kMostPlaces = 8.0;
+
 // n_draws times from `population`, into counts.
 void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& rng,
                std::span<u32> counts) {
@@ -43,6 +46,15 @@ void draw_weighted(std::span<const u32> population, std::span<const double> weig
   }
   if (!(total > 0.0)) throw std::invalid_argument("rows to draw from must have a positive weight");
   whole = whole && total < 0x1.0p32;
+  if (whole && total <= kMostPlaces * static_cast<double>(population.size())) {
+    // Every place by its row: the same draws with one look each instead of a search.
+    std::vector<u32> places;
+    places.reserve(static_cast<std::size_t>(total));
+    for (const u32 row : population)
+      places.insert(places.end(), static_cast<std::size_t>(weights[row]), row);
+    draw_from(places, n_draws, true, rng, counts);
+    return;
+  }
   for (u32 k = 0; k < n_draws; ++k) {
     const double place = whole ? rng.below(static_cast<u32>(total)) : rng.uniform() * total;
     const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), place);
