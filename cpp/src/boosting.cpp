@@ -28,19 +28,22 @@ struct Boosting::State {
         params(told),
         n_threads(count_threads(input, told)),
         weights(input.weights, input.data->n_rows),
-        records(*input.data, weights, told.joint_columns, n_threads),
+        drawn(weights),
+        records(*input.data, weights, {told.joint_columns, told.goss_other > 0.0}, n_threads),
         gradients(input.data->n_rows, loss->n_scores()),
-        grower(*input.data, records, weights, params, n_threads),
+        grower(*input.data, records, drawn, params, n_threads),
         scores(input.data->n_rows * loss->n_scores(), 0.0) {}
 
   ScoreView view() const { return {input.target.data(), scores.data(), input.data->n_rows}; }
   double measure(std::span<const u32> rows) const;
+  void draw_by_gradient();
 
   BoostingInput input;
   std::unique_ptr<Loss> loss;
   BoostingParams params;
   int n_threads;
   RowWeights weights;
+  RowWeights drawn;  // as the trees of this round see them
   Records records;
   Gradients gradients;
   BoostingGrower grower;
@@ -122,10 +125,53 @@ void Boosting::compute_gradients() {
   State& s = *state_;
   s.loss->adapt(s.view(), n_rows(), s.input.weights);
   s.gradients.compute(*s.loss, s.view(), s.weights, s.n_threads);
+  s.draw_by_gradient();
 }
 
 void Boosting::take_gradients(const double* gradients, const double* hessians) {
   state_->gradients.take(gradients, hessians, state_->weights, state_->n_threads);
+  state_->draw_by_gradient();
+}
+
+// Gradient-based one-side sampling [Ke2017]: the rows with the largest gradients, and a sample of
+// the others, each of which then counts for those that it stands for.
+void Boosting::State::draw_by_gradient() {
+  const double top = params.goss_top, other = params.goss_other;
+  if (!(other > 0.0) || top + other >= 1.0) return;
+  const std::size_t n = input.data->n_rows;
+  std::vector<double> sizes(n, 0.0);
+  std::vector<u32> present;
+  for (u32 row = 0; row < n; ++row) {
+    if (weights[row] == 0) continue;
+    present.push_back(row);
+    for (u32 k = 0; k < loss->n_scores(); ++k)
+      sizes[row] += std::abs(static_cast<double>(gradients.slopes(k)[row].gradient)) *
+                    gradients.gradient_unit(k) * weights[row];
+  }
+  const auto n_top = static_cast<std::size_t>(top * static_cast<double>(present.size()));
+  std::vector<u32> order = present;
+  // Equal sizes in the order of the rows.
+  std::nth_element(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n_top), order.end(),
+      [&](u32 a, u32 b) { return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b; });
+  std::vector<double> factors(n, 0.0);
+  for (std::size_t i = 0; i < n_top; ++i) factors[order[i]] = 1.0;
+  std::vector<u32> sample;
+  held_out.clear();
+  for (const u32 row : present) {
+    Rng rng(params.seed, n_grown, row, Purpose::subsample);
+    if (factors[row] == 0.0 && rng.uniform() < other / (1.0 - top))
+      factors[row] = (1.0 - top) / other;
+    (factors[row] > 0.0 ? sample : held_out).push_back(row);
+  }
+  if (sample.empty()) {
+    sample.push_back(order[0]);
+    held_out.erase(std::find(held_out.begin(), held_out.end(), order[0]));
+    factors[order[0]] = 1.0;
+  }
+  drawn = weights.multiplied(factors);
+  records.change_weights(drawn);
+  grower.choose_rows(std::move(sample), held_out);
 }
 
 void Boosting::grow_trees(InterruptWatch& watch) {
@@ -139,17 +185,15 @@ void Boosting::grow_trees(InterruptWatch& watch) {
                                [](i32 m) { return m != 0; });
   const WordPlan& words = s.records.words();
   const u64 round = s.n_grown;
-  std::vector<StoredTree> grown;
   for (u32 k = 0; k < n_scores(); ++k) {
     plan.gradient_unit =
-        std::ldexp(s.gradients.gradient_unit(k), words.gradient_shift) * s.weights.unit;
-    plan.hessian_unit =
-        std::ldexp(s.gradients.hessian_unit(k), words.hessian_shift) * s.weights.unit;
+        std::ldexp(s.gradients.gradient_unit(k), words.gradient_shift) * s.drawn.unit;
+    plan.hessian_unit = std::ldexp(s.gradients.hessian_unit(k), words.hessian_shift) * s.drawn.unit;
     StoredTree stored;
     stored.slot = k;
     stored.tree = s.grower.grow(s.gradients.slopes(k), plan, round + k, watch);
     stored.cuts = s.grower.cuts();
-    LeafUpdate update{*s.loss, s.view(),   s.gradients, s.weights, plan, s.params.learning_rate,
+    LeafUpdate update{*s.loss, s.view(),   s.gradients, s.drawn, plan, s.params.learning_rate,
                       k,       s.n_threads};
     settle_leaves(update, s.grower, stored.tree, s.scores.data() + k * n_rows());
     s.trees.push_back(std::move(stored));

@@ -55,6 +55,25 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
   }
 }
 
+RowWeights RowWeights::multiplied(std::span<const double> factors) const {
+  // Eight bits of fraction: a factor is (1 - a) / b of some shares, which a user gives with two or
+  // three digits.
+  constexpr double kParts = 256.0;
+  RowWeights scaled = *this;
+  const int excess = std::max(0, count_bits(total) + 12 - kMostWeightBits);
+  scaled.values.resize(factors.size());
+  scaled.total = 0;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const double weight =
+        std::ldexp(factors[i] * kParts * static_cast<double>((*this)[i]), -excess);
+    scaled.values[i] = static_cast<u32>(weight > 0.0 ? std::max(1.0, std::nearbyint(weight)) : 0.0);
+    scaled.total += scaled.values[i];
+  }
+  scaled.integral = false;
+  scaled.unit = std::ldexp(unit / kParts, excess);
+  return scaled;
+}
+
 WordPlan plan_words(const RowWeights& weights, bool narrow) {
   WordPlan plan;
   const int total_bits = count_bits(weights.total);

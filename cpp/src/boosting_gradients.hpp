@@ -17,6 +17,9 @@ inline constexpr int kFixedBits = 30;
 // Row weights as the engine needs them: whole numbers, and what one of them is worth.
 struct RowWeights {
   RowWeights(std::span<const double> given, std::size_t n_rows);
+  // These weights times a factor for each row (zero: the row is left out), as a sample by gradients
+  // gives it.
+  RowWeights multiplied(std::span<const double> factors) const;
   std::vector<u32> values;  // empty: all one
   u64 total = 0;
   bool integral = true;
@@ -61,8 +64,8 @@ class Gradients {
   AlignedBuffer<FixedSlope> slopes_;  // [score][row]
 };
 
-// Words of rows begin .. end - 1 (all of them, whether or not they take part). `factors`, if given,
-// multiplies the weight of each row (sampling); `key` decides the chances of stochastic rounding.
+// Words of rows begin .. end - 1 (all of them, whether or not they take part). `key` decides the
+// chances of stochastic rounding.
 void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
                 std::size_t begin, std::size_t end, i64* words);
 

@@ -34,6 +34,14 @@ BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
       for (const u32 f : params.interaction_groups[g])
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
   }
+  slot_features_.resize(records.n_slots() + 1);
+  for (u32 f = 0; f < data.n_cols; ++f) {
+    if (records.place(f).slot != ColumnPlace::kNowhere) {
+      slot_features_[records.place(f).slot].push_back(f);
+    } else if ((*data.bins)[f].wide) {
+      slot_features_.back().push_back(f);
+    }
+  }
   std::vector<u32> present;
   if (!weights.values.empty() && std::count(weights.values.begin(), weights.values.end(), 0u) > 0) {
     for (u32 row = 0; row < data.n_rows; ++row)
@@ -174,9 +182,10 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
   std::vector<i64> room(kHistogramBins);
   std::vector<u32> counts;
   NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
-  for (const u32 feature : list_features(leaf)) {
+  const std::vector<u8> chosen = choose_features(leaf);
+  for (u32 feature = 0; feature < data_.n_cols; ++feature) {
     const ColumnPlace& place = records_.place(feature);
-    if (place.slot == ColumnPlace::kNowhere) continue;
+    if (place.slot == ColumnPlace::kNowhere || (!chosen.empty() && chosen[feature] == 0)) continue;
     counts.assign(kHistogramBins, 0);
     const u8* column = data_.column(feature);
     for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
@@ -306,7 +315,6 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, bool parallel) {
   if (!parallel) {
     std::fill_n(small.cells, n_cells, i64{0});
     records_.add_listed(rows_.data() + small.begin, small.size(), small.cells);
-    for (std::size_t i = 0; i < n_cells; ++i) large.cells[i] -= small.cells[i];
   } else {
     const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
@@ -317,63 +325,80 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, bool parallel) {
       records_.add_listed(rows_.data() + small.begin + begin, end - begin, cells);
     });
   }
-  search_both(small, &large, parallel);
+  search_siblings({&small, &large}, parallel);
 }
 
-// Searches one leaf, or two siblings. In parallel the threads share the columns; each first adds up
-// what the threads have of its columns' cells, and takes it off the sibling's.
-void BoostingGrower::search_both(OpenLeaf& a, OpenLeaf* b, bool parallel) {
-  OpenLeaf* const leaves[2] = {&a, b};
-  std::vector<u32> features[2];
-  for (int k = 0; k < 2; ++k)
-    if (leaves[k] && may_split(*leaves[k])) features[k] = list_features(*leaves[k]);
-  if (!parallel) {
-    for (int k = 0; k < 2; ++k)
-      if (!features[k].empty()) search(*leaves[k], features[k], leaves[k]->best);
-  } else {
-    const std::size_t n_cells = records_.n_cells();
-    const std::size_t n_parts = static_cast<std::size_t>(n_threads_);
-    parallel_for(n_parts, n_threads_, [&](std::size_t part) {
-      const std::size_t begin = n_cells * part / n_parts, end = n_cells * (part + 1) / n_parts;
-      for (const i64* cells : thread_cells_)
-        for (std::size_t i = begin; i < end; ++i) a.cells[i] += cells[i];
-      for (std::size_t i = begin; b && i < end; ++i) b->cells[i] -= a.cells[i];
-    });
-    std::vector<BoostSplit> found(2 * n_parts);
-    parallel_for(2 * n_parts, n_threads_, [&](std::size_t task) {
-      const std::size_t k = task % 2, part = task / 2;
-      const std::size_t n = features[k].size();
-      const std::size_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-      if (begin < end)
-        search(*leaves[k], std::span(features[k]).subspan(begin, end - begin), found[task]);
-    });
-    for (std::size_t task = 0; task < found.size(); ++task)
-      if (found[task].found() && found[task].beats(leaves[task % 2]->best))
-        leaves[task % 2]->best = std::move(found[task]);
+// Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
+// they are in the cache; in parallel, threads share the slots.
+void BoostingGrower::search_siblings(Siblings pair, bool parallel) {
+  for (int k = 0; k < 2; ++k) {
+    OpenLeaf* leaf = pair.leaves[k];
+    pair.searched[k] = leaf && may_split(*leaf);
+    if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
   }
-  for (OpenLeaf* leaf : leaves)
+  const std::size_t n_places = slot_features_.size();
+  const std::size_t n_parts = parallel ? static_cast<std::size_t>(n_threads_) : 1;
+  std::vector<BoostSplit> found(2 * n_parts);
+  parallel_for(n_parts, n_threads_, [&](std::size_t part) {
+    const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;
+    search_slots(pair, begin, end, parallel, found.data() + 2 * part);
+  });
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
+      pair.leaves[i % 2]->best = std::move(found[i]);
+  for (OpenLeaf* leaf : pair.leaves)
     if (leaf && !leaf->best.found()) return_cells(leaf->cells);
 }
 
-void BoostingGrower::search(OpenLeaf& leaf, std::span<const u32> features, BoostSplit& best) const {
-  NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
-  alignas(64) i64 room[kHistogramBins];
-  std::vector<i64> wide_cells;
-  for (const u32 feature : features) {
-    const ColumnPlace& place = records_.place(feature);
-    const ColumnBins& bins = (*data_.bins)[feature];
-    const i64* cells = nullptr;
-    if (bins.wide) {
-      tally_wide(leaf, feature, wide_cells);
-      cells = wide_cells.data();
-    } else if (place.slot == ColumnPlace::kNowhere) {
-      continue;
-    } else {
-      cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
+// Slots begin .. end - 1. `merge`: what the threads have of the first leaf's cells is added up; the
+// second leaf's are those of the parent less the first's.
+void BoostingGrower::search_slots(const Siblings& pair, std::size_t begin, std::size_t end,
+                                  bool merge, BoostSplit* found) const {
+  std::optional<NodeSearch> searches[2];
+  for (int k = 0; k < 2; ++k) {
+    const OpenLeaf* leaf = pair.leaves[k];
+    if (pair.searched[k])
+      searches[k].emplace(*plan_, NodeFacts{leaf->total, leaf->size(), leaf->lower, leaf->upper});
+  }
+  const std::size_t step = records_.cells_per_slot();
+  for (std::size_t slot = begin; slot < end; ++slot) {
+    if (slot < records_.n_slots()) {
+      i64* const cells = pair.leaves[0]->cells + slot * step;
+      for (std::size_t t = 0; merge && t < thread_cells_.size(); ++t)
+        for (std::size_t i = 0; i < step; ++i) cells[i] += thread_cells_[t][slot * step + i];
+      if (pair.leaves[1]) {
+        i64* const rest = pair.leaves[1]->cells + slot * step;
+        for (std::size_t i = 0; i < step; ++i) rest[i] -= cells[i];
+      }
     }
-    search.scan({feature, place.n_bins, place.has_missing, bins.categorical,
-                 params_.monotonic.empty() ? 0 : params_.monotonic[feature], cells, nullptr},
-                best);
+    for (const u32 feature : slot_features_[slot])
+      for (int k = 0; k < 2; ++k)
+        if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
+          search_feature(*pair.leaves[k], feature, *searches[k], found[k]);
+  }
+}
+
+void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
+                                    BoostSplit& best) const {
+  const ColumnPlace& place = records_.place(feature);
+  const ColumnBins& bins = (*data_.bins)[feature];
+  ColumnView view{feature,
+                  place.n_bins,
+                  place.has_missing,
+                  bins.categorical,
+                  params_.monotonic.empty() ? 0 : params_.monotonic[feature],
+                  nullptr,
+                  nullptr};
+  if (bins.wide) {
+    std::vector<i64> cells;
+    tally_wide(leaf, feature, cells);
+    view.cells = cells.data();
+    view.has_missing = true;
+    search.scan(view, best);
+  } else {
+    alignas(64) i64 room[kHistogramBins];
+    view.cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
+    search.scan(view, best);
   }
 }
 
@@ -401,18 +426,20 @@ void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64
   std::sort(features.begin(), features.end());
 }
 
-std::vector<u32> BoostingGrower::list_features(const OpenLeaf& leaf) const {
+// Whether a leaf may look at each feature; empty: at all of them.
+std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
+  const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
+  if (!draws && !leaf.groups && tree_features_.size() == data_.n_cols) return {};
   std::vector<u32> features = tree_features_;
   draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
   draw_features(features, params_.colsample_node, leaf.key, 0);
-  if (leaf.groups) {
-    std::erase_if(features, [&](u32 f) {
-      for (std::size_t k = 0; k < leaf.groups->size(); ++k)
-        if (((*leaf.groups)[k] & feature_groups_[f][k]) != 0) return false;
-      return true;
-    });
+  std::vector<u8> chosen(data_.n_cols, 0);
+  for (const u32 f : features) {
+    chosen[f] = leaf.groups ? 0 : 1;
+    for (std::size_t k = 0; leaf.groups && k < leaf.groups->size(); ++k)
+      if (((*leaf.groups)[k] & feature_groups_[f][k]) != 0) chosen[f] = 1;
   }
-  return features;
+  return chosen;
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedSlope* slopes) {
@@ -455,7 +482,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedS
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   const double none[1] = {0.0};
   root->node = tree_.add_node(static_cast<u32>(root->size()), 0.0, 0.0, none);
-  search_both(*root, nullptr, n_threads_ > 1);
+  search_siblings({root.get(), nullptr}, n_threads_ > 1);
   return root;
 }
 

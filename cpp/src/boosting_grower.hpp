@@ -5,6 +5,7 @@
 // without asking the tree, and cells of one packed word that are scanned four at a time.
 #pragma once
 #include <mutex>
+#include <optional>
 
 #include "boosting_search.hpp"
 #include "committee/parallel.hpp"
@@ -71,11 +72,19 @@ class BoostingGrower {
                         bool parallel) const;
   void make_children(OpenLeaf& leaf);
   void fill_children(OpenLeaf& leaf, bool parallel);
-  void search(OpenLeaf& leaf, std::span<const u32> features, BoostSplit& best) const;
-  void search_both(OpenLeaf& a, OpenLeaf* b, bool parallel);
+  struct Siblings {
+    OpenLeaf* leaves[2];  // the second may be null
+    bool searched[2] = {};
+    std::vector<u8> chosen[2] = {};  // features, as choose_features says
+  };
+  void search_siblings(Siblings pair, bool parallel);
+  void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
+                    BoostSplit* found) const;
+  void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
+                      BoostSplit& best) const;
   void recount(OpenLeaf& leaf);
   bool may_split(const OpenLeaf& leaf) const;
-  std::vector<u32> list_features(const OpenLeaf& leaf) const;
+  std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
   void tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
   GrownTree::Split describe(const OpenLeaf& leaf) const;
@@ -97,6 +106,7 @@ class BoostingGrower {
   std::vector<i64*> thread_cells_;
   std::mutex cells_mutex_;
   std::vector<std::vector<u64>> feature_groups_;
+  std::vector<std::vector<u32>> slot_features_;  // of each slot; the last entry: wide categories
 
   // Of the tree at hand.
   const SearchPlan* plan_ = nullptr;

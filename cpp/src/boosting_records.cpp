@@ -47,46 +47,58 @@ inline i64 load_word(const u8* at) {
   }
 }
 
-// One row into kUnroll columns at a time; the stride of the cells is known where it is 256.
-template <bool kNarrow, bool kListed, std::size_t kStride>
-void add_rows(const RecordBlock& block, const RowItem* rows, std::size_t begin, std::size_t n,
-              std::size_t stride_of_cells, i64* cells) {
-  const std::size_t step = kStride > 0 ? kStride : stride_of_cells;
-  const u8* const records = block.bytes.data() + begin * block.stride;
-  const u32 n_slots = block.n_slots;
-  for (std::size_t i = 0; i < n; ++i) {
-    if constexpr (kListed)
-      __builtin_prefetch(records + rows[i + kPrefetchAhead].row * block.stride);
-    const u8* const record = records + (kListed ? rows[i].row : i) * block.stride;
-    const i64 word = load_word<kNarrow>(record + block.tail);
+template <std::size_t... kSlot>
+inline void add_columns(const u8* record, i64* cells, std::size_t step, i64 word,
+                        std::index_sequence<kSlot...>) {
+  ((cells[kSlot * step + record[kSlot]] += word), ...);
+}
+
+struct RowsToAdd {
+  const RowItem* listed;  // null: rows from `begin` on
+  std::size_t begin, n;
+};
+
+// Eight columns at a time and kRest at the end, without a branch among them; the distance of the
+// columns' cells is known where it is 256.
+template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
+void add_rows(const RecordBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
+  const std::size_t step = kStep > 0 ? kStep : step_given;
+  const std::size_t stride = block.stride, tail = block.tail, n_eights = block.n_slots / 8;
+  const u8* const records = block.bytes.data() + rows.begin * stride;
+  const RowItem* const listed = rows.listed;
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    if constexpr (kListed) __builtin_prefetch(records + listed[i + kPrefetchAhead].row * stride);
+    const u8* record = records + (kListed ? listed[i].row : i) * stride;
+    const i64 word = load_word<kNarrow>(record + tail);
     i64* at = cells;
-    u32 slot = 0;
-    for (; slot + 8 <= n_slots; slot += 8, at += 8 * step) {
-      at[record[slot]] += word;
-      at[step + record[slot + 1]] += word;
-      at[2 * step + record[slot + 2]] += word;
-      at[3 * step + record[slot + 3]] += word;
-      at[4 * step + record[slot + 4]] += word;
-      at[5 * step + record[slot + 5]] += word;
-      at[6 * step + record[slot + 6]] += word;
-      at[7 * step + record[slot + 7]] += word;
-    }
-    for (; slot < n_slots; ++slot, at += step) at[record[slot]] += word;
+    for (std::size_t k = 0; k < n_eights; ++k, record += 8, at += 8 * step)
+      add_columns(record, at, step, word, std::make_index_sequence<8>());
+    add_columns(record, at, step, word, std::make_index_sequence<kRest>());
   }
 }
 
+template <bool kNarrow, bool kListed, std::size_t kStep>
+void add_block_of(const RecordBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
+  [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
+    constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
+        add_rows<kNarrow, kListed, kStep, kRest>...};
+    kKernels[block.n_slots % 8](block, rows, step, cells);
+  }(std::make_index_sequence<8>());
+}
+
 template <bool kListed>
-void add_block(const RecordBlock& block, bool narrow, const RowItem* rows, std::size_t begin,
-               std::size_t n, std::size_t step, i64* cells) {
-  const auto add = step == 256
-                       ? (narrow ? add_rows<true, kListed, 256> : add_rows<false, kListed, 256>)
-                       : (narrow ? add_rows<true, kListed, 0> : add_rows<false, kListed, 0>);
-  add(block, rows, begin, n, step, cells + block.first_slot * step);
+void add_block(const RecordBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
+               i64* cells) {
+  const auto add =
+      step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
+                  : (narrow ? add_block_of<true, kListed, 0> : add_block_of<false, kListed, 0>);
+  add(block, rows, step, cells + block.first_slot * step);
 }
 
 }  // namespace
 
-Records::Records(const BinnedMatrix& data, const RowWeights& weights, bool join, int n_threads)
+Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout,
+                 int n_threads)
     : n_rows_(data.n_rows), places_(data.n_cols) {
   for (u32 c = 0; c < data.n_cols; ++c) {
     const ColumnBins& bins = (*data.bins)[c];
@@ -94,7 +106,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, bool join,
     places_[c].has_missing = bins.has_missing;
   }
   const std::vector<Joint> joints =
-      join && n_rows_ >= kLeastJointRows ? join_columns(data) : std::vector<Joint>();
+      layout.join && n_rows_ >= kLeastJointRows ? join_columns(data) : std::vector<Joint>();
   for (u32 c = 0; c < data.n_cols; ++c) {
     ColumnPlace& place = places_[c];
     const bool shares = std::any_of(joints.begin(), joints.end(), [&](const Joint& joint) {
@@ -109,7 +121,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, bool join,
   std::size_t step = 16;
   while (step < cells_per_slot_) step *= 2;
   cells_per_slot_ = step;
-  lay_out(weights);
+  lay_out(weights, layout.precise || !weights.values.empty());
   copy_bytes(data, joints, n_threads);
 }
 
@@ -181,13 +193,12 @@ void Records::place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot
 
 // A word of 8 bytes where it costs nothing, or where 16 bits a half would not do: few rows leave
 // room for more bits, and weights need them.
-void Records::lay_out(const RowWeights& weights) {
+void Records::lay_out(const RowWeights& weights, bool precise) {
   const std::size_t n_blocks = std::max<std::size_t>(1, (n_slots_ + kMostSlots - 1) / kMostSlots);
   const std::size_t most = (n_slots_ + n_blocks - 1) / n_blocks;
-  const bool precise = !weights.values.empty() || weights.total <= (u64{1} << 16);
-  const bool fits = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
-  const bool narrow = !(fits || (precise && most <= 56));
-  words_ = plan_words(weights, narrow && weights.values.empty());
+  const bool free = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
+  const bool few_rows = weights.total <= (u64{1} << 16);
+  words_ = plan_words(weights, !precise && !free && !(few_rows && most <= 56));
   const std::size_t word_bytes = words_.narrow ? 4 : 8;
   const std::size_t per_block = std::min<std::size_t>(most, 64 - word_bytes);
   for (std::size_t first = 0; first < std::max<std::size_t>(1, n_slots_); first += per_block) {
@@ -259,12 +270,12 @@ i64 Records::word(std::size_t row) const {
 
 void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
   for (const RecordBlock& block : blocks_)
-    add_block<true>(block, words_.narrow, rows, 0, n, cells_per_slot_, cells);
+    add_block<true>(block, words_.narrow, {rows, 0, n}, cells_per_slot_, cells);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
   for (const RecordBlock& block : blocks_)
-    add_block<false>(block, words_.narrow, nullptr, begin, end - begin, cells_per_slot_, cells);
+    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
 }
 
 const i64* Records::column_cells(u32 column, const i64* cells, i64 total, i64* room) const {

@@ -37,7 +37,11 @@ struct RowItem {
 
 class Records {
  public:
-  Records(const BinnedMatrix& data, const RowWeights& weights, bool join, int n_threads);
+  struct Layout {
+    bool join = true;      // columns of few values may share a place
+    bool precise = false;  // words of 8 bytes, because weights will change
+  };
+  Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout, int n_threads);
   const ColumnPlace& place(u32 column) const { return places_[column]; }
   std::size_t n_columns() const { return places_.size(); }
   std::size_t n_slots() const { return n_slots_; }
@@ -45,7 +49,8 @@ class Records {
   std::size_t n_cells() const { return n_slots_ * cells_per_slot_; }
   std::size_t bytes() const;
   const WordPlan& words() const { return words_; }
-  WordPlan& words() { return words_; }
+  // Other weights for the next trees; words are of 8 bytes.
+  void change_weights(const RowWeights& weights) { words_ = plan_words(weights, false); }
 
   // Writes the words of rows begin .. end - 1 behind their bins.
   void write_words(std::size_t begin, std::size_t end, const i64* words);
@@ -65,7 +70,7 @@ class Records {
   };
   std::vector<Joint> join_columns(const BinnedMatrix& data) const;
   void place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot);
-  void lay_out(const RowWeights& weights);
+  void lay_out(const RowWeights& weights, bool precise);
   void copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints, int n_threads);
 
   std::size_t n_rows_ = 0;

@@ -6,27 +6,36 @@ namespace committee {
 
 namespace {
 
-using Pair [[gnu::vector_size(16)]] = double;
-using Words [[gnu::vector_size(16)]] = long long;
+using Floats [[gnu::vector_size(16)]] = float;
+using Ints [[gnu::vector_size(16)]] = int;
 
-// Whole numbers below 2^51 to double: added to the bits of 1.5 * 2^52 they are its last bits.
-inline Pair to_double(Words whole) {
-  constexpr long long kBits = 0x4338000000000000;
-  constexpr double kShift = 0x1.8p52;
-  return reinterpret_cast<Pair>(whole + kBits) - kShift;
-}
+// Four words' halves as float: which of many splits is best is found in single precision, its gain
+// is then computed in double.
+struct FourWords {
+  explicit FourWords(const i64* at) {
+    Ints low, high;
+    std::memcpy(&low, at, sizeof low);
+    std::memcpy(&high, at + 2, sizeof high);
+    hessian = __builtin_convertvector(__builtin_shufflevector(low, high, 0, 2, 4, 6), Floats);
+    gradient = __builtin_convertvector(__builtin_shufflevector(low, high, 1, 3, 5, 7), Floats);
+  }
+  Floats gradient, hessian;
+};
 
 // The largest num / den so far, in each lane by itself. Compared by products: no division.
 struct BestFraction {
-  Pair num = {0.0, 0.0}, den = {1.0, 1.0};
-  Words at = {-1, -1};
-  void offer(Pair other_num, Pair other_den, Words index) {
-    const Words more = other_num * den > num * other_den;
+  Floats num = {}, den = {1.0f, 1.0f, 1.0f, 1.0f};
+  Ints at = {-1, -1, -1, -1};
+  void offer(Floats other_num, Floats other_den, Ints index) {
+    const Ints more = other_num * den > num * other_den;
     num = more ? other_num : num;
     den = more ? other_den : den;
     at = more ? index : at;
   }
 };
+
+// Candidates within single precision of the best one are compared in double.
+constexpr float kNearBest = 0.9999f;
 
 double soften(double gradient, double alpha) {
   return gradient > alpha ? gradient - alpha : gradient < -alpha ? gradient + alpha : 0.0;
@@ -106,28 +115,32 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
   while (first < last && hessian_of(sums_[first]) < least) ++first;
   while (last > first && hessian_of(sums_[last - 1]) > most) --last;
   if (first >= last) return;
-  for (u32 pad = 0; pad < 3; ++pad) sums_[last + pad] = sums_[last - 1];
+  for (u32 pad = 0; pad < 7; ++pad) sums_[last + pad] = sums_[last - 1];
 
-  const double l2 = balance_.l2, whole = balance_.whole, ratio = balance_.ratio;
-  BestFraction one, two;
-  Words index = {first, first + 1};
-  for (u32 b = first; b < last; b += 4, index += 4) {
-    Words low, high;
-    std::memcpy(&low, sums_ + b, sizeof low);
-    std::memcpy(&high, sums_ + b + 2, sizeof high);
-    const Pair a1 = to_double(low & 0xFFFFFFFF) + l2, a2 = to_double(high & 0xFFFFFFFF) + l2;
-    const Pair d1 = to_double(low >> 32) - ratio * a1, d2 = to_double(high >> 32) - ratio * a2;
-    one.offer(d1 * d1, a1 * (whole - a1), index);
-    two.offer(d2 * d2, a2 * (whole - a2), index + 2);
+  const float l2 = static_cast<float>(balance_.l2), whole = static_cast<float>(balance_.whole),
+              ratio = static_cast<float>(balance_.ratio);
+  BestFraction best_of[2];
+  Ints index = {0, 1, 2, 3};
+  index += static_cast<int>(first);
+  for (u32 b = first; b < last; b += 8, index += 8) {
+    const FourWords one(sums_ + b), two(sums_ + b + 4);
+    const Floats a1 = one.hessian + l2, a2 = two.hessian + l2;
+    const Floats d1 = one.gradient - ratio * a1, d2 = two.gradient - ratio * a2;
+    best_of[0].offer(d1 * d1, a1 * (whole - a1), index);
+    best_of[1].offer(d2 * d2, a2 * (whole - a2), index + 4);
   }
+  const Floats found[2] = {best_of[0].num / best_of[0].den, best_of[1].num / best_of[1].den};
+  float most_found = 0.0f;
+  for (int lane = 0; lane < 8; ++lane) most_found = std::max(most_found, found[lane / 4][lane % 4]);
   double gain = -std::numeric_limits<double>::infinity();
   i64 at = -1;
-  for (const long long candidate : {one.at[0], one.at[1], two.at[0], two.at[1]}) {
-    if (candidate < 0) continue;
+  for (int lane = 0; lane < 8; ++lane) {
+    const i64 candidate = best_of[lane / 4].at[lane % 4];
+    if (candidate < 0 || found[lane / 4][lane % 4] < kNearBest * most_found) continue;
     const i64 left = sums_[candidate];
-    const double found = balance_.gain(static_cast<double>(gradient_of(left)),
+    const double exact = balance_.gain(static_cast<double>(gradient_of(left)),
                                        static_cast<double>(hessian_of(left)));
-    if (found > gain || (found == gain && candidate < at)) gain = found, at = candidate;
+    if (exact > gain || (exact == gain && candidate < at)) gain = exact, at = candidate;
   }
   if (at >= 0)
     take(column, gain * gain_unit_ - params_.gamma, sums_[at], static_cast<u32>(at), missing_left,
@@ -233,7 +246,8 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
     if (gain > found) found = gain, length = k + 1, best_sum = sum;
   }
   found -= params_.gamma;
-  if (length == 0 || !(found > best.gain)) return;
+  if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
+    return;
   best = BoostSplit{};
   best.gain = found;
   best.feature = column.feature;

@@ -93,7 +93,7 @@ class NodeSearch {
   i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf
   Balance balance_;
   double parent_objective_ = 0.0;
-  alignas(64) i64 sums_[kHistogramBins + 8];
+  alignas(64) i64 sums_[kHistogramBins + 16];
 };
 
 }  // namespace committee

@@ -224,3 +224,21 @@ def test_held_out_rows_follow_the_tree() -> None:
         assert len(state.held_out_rows) == 500
     assert np.mean(losses) > 0.0
     assert np.isnan(start(X, y).measure_held_out_loss())
+
+
+def test_sampling_by_gradients_keeps_the_large_ones() -> None:
+    X, y = draw_table(4000, 12)
+    state = start(X, y, goss_top=0.2, goss_other=0.2, seed=1)
+    full = start(X, y)
+    state.compute_gradients()
+    out = state.held_out_rows
+    sizes = np.abs(y - y.mean())
+    assert sizes[out].max() <= np.sort(sizes)[-800]
+    assert 2200 < len(out) < 2600
+    state.grow_trees()
+    state.boost(39)
+    full.boost(40)
+    assert state.measure_loss() < 1.25 * full.measure_loss()
+    other = start(X, y, goss_top=0.2, goss_other=0.2, seed=1, n_jobs=2)
+    other.boost(40)
+    assert other.scores.tobytes() == state.scores.tobytes()
