@@ -55,10 +55,9 @@ void BoostingGrower::choose_rows(std::vector<u32> sample, std::vector<u32> held_
   out_sample_ = std::move(held_out);
   n_rows_ = sample_.empty() ? data_.n_rows : sample_.size();
   n_held_out_ = out_sample_.size();
-  // Prefetching reads a few rows ahead of the last one.
-  if (rows_.size() < n_rows_ + 64) {
-    rows_ = AlignedBuffer<RowItem>(n_rows_ + 64, RowItem{0});
-    spare_ = AlignedBuffer<RowItem>(n_rows_ + 64);
+  if (rows_.size() < n_rows_) {
+    rows_ = AlignedBuffer<RowItem>(n_rows_);
+    spare_ = AlignedBuffer<RowItem>(n_rows_);
   }
   if (held_out_.size() < n_held_out_) {
     held_out_ = AlignedBuffer<RowItem>(n_held_out_);
@@ -158,10 +157,16 @@ void BoostingGrower::expand_next(Frontier& frontier, std::size_t n_left) {
 }
 
 void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
+  // Which child is the smaller one is not known before the rows are parted; in parallel its share
+  // of the hessians has to tell, so that a thread can add its rows while it has them.
+  const bool left_first = 2 * hessian_of(leaf.best.left) <= hessian_of(leaf.total);
+  leaf.built = parallel && !last ? (left_first ? Side::left : Side::right) : Side::none;
+  i64* built = leaf.built == Side::none ? nullptr : borrow_cells();
   leaf.n_left = part_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
-                          leaf.best, parallel);
+                          leaf.best, {parallel, leaf.built, built});
   const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
   if (fewest < std::max(1u, params_.min_samples_leaf) && !leaf.counted) {
+    return_cells(built);
     recount(leaf);
     return;
   }
@@ -170,13 +175,15 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   if (last) {
     return_cells(leaf.cells);
   } else {
-    fill_children(leaf, parallel);
+    fill_children(leaf, built);
   }
 }
 
 // The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
-// counted and the node is searched again.
+// counted and the node is searched again. The leaf's turn comes no earlier for it: otherwise trees
+// would depend on who happened to count ahead of time.
 void BoostingGrower::recount(OpenLeaf& leaf) {
+  const double judged = leaf.best.gain;
   leaf.counted = true;
   leaf.best = BoostSplit{};
   std::vector<i64> room(kHistogramBins);
@@ -199,32 +206,27 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
                           counts.data()};
     search.scan(view, leaf.best);
   }
-  if (!leaf.best.found()) leaf.best.gain = 0.0;
+  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, judged) : 0.0;
 }
 
 std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
-                                      const BoostSplit& best, bool parallel) const {
+                                      const BoostSplit& best, const Parting& how) const {
   const auto part = [&](auto&& goes_left) {
-    if (!parallel) return partition_items(rows, n, spare, goes_left);
+    if (!how.parallel) return partition_items(rows, n, spare, goes_left);
     const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
     std::vector<std::size_t> n_left(n_blocks);
     const auto bound = [&](std::size_t block) { return n * block / n_blocks; };
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
       const std::size_t begin = bound(block), size = bound(block + 1) - begin;
-      n_left[block] = partition_items(rows + begin, size, spare + begin, goes_left);
+      const std::size_t left = partition_items(rows + begin, size, spare + begin, goes_left);
+      n_left[block] = left;
+      if (how.built == Side::none) return;
+      i64* cells = block == 0 ? how.cells : thread_cells_[block - 1];
+      std::fill_n(cells, records_.n_cells(), i64{0});
+      const bool is_left = how.built == Side::left;
+      records_.add_listed(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, cells);
     });
-    std::size_t total = 0, out = 0;
-    for (const std::size_t left : n_left) total += left;
-    for (std::size_t block = 0; block < n_blocks; ++block) {
-      std::memmove(rows + out, rows + bound(block), n_left[block] * sizeof(RowItem));
-      out += n_left[block];
-    }
-    for (std::size_t block = 0; block < n_blocks; ++block) {
-      const std::size_t begin = bound(block), size = bound(block + 1) - begin - n_left[block];
-      std::memcpy(rows + out, spare + begin, size * sizeof(RowItem));
-      out += size;
-    }
-    return total;
+    return join_parts(rows, n, spare, n_left);
   };
   const ColumnBins& bins = (*data_.bins)[best.feature];
   const bool missing_left = best.missing_left;
@@ -249,12 +251,29 @@ std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spa
   return part([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
 }
 
+// Blocks that were parted each by itself: all that is left comes first, then all that is right,
+// both in their old order.
+std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* spare,
+                                       std::span<const std::size_t> n_left) {
+  std::size_t n_right = 0, out = 0;
+  for (std::size_t block = 0; block < n_left.size(); ++block) {
+    const std::size_t begin = n * block / n_left.size(), end = n * (block + 1) / n_left.size();
+    const std::size_t left = n_left[block], right = end - begin - left;
+    std::memcpy(spare + n_right, rows + begin + left, right * sizeof(RowItem));
+    n_right += right;
+    std::memmove(rows + out, rows + begin, left * sizeof(RowItem));
+    out += left;
+  }
+  std::memcpy(rows + out, spare, n_right * sizeof(RowItem));
+  return out;
+}
+
 void BoostingGrower::make_children(OpenLeaf& leaf) {
   if (!leaf.best.has_missing) leaf.best.missing_left = 2 * leaf.n_left > leaf.size();
   std::size_t n_out_left = 0;
   if (leaf.out_end > leaf.out_begin)
     n_out_left = part_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
-                           out_spare_.data() + leaf.out_begin, leaf.best, false);
+                           out_spare_.data() + leaf.out_begin, leaf.best, {});
   leaf.left = std::make_unique<OpenLeaf>();
   leaf.right = std::make_unique<OpenLeaf>();
   leaf.left->begin = leaf.begin;
@@ -299,33 +318,26 @@ bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
              2.0 * params_.min_child_weight;
 }
 
-// Builds the histogram of the smaller child; the larger one's is the parent's less it.
-void BoostingGrower::fill_children(OpenLeaf& leaf, bool parallel) {
+// Builds the histogram of the smaller child, unless one was built while the rows were parted; its
+// sibling's is the parent's less it.
+void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built) {
   OpenLeaf& left = *leaf.left;
   OpenLeaf& right = *leaf.right;
-  OpenLeaf& small = left.size() <= right.size() ? left : right;
-  OpenLeaf& large = &small == &left ? right : left;
-  if (!may_split(small) && !may_split(large)) {
+  const bool left_first = built ? leaf.built == Side::left : left.size() <= right.size();
+  OpenLeaf& first = left_first ? left : right;
+  OpenLeaf& second = left_first ? right : left;
+  if (!may_split(first) && !may_split(second)) {
     return_cells(leaf.cells);
+    return_cells(built);
     return;
   }
-  small.cells = borrow_cells();
-  large.cells = std::exchange(leaf.cells, nullptr);
-  const std::size_t n_cells = records_.n_cells();
-  if (!parallel) {
-    std::fill_n(small.cells, n_cells, i64{0});
-    records_.add_listed(rows_.data() + small.begin, small.size(), small.cells);
-  } else {
-    const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
-    parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-      i64* cells = block == 0 ? small.cells : thread_cells_[block - 1];
-      std::fill_n(cells, n_cells, i64{0});
-      const std::size_t begin = small.size() * block / n_blocks,
-                        end = small.size() * (block + 1) / n_blocks;
-      records_.add_listed(rows_.data() + small.begin + begin, end - begin, cells);
-    });
+  first.cells = built ? built : borrow_cells();
+  second.cells = std::exchange(leaf.cells, nullptr);
+  if (!built) {
+    std::fill_n(first.cells, records_.n_cells(), i64{0});
+    records_.add_listed(rows_.data() + first.begin, first.size(), first.cells);
   }
-  search_siblings({&small, &large}, parallel);
+  search_siblings({{&first, &second}}, built != nullptr);
 }
 
 // Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
@@ -482,7 +494,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedS
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   const double none[1] = {0.0};
   root->node = tree_.add_node(static_cast<u32>(root->size()), 0.0, 0.0, none);
-  search_siblings({root.get(), nullptr}, n_threads_ > 1);
+  search_siblings({{root.get(), nullptr}}, n_threads_ > 1);
   return root;
 }
 

@@ -43,6 +43,7 @@ class BoostingGrower {
   std::span<const u64> n_splits() const { return n_splits_; }
 
  private:
+  enum class Side : u8 { none, left, right };
   struct OpenLeaf : GrownLeaf {
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
@@ -52,6 +53,7 @@ class BoostingGrower {
     bool expanded = false;
     BoostSplit best;
     std::size_t n_left = 0;
+    Side built = Side::none;  // child whose histogram was built while the rows were parted
     std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open
     std::unique_ptr<OpenLeaf> left, right;
     std::size_t size() const { return end - begin; }
@@ -68,10 +70,18 @@ class BoostingGrower {
   static bool is_worthwhile(const OpenLeaf& leaf);
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
+  // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.
+  struct Parting {
+    bool parallel = false;
+    Side built = Side::none;
+    i64* cells = nullptr;
+  };
   std::size_t part_rows(RowItem* rows, std::size_t n, RowItem* spare, const BoostSplit& best,
-                        bool parallel) const;
+                        const Parting& how) const;
+  static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* spare,
+                                std::span<const std::size_t> n_left);
   void make_children(OpenLeaf& leaf);
-  void fill_children(OpenLeaf& leaf, bool parallel);
+  void fill_children(OpenLeaf& leaf, i64* built);
   struct Siblings {
     OpenLeaf* leaves[2];  // the second may be null
     bool searched[2] = {};

@@ -66,14 +66,24 @@ void add_rows(const RecordBlock& block, const RowsToAdd& rows, std::size_t step_
   const std::size_t stride = block.stride, tail = block.tail, n_eights = block.n_slots / 8;
   const u8* const records = block.bytes.data() + rows.begin * stride;
   const RowItem* const listed = rows.listed;
-  for (std::size_t i = 0; i < rows.n; ++i) {
-    if constexpr (kListed) __builtin_prefetch(records + listed[i + kPrefetchAhead].row * stride);
-    const u8* record = records + (kListed ? listed[i].row : i) * stride;
+  const auto add_row = [=](std::size_t row) {
+    const u8* record = records + row * stride;
     const i64 word = load_word<kNarrow>(record + tail);
     i64* at = cells;
     for (std::size_t k = 0; k < n_eights; ++k, record += 8, at += 8 * step)
       add_columns(record, at, step, word, std::make_index_sequence<8>());
     add_columns(record, at, step, word, std::make_index_sequence<kRest>());
+  };
+  if constexpr (kListed) {
+    // No row beyond the last is looked at: it may be another thread's.
+    const std::size_t n_ahead = rows.n > kPrefetchAhead ? rows.n - kPrefetchAhead : 0;
+    for (std::size_t i = 0; i < n_ahead; ++i) {
+      __builtin_prefetch(records + listed[i + kPrefetchAhead].row * stride);
+      add_row(listed[i].row);
+    }
+    for (std::size_t i = n_ahead; i < rows.n; ++i) add_row(listed[i].row);
+  } else {
+    for (std::size_t i = 0; i < rows.n; ++i) add_row(i);
   }
 }
 

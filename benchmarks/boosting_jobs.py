@@ -1,0 +1,149 @@
+"""What the children of the boosting suite do: one function a job."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.forest_jobs import make_problem
+from benchmarks.measure import Outcome, time_calls, time_fit
+
+WARM_UP_ROWS = 200
+
+
+class Hessboost:
+    """hessboost behind fit and predict."""
+
+    def __init__(self, task: str, rounds: int, leaves: int, threads: int) -> None:
+        objectives = {"binary": "binary:logistic", "classes": "multi:softprob", "values": "reg:squarederror"}
+        self.task, self.rounds = task, rounds
+        self.params: dict[str, Any] = {"objective": objectives[task], "max_leaves": leaves, "max_depth": 0}
+        self.params |= {"grow_policy": "lossguide", "tree_method": "hist", "max_bin": 255, "nthread": threads}
+        self.params |= {"learning_rate": 0.1, "reg_lambda": 0.0}
+
+    def fit(self, X: Any, y: Any) -> Hessboost:
+        """Train, with the making of its matrix."""
+        import hessboost
+
+        if self.task == "classes":
+            self.params["num_class"] = int(np.max(y)) + 1
+        self.booster = hessboost.train(self.params, hessboost.DMatrix(X, y), self.rounds, verbose_eval=False)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class, or values."""
+        import hessboost
+
+        found = self.booster.predict(hessboost.DMatrix(X))
+        return np.column_stack([1.0 - found, found]) if self.task == "binary" else found
+
+    def predict(self, X: Any) -> Any:
+        """Class or value of each row."""
+        found = self.predict_proba(X)
+        return found if self.task == "values" else found.argmax(axis=1)
+
+
+def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int) -> Any:
+    """Equal leaves, rounds, bins and learning rate in every library."""
+    # The rest is each library's default, but for L2, which XGBoost alone sets to one.
+    is_class = task != "values"
+    if contender in ("committee", "scikit-learn"):
+        room = {"committee": "committee.ensembles.boosting", "scikit-learn": "sklearn.ensemble"}[contender]
+        name = "HistGradientBoostingClassifier" if is_class else "HistGradientBoostingRegressor"
+        more = {"n_jobs": threads} if contender == "committee" else {"early_stopping": False}
+        made = getattr(importlib.import_module(room), name)
+        return made(max_iter=rounds, max_leaf_nodes=leaves, learning_rate=0.1, random_state=0, **more)
+    if contender.startswith("LightGBM"):
+        import lightgbm
+
+        kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
+        return kind(
+            n_estimators=rounds,
+            num_leaves=leaves,
+            learning_rate=0.1,
+            use_quantized_grad=contender.endswith("quantised"),
+            n_jobs=threads,
+            verbose=-1,
+        )
+    if contender == "XGBoost":
+        import xgboost
+
+        kind = xgboost.XGBClassifier if is_class else xgboost.XGBRegressor
+        return kind(
+            n_estimators=rounds,
+            max_leaves=leaves,
+            max_depth=0,
+            grow_policy="lossguide",
+            tree_method="hist",
+            max_bin=255,
+            learning_rate=0.1,
+            reg_lambda=0.0,
+            n_jobs=threads,
+        )
+    if contender == "CatBoost":
+        import catboost
+
+        kind = catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor
+        return kind(
+            iterations=rounds,
+            grow_policy="Lossguide",
+            max_leaves=leaves,
+            depth=16,
+            border_count=254,
+            learning_rate=0.1,
+            thread_count=threads,
+            verbose=False,
+            allow_writing_files=False,
+        )
+    if contender == "hessboost":
+        return Hessboost(task, rounds, leaves, threads)
+    raise ValueError(f"no contender is called {contender!r}")
+
+
+def score_model(model: Any, task: str, found: data.Problem) -> float:
+    """AUC of two classes, accuracy of more, R² of numbers."""
+    if task == "binary":
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(found.y_test, model.predict_proba(found.X_test)[:, 1]))
+    predicted = np.asarray(model.predict(found.X_test)).ravel()
+    if task == "classes":
+        return float(np.mean(predicted == found.y_test))
+    return float(1.0 - np.var(found.y_test - predicted) / np.var(found.y_test))
+
+
+def warm_up(contender: str, task: str, threads: int) -> None:
+    """Fit a few rows, so that every library is loaded before the clock starts."""
+    few = data.make_problem(task, WARM_UP_ROWS, 1)
+    make_model(contender, task, 2, 4, threads).fit(few.X, few.y)
+
+
+def fit_boosting(
+    contender: str, task: str, problem: dict[str, Any], rounds: int, leaves: int, repeats: int, threads: int
+) -> Outcome:
+    found = make_problem(**problem)
+    warm_up(contender, task, threads)
+    model, outcome = time_fit(
+        lambda: make_model(contender, task, rounds, leaves, threads).fit(found.X, found.y), repeats
+    )
+    return {**outcome, "score": score_model(model, task, found), "table_mb": found.X.nbytes / 2**20}
+
+
+def predict_boosting(
+    contender: str,
+    task: str,
+    problem: dict[str, Any],
+    rounds: int,
+    leaves: int,
+    repeats: int,
+    threads: int,
+    n_rows: int | None = None,
+) -> Outcome:
+    found = make_problem(**problem)
+    model = make_model(contender, task, rounds, leaves, threads).fit(found.X, found.y)
+    rows = found.X_test[:n_rows]
+    predict = model.predict if task == "values" else model.predict_proba
+    return {**time_calls(lambda: predict(rows), repeats), "score": score_model(model, task, found)}
