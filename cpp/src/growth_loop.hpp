@@ -49,6 +49,7 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
       data_(*plan.input.data),
       sample_(sample),
       items_(sample.items.data()),
+      tree_key_(combine_keys(plan.params.seed, plan.params.tree)),
       all_features_(data_.n_cols) {
   for (u32 f = 0; f < data_.n_cols; ++f) all_features_[f] = f;
   const std::size_t share = sample.n / (kTasksPerThread * static_cast<std::size_t>(plan.n_threads));

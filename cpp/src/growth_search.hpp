@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "growth_loop.hpp"
+#include "growth_random.hpp"
+#include "growth_sorted.hpp"
 
 namespace committee {
 
@@ -17,7 +19,6 @@ inline constexpr std::size_t kBatchBytes = std::size_t{64}
 inline constexpr std::size_t kParallelWork = std::size_t{1}
                                              << 20;  // row-features worth several threads
 inline constexpr std::size_t kPollRows = 4096;       // a feature of so many rows may take a while
-inline constexpr std::size_t kRadixRows = 512;       // below, comparison sort is faster
 
 template <class Tally>
 std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() const {
@@ -63,8 +64,7 @@ FeatureView Growth<Tally>::view_feature(const OpenNode& node, u32 feature) const
   view.place = feature;
   if (params_.shuffle_ties) {
     // An order of the features drawn for the node; the low half keeps it free of ties.
-    const u64 drawn =
-        Rng(params_.seed, params_.tree, combine_keys(node.key, feature), Purpose::tie).next();
+    const u64 drawn = Rng(tree_key_, KeyPrefix(node.key).with(feature), Purpose::tie).next();
     view.place |= drawn >> 32 << 32;
   }
   view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
@@ -73,8 +73,7 @@ FeatureView Growth<Tally>::view_feature(const OpenNode& node, u32 feature) const
     const bool exact = params_.exact && !bins.categorical;
     view.low = exact ? &plan_.input.presort->values[feature] : &bins.low;
     view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
-    view.random_key =
-        combine_keys(combine_keys(combine_keys(params_.seed, params_.tree), node.key), feature);
+    view.random_key = combine_keys(tree_key_.with(node.key), feature);
   }
   return view;
 }
@@ -189,6 +188,7 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
   };
   const std::size_t batch = batch_size();
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
+  const bool few = node.size() <= worker.finder->most_few();
   u64 touched[kBatch];
   for (std::size_t k = 0; k < features.size();) {
     if (node.size() >= kPollRows) plan_.watch.poll();
@@ -206,12 +206,24 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
     } else {
       // A run of features of one record group, filled in one pass over the rows.
       std::size_t end = k + 1;
-      while (end < features.size() && end - k < batch && features[end] / 64 == feature / 64 &&
-             !(*data_.bins)[features[end]].wide &&
-             !(plan_.sorts_rows && is_numeric(features[end]))) {
+      while (
+          end < features.size() && end - k < batch && features[end] / 64 == feature / 64 &&
+          !(*data_.bins)[features[end]].wide &&
+          (is_numeric(feature) == is_numeric(features[end]) || !(few || params_.random_splits)) &&
+          !(plan_.sorts_rows && is_numeric(features[end]))) {
         ++end;
       }
       const auto run = features.subspan(k, end - k);
+      if (params_.random_splits && is_numeric(feature)) {
+        n_varying += scan_random_rows(node, run, worker, best, varies + k);
+        k = end;
+        continue;
+      }
+      if (few && is_numeric(feature)) {
+        n_varying += scan_few_rows(node, run, worker, best, varies + k);
+        k = end;
+        continue;
+      }
       fill_histograms(sample_.tally, data_.group_of(feature), items_ + node.begin, node.size(), run,
                       worker.hist.data(), touched);
       for (std::size_t j = 0; j < run.size(); ++j) {
@@ -233,8 +245,7 @@ bool Growth<Tally>::scan_filled(const OpenNode& node, u32 feature, const Slot* h
     collect_category_cells(feature, hist, touched, worker);
     return worker.finder->scan_categories(worker.cells, params_.random_splits, view, best);
   }
-  return params_.random_splits ? worker.finder->scan_random(hist, touched, view, best)
-                               : worker.finder->scan_bins(hist, touched, view, best);
+  return worker.finder->scan_bins(hist, touched, view, best);
 }
 
 template <class Tally>
@@ -279,144 +290,6 @@ bool Growth<Tally>::scan_wide(const OpenNode& node, u32 feature, Worker& worker,
   tally_wide(node, feature, worker);
   return worker.finder->scan_categories(worker.cells, params_.random_splits,
                                         view_feature(node, feature), best);
-}
-
-// Sorts keyed rows by code; stable, so that equal codes stay in row order.
-inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 largest_code) {
-  if (keyed.size() < kRadixRows) {
-    std::sort(keyed.begin(), keyed.end());
-    return;
-  }
-  constexpr int kDigit = 11;
-  spare.resize(keyed.size());
-  for (int shift = 32; shift < 64 && (static_cast<u64>(largest_code) >> (shift - 32)) != 0;
-       shift += kDigit) {
-    u32 count[(1 << kDigit) + 1] = {};
-    for (const u64 key : keyed) ++count[((key >> shift) & ((1 << kDigit) - 1)) + 1];
-    for (int d = 0; d < (1 << kDigit); ++d) count[d + 1] += count[d];
-    for (const u64 key : keyed) spare[count[(key >> shift) & ((1 << kDigit) - 1)]++] = key;
-    keyed.swap(spare);
-  }
-}
-
-template <class Tally>
-SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& worker) const {
-  const std::size_t n = node.size();
-  worker.keyed.resize(n);
-  SortedRows rows;
-  u32 largest = 0;
-  std::size_t n_values = 0;
-  auto place = [&](std::size_t i, u32 code) {
-    const bool missing = code == kMissingCode;
-    // Missing rows fill the end, backwards; their order among themselves does not matter.
-    worker.keyed[missing ? n - ++rows.n_missing : n_values] = static_cast<u64>(code) << 32 | i;
-    n_values += !missing;
-    if (!missing) largest = std::max(largest, code);
-  };
-  if (params_.exact) {
-    const u32* rank =
-        plan_.input.presort->rank.data() + static_cast<std::size_t>(feature) * data_.n_rows;
-    if (n == data_.n_rows) {  // the root of an unweighted fit: the order is known
-      const u32* order =
-          plan_.input.presort->order.data() + static_cast<std::size_t>(feature) * data_.n_rows;
-      for (std::size_t i = 0; i < n; ++i)
-        worker.keyed[i] = static_cast<u64>(rank[order[i]]) << 32 | order[i];
-      for (std::size_t i = n; i-- > 0 && (worker.keyed[i] >> 32) == kMissingCode;) ++rows.n_missing;
-      rows.keyed = worker.keyed;
-      return rows;
-    }
-    for (std::size_t i = 0; i < n; ++i) place(i, rank[items_[node.begin + i].row]);
-  } else {
-    const u8* column = data_.column(feature);
-    for (std::size_t i = 0; i < n; ++i) {
-      const u8 bin = column[items_[node.begin + i].row];
-      place(i, bin == kMissingBin ? kMissingCode : bin);
-    }
-  }
-  std::vector<u64> missing(worker.keyed.begin() + static_cast<std::ptrdiff_t>(n_values),
-                           worker.keyed.end());
-  worker.keyed.resize(n_values);
-  sort_keyed(worker.keyed, worker.keyed_spare, largest);
-  worker.keyed.insert(worker.keyed.end(), missing.begin(), missing.end());
-  rows.keyed = worker.keyed;
-  return rows;
-}
-
-template <class Tally>
-bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
-                                  Candidate& best) {
-  SortedRows rows = sort_rows(node, feature, worker);
-  const FeatureView view = view_feature(node, feature);
-  const std::size_t n_values = rows.keyed.size() - rows.n_missing;
-  if (n_values == 0) return false;
-  const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
-            hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
-  if (params_.random_splits && lo < hi) {
-    Rng rng(view.random_key, 0, 0, Purpose::threshold);
-    rows.only_cut = draw_cut(view, lo, hi, rng);
-    rows.only_missing_left = rows.n_missing > 0 && (rng.next() >> 63) != 0;
-  }
-  return worker.finder->scan_sorted(rows, items_ + node.begin, view, best);
-}
-
-// Absolute error over categories: levels ordered by their mean target, then scanned like numbers.
-template <class Tally>
-bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, Worker& worker,
-                                             Candidate& best) {
-  if constexpr (Tally::kKind == TallyKind::moments) {
-    const ColumnBins& bins = (*data_.bins)[feature];
-    auto code_of = [&](u32 row) {
-      if (bins.wide) return data_.wide[feature][row];
-      const u8 bin = data_.column(feature)[row];
-      return bin == kMissingBin ? kMissingCode : static_cast<u32>(bin);
-    };
-    const u32 cell = sample_.tally.cell();
-    std::vector<Slot> cells(static_cast<std::size_t>(bins.n_bins + 1) * cell, Slot{0});
-    for (std::size_t i = node.begin; i < node.end; ++i) {
-      const u32 code = std::min(code_of(items_[i].row), bins.n_bins);
-      sample_.tally.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
-    }
-    std::vector<std::pair<double, u32>> order;
-    for (u32 code = 0; code <= bins.n_bins; ++code) {
-      const Slot* at = cells.data() + static_cast<std::size_t>(code) * cell;
-      if (sample_.tally.is_empty(at)) continue;
-      order.emplace_back(static_cast<double>(at[1]) / sample_.tally.weight(at), code);
-    }
-    std::sort(order.begin(), order.end());
-    std::vector<u32> position(bins.n_bins + 1, 0);
-    for (u32 k = 0; k < order.size(); ++k) position[order[k].second] = k;
-    worker.keyed.resize(node.size());
-    for (std::size_t i = 0; i < node.size(); ++i) {
-      const u32 code = std::min(code_of(items_[node.begin + i].row), bins.n_bins);
-      worker.keyed[i] = static_cast<u64>(position[code]) << 32 | i;
-    }
-    sort_keyed(worker.keyed, worker.keyed_spare, static_cast<u32>(order.size()));
-    SortedRows rows;
-    rows.keyed = worker.keyed;
-    const FeatureView view = view_feature(node, feature);
-    if (params_.random_splits && order.size() > 1) {
-      Rng rng(view.random_key, 0, 0, Purpose::threshold);
-      rows.only_cut = rng.below(static_cast<u32>(order.size() - 1));
-    }
-    Candidate own;
-    const bool varies = worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
-    if (own.found() && best.loses_to(own.score, own.place, own.cut)) {
-      own.categorical = true;
-      for (u32 k = 0; k < order.size(); ++k) {
-        const u32 code = order[k].second;
-        if (code == bins.n_bins) {
-          own.has_missing = true;
-          own.missing_left = k <= own.cut;
-        } else {
-          (k <= own.cut ? own.left_codes : own.right_codes).push_back(code);
-        }
-      }
-      best = std::move(own);
-    }
-    return varies;
-  } else {
-    throw std::logic_error("rows are sorted by category for absolute error alone");
-  }
 }
 
 template <class Tally>

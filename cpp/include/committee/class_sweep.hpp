@@ -19,8 +19,12 @@ class ClassSweep {
 
   // Everything right of the boundary but `from` (may be null).
   void start(const Slot* from) {
-    for (u32 k = 0; k < n_classes_; ++k) left_[k] = 0;
     left_weight_ = 0;
+    left_squares_ = right_squares_ = 0;
+    for (u32 k = 0; k < n_classes_; ++k) {
+      left_[k] = 0;
+      right_squares_ += static_cast<Square>(total_[k]) * static_cast<Square>(total_[k]);
+    }
     if (from) advance(from);
   }
   // Takes a cell to the left.
@@ -37,6 +41,15 @@ class ClassSweep {
     left_weight_ = weight;
     left_squares_ = left_squares;
     right_squares_ = right_squares;
+  }
+  // Takes one row to the left. Squares are exact integers, so this comes to the same as `advance`.
+  void move_row(u32 label, Slot weight) {
+    static_assert(sizeof(Slot) == 4, "squares of larger weights are rounded");
+    const Square l = left_[label], r = total_[label] - left_[label], w = weight;
+    left_squares_ += w * (2 * l + w);
+    right_squares_ -= w * (2 * r - w);
+    left_[label] += weight;
+    left_weight_ += weight;
   }
   // Worth of the two sides (criteria/gini.hpp).
   double score() const {

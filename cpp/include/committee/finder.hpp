@@ -70,44 +70,45 @@ class CriterionFinder final : public SplitFinder<Tally> {
     return varies;
   }
 
-  bool scan_random(const Slot* hist, u64 touched, const FeatureView& view,
-                   Candidate& best) override {
-    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
-    const bool has_missing = (touched >> 63) != 0 && !tally_.is_empty(missing);
-    u32 lo = kNone, hi = 0;
-    auto note = [&](u32 bin) {
-      if (bin == kMissingBin ||
-          tally_.is_empty(hist + static_cast<std::size_t>(bin) * tally_.cell()))
-        return;
-      if (lo == kNone || bin < lo) lo = bin;
-      if (bin > hi) hi = bin;
-    };
-    // Only the outermost groups can hold the extremes; the last one may hold missing rows alone.
-    for (u64 groups = touched; groups && lo == kNone; groups &= groups - 1) {
-      for (u32 bin = static_cast<u32>(__builtin_ctzll(groups)) * 4, end = bin + 4; bin < end; ++bin)
-        note(bin);
+  std::size_t most_few() const override {
+    if (!unlimited_) return 0;
+    if constexpr (kSweepsClasses)
+      return tally_.outputs.size() == 1 && !tally_.counted ? kFewClassRows : 0;
+    return Tally::kFixedCell > 0 ? kFewRows : 0;
+  }
+
+  bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
+                Candidate& best) override {
+    if constexpr (kSweepsClasses) {
+      ClassSweep<Slot> sweep(total_.data(), tally_.outputs[0], total_weight_, left_.data());
+      return scan_rows(
+          keyed, [&] { sweep.start(nullptr); },
+          [&](u16 key) { sweep.move_row(items[key & 0xFF].label, items[key & 0xFF].weight); },
+          [&](const Cut& at) {
+            const double score = sweep.score();
+            if (!best.loses_to(score, view.place, at.cut)) return;
+            best_left_ = left_;
+            take(best, score, view, at);
+          });
+    } else if constexpr (Tally::kFixedCell > 0) {
+      Slot left[Tally::kFixedCell];
+      return scan_rows(
+          keyed, [&] { std::fill_n(left, Tally::kFixedCell, Slot{0}); },
+          [&](u16 key) { tally_.add(left, items[key & 0xFF]); },
+          [&](const Cut& at) {
+            const double score = score_boundary(left);
+            if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
+            std::copy_n(left, Tally::kFixedCell, best_left_.begin());
+            take(best, score, view, at);
+          });
+    } else {
+      throw std::logic_error("most_few says never");
     }
-    for (u64 groups = touched; groups && lo != kNone && hi <= (lo | 3u);) {
-      const u32 last = 63 - static_cast<u32>(__builtin_clzll(groups));
-      groups &= ~(u64{1} << last);
-      for (u32 bin = last * 4; bin < last * 4 + 4; ++bin) note(bin);
-      if (last * 4 <= lo) break;
-    }
-    if (lo == kNone || (lo == hi && !has_missing)) return false;
-    Rng rng(view.random_key, 0, 0, Purpose::threshold);
-    const u32 cut = lo == hi ? hi : draw_cut(view, lo, hi, rng);
-    const bool missing_left = has_missing && lo != hi && (rng.next() >> 63) != 0;
-    CellSum<Tally> left(tally_, left_);
-    left.set(tally_, missing_left ? missing : nullptr);
-    for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-      for (u32 bin = first; bin < first + 4 && bin <= cut; ++bin) {
-        left.add(tally_, hist + static_cast<std::size_t>(bin) * tally_.cell());
-      }
-      if (first + 4 > cut) break;
-    }
-    consider(left.data(), view, {cut, lo == hi ? kNone : cut + 1, missing_left, has_missing}, best);
-    return true;
+  }
+
+  void take_drawn(const Slot* left, const FeatureView& view, const Cut& at,
+                  Candidate& best) override {
+    consider(left, view, at, best);
   }
 
   bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
@@ -171,10 +172,35 @@ class CriterionFinder final : public SplitFinder<Tally> {
   }
 
  private:
-  struct Cut {
-    u32 cut, next;
-    bool missing_left, has_missing;
-  };
+  // Gini over the classes of one output, whose squares are exact integers.
+  static constexpr bool kSweepsClasses =
+      Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
+  // Measured: below, sorting rows beats histograms of their bins.
+  static constexpr std::size_t kFewClassRows = 24, kFewRows = 6;
+
+  // The boundaries between rows that come in the order of their bins, missing ones last.
+  template <class Start, class Move, class Look>
+  static bool scan_rows(std::span<const u16> keyed, Start start, Move move, Look look) {
+    std::size_t n_values = keyed.size();
+    while (n_values > 0 && keyed[n_values - 1] >> 8 == kMissingBin) --n_values;
+    const bool has_missing = n_values < keyed.size();
+    if (n_values == 0) return false;
+    const u32 lo = keyed[0] >> 8, hi = keyed[n_values - 1] >> 8;
+    if (lo == hi && !has_missing) return false;
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      start();
+      for (std::size_t i = n_values; pass == 1 && i < keyed.size(); ++i) move(keyed[i]);
+      u32 previous = lo;
+      for (std::size_t i = 0; i < n_values; ++i) {
+        const u32 bin = keyed[i] >> 8;
+        if (bin != previous) look({previous, bin, pass == 1, has_missing});
+        previous = bin;
+        move(keyed[i]);
+      }
+      if (has_missing && pass == 0) look({hi, kNone, false, true});
+    }
+    return true;
+  }
 
   // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
   // listed without branches, scored in one vector loop, and only then looked at for the best.

@@ -79,6 +79,8 @@ class Growth {
     std::vector<Slot> wide_cells;
     std::vector<u32> wide_codes;
     std::vector<u8> varies;
+    AlignedBuffer<u64> run_bins;  // a word a row: the bins of a run of features
+    std::vector<Slot> run_sums;   // kBatch cells
   };
   class Lease;  // a worker borrowed from the pool
 
@@ -112,6 +114,10 @@ class Growth {
   void search_drawn(OpenNode& node, Worker& worker, Found& found);
   std::size_t scan_features(const OpenNode& node, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
+  std::size_t scan_random_rows(const OpenNode& node, std::span<const u32> features, Worker& worker,
+                               Candidate& best, u8* varies);
+  std::size_t scan_few_rows(const OpenNode& node, std::span<const u32> features, Worker& worker,
+                            Candidate& best, u8* varies);
   bool scan_filled(const OpenNode& node, u32 feature, const Slot* hist, u64 touched, Worker& worker,
                    Candidate& best);
   bool scan_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
@@ -136,6 +142,7 @@ class Growth {
   const BinnedMatrix& data_;
   Sample<Tally>& sample_;
   Item* items_;
+  const KeyPrefix tree_key_;
   std::vector<u32> all_features_;
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;

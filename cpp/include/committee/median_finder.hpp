@@ -92,7 +92,11 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
   }
 
   bool scan_bins(const Slot*, u64, const FeatureView&, Candidate&) override { return refuse(); }
-  bool scan_random(const Slot*, u64, const FeatureView&, Candidate&) override { return refuse(); }
+  std::size_t most_few() const override { return 0; }
+  bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
+    return refuse();
+  }
+  void take_drawn(const Slot*, const FeatureView&, const Cut&, Candidate&) override { refuse(); }
   bool scan_categories(std::span<const CategoryCell<Slot>>, bool, const FeatureView&,
                        Candidate&) override {
     return refuse();

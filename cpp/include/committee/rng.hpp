@@ -29,8 +29,21 @@ inline u64 combine_keys(u64 a, u64 b) {
   return mix_bits(mix_bits(a) ^ (b + 0x632BE59BD9B4E019ull));
 }
 
+// The first half of combine_keys, done once for all the keys that follow the same one.
+class KeyPrefix {
+ public:
+  explicit KeyPrefix(u64 a) : mixed_(mix_bits(a)) {}
+  u64 with(u64 b) const { return mix_bits(mixed_ ^ (b + 0x632BE59BD9B4E019ull)); }
+
+ private:
+  u64 mixed_;
+};
+
 class Rng {
  public:
+  // The key of a seed and a tree, with what is left of the other constructor's keys.
+  Rng(const KeyPrefix& seed_and_tree, u64 node, Purpose purpose)
+      : key_(combine_keys(seed_and_tree.with(node), static_cast<u64>(purpose))) {}
   Rng(u64 seed, u64 tree, u64 node, Purpose purpose)
       : key_(combine_keys(combine_keys(combine_keys(seed, tree), node),
                           static_cast<u64>(purpose))) {}

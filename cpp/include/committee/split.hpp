@@ -70,6 +70,12 @@ struct CategoryCell {
 // extreme values, then the last code whose values lie at or below it.
 u32 draw_cut(const FeatureView& view, u32 lo, u32 hi, Rng& rng);
 
+// Where a boundary lies: after code `cut`, before `next`, the next one that occurs.
+struct Cut {
+  u32 cut, next;
+  bool missing_left, has_missing;
+};
+
 // Finds the best split of one node, feature by feature. Each scan returns false if the feature is
 // constant in the node. Made by make_finder for a tally and the name of a criterion.
 template <class Tally>
@@ -81,8 +87,14 @@ class SplitFinder {
   virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
   virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view,
                          Candidate& best) = 0;
-  virtual bool scan_random(const Slot* hist, u64 touched, const FeatureView& view,
-                           Candidate& best) = 0;
+  // Up to how many rows of the node scan_few is the fastest way; 0: never, or not allowed.
+  virtual std::size_t most_few() const = 0;
+  // As scan_bins, from rows in the order of their bins: bin << 8 | index into the items.
+  virtual bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
+                        Candidate& best) = 0;
+  // The one boundary that was drawn for a feature, by the sum of what lies left of it.
+  virtual void take_drawn(const Slot* left, const FeatureView& view, const Cut& at,
+                          Candidate& best) = 0;
   virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,

@@ -26,6 +26,12 @@ struct BinaryTally {
   static void add(Slot* cell, const Item& item) {
     *cell += static_cast<u64>(item.pack & 0xFFFFu) | static_cast<u64>(item.pack >> 16) << 32;
   }
+  // Adds nothing unless `wanted`, without a branch.
+  static void add_if(Slot* cell, const Item& item, bool wanted) {
+    const u64 both = static_cast<u64>(item.pack & 0xFFFFu) | static_cast<u64>(item.pack >> 16)
+                                                                 << 32;
+    *cell += both & (u64{0} - u64{wanted});
+  }
   static u64 weight_of(const Item& item) { return item.pack & 0xFFFFu; }
   static bool is_empty(const Slot* cell) { return *cell == 0; }
   static double weight(const Slot* cell) { return static_cast<double>(static_cast<u32>(*cell)); }
@@ -57,14 +63,21 @@ struct ClassTally {
 
   static constexpr u32 kFixedCell = 0;  // known at run time only
   u32 cell() const { return n_slots + (counted ? 1 : 0); }
-  void add(Slot* cell, const Item& item) const {
-    if (outputs.size() == 1) {
+  [[gnu::always_inline]] void add(Slot* cell, const Item& item) const {
+    if (outputs.size() == 1) [[likely]] {
       cell[item.label] += item.weight;
     } else {
       const u32* row = labels + static_cast<std::size_t>(item.row) * outputs.size();
       for (std::size_t o = 0; o < outputs.size(); ++o) cell[offsets[o] + row[o]] += item.weight;
     }
     if (counted) cell[n_slots] += 1;
+  }
+  void add_if(Slot* cell, Item item, bool wanted) const {
+    if (outputs.size() == 1 && !counted) {
+      cell[item.label] += static_cast<Slot>(item.weight) & (Slot{0} - Slot{wanted});
+    } else if (wanted) {
+      add(cell, item);
+    }
   }
   static u64 weight_of(const Item& item) { return item.weight; }
   Slot total(const Slot* cell) const {
@@ -107,6 +120,15 @@ struct MomentTally {
       for (u32 o = 0; o < n_outputs; ++o) cell[1 + o] += static_cast<i64>(item.weight) * row[o];
     } else {
       cell[1] += item.wy;
+    }
+  }
+  void add_if(Slot* cell, const Item& item, bool wanted) const {
+    if constexpr (kMulti) {
+      if (wanted) add(cell, item);
+    } else {
+      const i64 all = -static_cast<i64>(wanted);
+      cell[0] += ((static_cast<i64>(item.weight) << kCountBits) + 1) & all;
+      cell[1] += item.wy & all;
     }
   }
   static u64 weight_of(const Item& item) { return item.weight; }
