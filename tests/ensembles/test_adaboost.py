@@ -12,7 +12,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier as OtherTree
 
-from committee import AdaBoostClassifier, DecisionStumpClassifier, DecisionTreeClassifier, ExtraTreeClassifier
+from committee import (
+    AdaBoostClassifier,
+    DecisionStumpClassifier,
+    DecisionTreeClassifier,
+    ExtraTreeClassifier,
+    SingleFeatureNB,
+)
 from committee.exceptions import CommitteeError
 from committee.inspection import edge_bound, vc_bound
 from tests.naive.adaboost import boost_discrete, boost_samme, measure_error
@@ -189,6 +195,7 @@ def test_stages_end_in_the_answer_and_members_are_estimators(algorithm):
         ExtraTreeClassifier(max_depth=4, random_state=0),
         LogisticRegression(),
         GaussianNB(),
+        SingleFeatureNB(),
         SVC(C=0.5, kernel="linear"),
         Perceptron(),
     ],
