@@ -5,13 +5,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.inspection import partial_dependence as peer_dependence
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 import committee
 from committee.engines import get_engine
+from committee.ensembles.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.inspection import ShapValues, shap_values
+from committee.inspection import ShapValues, partial_dependence, permutation_importance, shap_values
 from tests.core.random_trees import convert_sklearn
 from tests.inspection.lightgbm_trees import convert_booster
 
@@ -170,3 +172,21 @@ def test_what_cannot_be_explained_is_refused():
     with pytest.raises(ParameterError, match="one output"):
         shap_values(model, X[:2]).of_output(0)
     assert isinstance(shap_values(model, X[:2]), ShapValues)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_boosted_trees_explain_their_scores(n_classes):
+    if n_classes:
+        model, table, y = HistGradientBoostingClassifier(max_iter=8), X_IRIS, np.minimum(Y_IRIS, n_classes - 1)
+    else:
+        model, table, y = HistGradientBoostingRegressor(max_iter=8), X, Y
+    model.fit(table, y)
+    found = shap_values(model, table)
+    assert found.base_values.ndim == (2 if n_classes == 3 else 1)
+    scores = model._raw_predict(table)
+    np.testing.assert_allclose(found.predictions.reshape(scores.shape), scores, atol=1e-9)
+    curves = partial_dependence(model, table, 2, kind="both", grid_resolution=5)
+    wanted = peer_dependence(model, table, [2], kind="both", grid_resolution=5)
+    np.testing.assert_allclose(curves["individual"], wanted["individual"], atol=1e-9)
+    np.testing.assert_allclose(curves["average"], wanted["average"], atol=1e-9)
+    assert permutation_importance(model, table, y).baseline == pytest.approx(model.score(table, y))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.dataset import ClassTarget
 from committee.engines import get_engine
+from committee.engines.tree_model import TreeModel
 from committee.learners.answers import TreeAnswers
 from committee.learners.growth import TreeSettings, set_up_growth
 from committee.learners.tree_view import normalize_importances
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray
 
 __all__ = ["BaseBoosting", "set_up_boosting"]
+
+_LINKS: dict[str, Literal["identity", "logit", "softmax", "log"]] = {
+    **dict.fromkeys(("squared_error", "absolute_error", "huber", "quantile"), "identity"),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
+    "logistic": "logit",
+    "softmax": "softmax",
+}
+"""What scores are of predictions, by the name of the loss."""
 
 
 def set_up_boosting(estimator: Any, dataset: Dataset, seed: int, **told: Any) -> Any:
@@ -129,6 +138,18 @@ class BaseBoosting(TreeAnswers):
         trees, width = self._fitted_trees(), self._loss.n_scores
         sums = self._ask(X, trees.predict, "sum", None, self._slots, width)
         return sums + self._baseline
+
+    def _present_trees(self) -> TreeModel:
+        """The fitted trees, for questions about features."""
+        return TreeModel(
+            self._fitted_trees(),
+            self._schema,
+            "sum",
+            slots=self._slots,
+            n_columns=self._loss.n_scores,
+            baseline=self._baseline,
+            link=_LINKS.get(self._loss.name, "other"),
+        )
 
     def _predict_means(self, X: Any) -> FloatArray:
         return self._loss.find_means(self._raw_predict(X))

@@ -1,0 +1,110 @@
+"""Questions to fitted models beside the peers: `python benchmarks/inspection.py`, with --quick to see that it runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if not __package__:
+    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
+from benchmarks.measure import Job, run_in_turns
+from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+
+SKLEARN, LIGHTGBM, XGBOOST = "scikit-learn", "LightGBM", "XGBoost"
+#: Names of the cases; scikit-learn's brute force is the peer of both of ours.
+SHAP, TRAVERSAL, BRUTE, PERMUTATION = (
+    "Shapley values",
+    "partial dependence, traversal",
+    "partial dependence, brute force",
+    "permutation importance",
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    n_rows: int = 20_000
+    n_test: int = 5_000
+    shap_trees: int = 500
+    n_leaves: int = 31
+    n_trees: int = 100
+    depend_rows: int = 1_000
+    repeats: int = 1
+    rounds: int = 2
+
+
+QUICK = Sizes(600, 100, 10, 7, 5, 50, repeats=1, rounds=1)
+
+
+def list_cases(sizes: Sizes, threads: int) -> list[Case]:
+    """All that is measured."""
+
+    def case(title: str, function: str, who: dict[str, dict[str, Any]], n_test: int, **own: Any) -> Case:
+        options = {"n_rows": sizes.n_rows, "n_test": n_test, "repeats": sizes.repeats, "threads": threads, **own}
+        jobs = {
+            c: Job(f"benchmarks.inspection_jobs:{function}", {"contender": c, **options, **more}, threads)
+            for c, more in who.items()
+        }
+        return Case(title, jobs)
+
+    trees = {"n_trees": sizes.n_trees}
+    brute = {"method": "brute"}
+    return [
+        case(
+            SHAP,
+            "explain",
+            {OURS: {}, LIGHTGBM: {}, XGBOOST: {}},
+            sizes.n_test,
+            n_trees=sizes.shap_trees,
+            n_leaves=sizes.n_leaves,
+        ),
+        case(TRAVERSAL, "depend", {OURS: {"method": "traversal"}, SKLEARN: brute}, sizes.depend_rows, **trees),
+        case(BRUTE, "depend", {OURS: brute, SKLEARN: brute}, sizes.depend_rows, **trees),
+        case(PERMUTATION, "permute", {OURS: {}, SKLEARN: {}}, sizes.n_test, **trees),
+    ]
+
+
+def list_claims() -> list[Claim]:
+    """What the library promises."""
+    return [
+        Claim("Shapley values, times faster than LightGBM", ratio(SHAP, LIGHTGBM), 5.0),
+        Claim("Shapley values, times faster than XGBoost", ratio(SHAP, XGBOOST), 5.0),
+        Claim("partial dependence by traversal, times faster than brute force", ratio(TRAVERSAL, SKLEARN), 20.0),
+        Claim("partial dependence by brute force, times faster", ratio(BRUTE, SKLEARN)),
+        Claim("permutation importance, times faster", ratio(PERMUTATION, SKLEARN), 10.0),
+    ]
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    arguments = parser.parse_args(words)
+    load = measure_load(0.2 if arguments.quick else 2.0)
+    if load > QUIET and not (arguments.quick or arguments.busy):
+        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+    sizes = QUICK if arguments.quick else Sizes()
+    cases = list_cases(sizes, min(2, len(list_cores())))
+    claims = [] if arguments.only else list_claims()
+    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
+    jobs = [job for case in cases for job in case.jobs.values()]
+    found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
+    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    report = Report("inspection", describe_machine(), load, arguments.quick, cases, outcomes, claims)
+    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
+    if folder is not None:
+        report.write(folder)
+    print(report.render())
+
+
+if __name__ == "__main__":
+    main()
