@@ -47,10 +47,7 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
   }
   slots_ = AlignedBuffer<u64>(plane_size_ * n_classes_);
   sort_by_class(input);
-  if (presort_) {
-    index_order();
-    bounds_.resize(data_.n_cols);
-  }
+  if (presort_) index_order();
   const std::size_t n_workers = std::min<std::size_t>(
       static_cast<std::size_t>(std::max({n_jobs_, n_threads_, 1})), data_.n_cols);
   for (std::size_t w = 0; w < n_workers; ++w) {

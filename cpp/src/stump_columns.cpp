@@ -3,12 +3,6 @@
 
 namespace committee {
 
-namespace {
-
-constexpr double kShareWithin = 0.05;  // of the rows: about what finite bounds leave to look at
-
-}  // namespace
-
 void StumpTrainer::Rounds::index_order() {
   constexpr std::size_t kStarts = kHistogramBins + 1;
   const std::size_t n = data_.n_rows;
@@ -34,7 +28,7 @@ void StumpTrainer::Rounds::index_order() {
 }
 
 void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
-  const double work = static_cast<double>(plane_size_) * n_classes_ * (presort_ ? 4.0 : 1.0);
+  const double work = static_cast<double>(plane_size_) * n_classes_;
   share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
     FoundSplit& found = found_[col];
     found.best = Candidate{};
@@ -43,43 +37,39 @@ void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
       worker.categories->begin_node(total.data(), NodeLimits{});
       search_categories(col, worker, found);
     } else {
-      worker.search->scan_bins(view_cells(col), static_cast<u32>(col), found,
-                               presort_ ? &bounds_[col] : nullptr);
+      worker.search->scan_bins(view_cells(col), static_cast<u32>(col), found);
       if (presort_ && found.best.found()) rank_cut(col, found.best);
     }
   });
 }
 
 // Looks into bins that may hide a better split than the best one between bins, in the order of what
-// the columns promise. Where bounds are finite they leave little to do; where there are none, every
-// row of every column is looked at.
+// the columns have shown. With few classes there is little to look at; with many, or a criterion
+// that is not convex, every row of every column is.
 void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
   const std::size_t n = data_.n_rows;
-  const double least = discount_rounding(pick_best().best.score);
-  auto look_into = [&](std::size_t col, Worker& worker, double& own_least) {
-    const ColumnOrder order{order_.data() + col * n,
-                            bin_starts_.data() + col * (kHistogramBins + 1),
-                            presort_->rank.data() + col * n, weights_.data(), labels_.data()};
-    worker.search->scan_within(view_cells(col), order, static_cast<u32>(col), bounds_[col],
-                               own_least, found_[col]);
-  };
+  const double best = pick_best().best.score;
   std::vector<std::size_t> columns;
   for (std::size_t col = 0; col < data_.n_cols; ++col) {
-    if (!bins(col).categorical && bounds_[col].most >= least) columns.push_back(col);
+    if (!bins(col).categorical) columns.push_back(col);
   }
-  std::stable_sort(columns.begin(), columns.end(),
-                   [&](std::size_t a, std::size_t b) { return bounds_[a].most > bounds_[b].most; });
-  const double rows = static_cast<double>(n) * static_cast<double>(columns.size());
-  const bool bounded = !columns.empty() && std::isfinite(bounds_[columns[0]].most);
+  std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) {
+    return found_[a].best.score > found_[b].best.score;
+  });
+  const double work = static_cast<double>(plane_size_) * n_classes_;
   const std::size_t n_tasks =
-      std::min(workers_.size(), static_cast<std::size_t>(count_threads(
-                                    rows * (bounded ? kShareWithin : 1.0), kMinThreadScores)));
+      std::min(workers_.size(), static_cast<std::size_t>(count_threads(work, kMinThreadScores)));
   // What a task leaves out depends on what it has found, but the best split is never left out.
   parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
-    double own_least = least;
+    double least = discount_rounding(best);
     workers_[t].search->begin_round(total.data());
     for (std::size_t k = t; k < columns.size(); k += n_tasks) {
-      if (bounds_[columns[k]].most >= own_least) look_into(columns[k], workers_[t], own_least);
+      const std::size_t col = columns[k];
+      const ColumnOrder order{order_.data() + col * n,
+                              bin_starts_.data() + col * (kHistogramBins + 1),
+                              presort_->rank.data() + col * n, weights_.data(), labels_.data()};
+      workers_[t].search->scan_within(view_cells(col), order, static_cast<u32>(col), least,
+                                      found_[col]);
     }
   });
 }

@@ -86,9 +86,8 @@ class StumpTrainer::Rounds {
   std::vector<std::size_t> offsets_;
   std::size_t plane_size_ = 0;
   AlignedBuffer<u64> slots_;
-  AlignedBuffer<u32> order_;     // exact: as ColumnOrder, [col][row]
-  std::vector<u32> bin_starts_;  // exact: [col][257]
-  std::vector<BinBounds> bounds_;
+  AlignedBuffer<u32> order_;       // exact: as ColumnOrder, [col][row]
+  std::vector<u32> bin_starts_;    // exact: [col][257]
   std::vector<FoundSplit> found_;  // per column
   std::vector<Worker> workers_;    // per task
   // Of the stump grown last.

@@ -44,23 +44,16 @@ inline double discount_rounding(double score) {
   return score - kRounding * std::abs(score);
 }
 
-// What a bin may hide, for each side of the missing values: no boundary within it scores higher.
-struct BinBounds {
-  double values[2][kMaxValueBins];
-  double most;
-};
-
 class ColumnSearch {
  public:
   virtual ~ColumnSearch() = default;
   virtual void begin_round(const u64* total) = 0;
-  // The best boundary between bins; the cut is a bin. bounds: filled if not null.
-  virtual void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found,
-                         BinBounds* bounds) = 0;
-  // The best boundary within the bins whose bound reaches `least`, if it beats what was found; the
+  // The best boundary between bins; the cut is a bin.
+  virtual void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found) = 0;
+  // The best boundary within the bins that may hide one of `least`, if it beats what was found; the
   // cut is a rank. `least` rises as better ones are found.
   virtual void scan_within(const ColumnCells& cells, const ColumnOrder& rows, u32 feature,
-                           const BinBounds& bounds, double& least, FoundSplit& found) = 0;
+                           double& least, FoundSplit& found) = 0;
 };
 
 // kFixed: the number of classes where it is known when compiling, else 0.
@@ -83,23 +76,15 @@ class CriterionSearch final : public ColumnSearch {
     worth_ = criterion_.worth(total, size(), weight_);
   }
 
-  void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found,
-                 BinBounds* bounds) override {
+  void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found) override {
     const bool has_missing = read_cell(cells, kMissingBin, missing_);
-    if (bounds) bounds->most = kForbidden;
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       start_left(pass == 1);
       u32 previous = kNone;
       for (u32 bin = 0; bin < cells.n_bins; ++bin) {
-        if (bounds) bounds->values[pass][bin] = kForbidden;
         if (!read_cell(cells, bin, cell_)) continue;
         const Cut at{feature, previous, bin, pass == 1, has_missing};
         if (previous != kNone) consider(at, score(left_), found);
-        if (bounds) {
-          const double most = bound_bin();
-          bounds->values[pass][bin] = most;
-          bounds->most = std::max(bounds->most, most);
-        }
         for (u32 k = 0; k < size(); ++k) left_[k] += cell_[k];
         previous = bin;
       }
@@ -108,14 +93,14 @@ class CriterionSearch final : public ColumnSearch {
     }
   }
 
-  void scan_within(const ColumnCells& cells, const ColumnOrder& rows, u32 feature,
-                   const BinBounds& bounds, double& least, FoundSplit& found) override {
+  void scan_within(const ColumnCells& cells, const ColumnOrder& rows, u32 feature, double& least,
+                   FoundSplit& found) override {
     const bool has_missing = read_cell(cells, kMissingBin, missing_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       start_left(pass == 1);
       for (u32 bin = 0; bin < cells.n_bins; ++bin) {
         if (!read_cell(cells, bin, cell_)) continue;
-        if (bounds.values[pass][bin] >= least) {
+        if (may_hide(least)) {
           scan_rows(rows, bin, {feature, kNone, kNone, pass == 1, has_missing}, least, found);
         } else {
           for (u32 k = 0; k < size(); ++k) left_[k] += cell_[k];
@@ -170,16 +155,17 @@ class CriterionSearch final : public ColumnSearch {
     return criterion_.score(a, b, worth_, wl, wr);
   }
 
-  // The highest score at the corners of the box of class weights between the bin's two ends.
-  double bound_bin() {
-    if (size() > kMostCorners || std::is_same_v<Criterion, GainRatio>)
-      return std::numeric_limits<double>::infinity();
-    double most = kForbidden;
-    for (u32 corner = 0; corner < (1u << size()); ++corner) {
+  // Whether a boundary within the bin may score `least`. Class weights left of it lie in the box
+  // that the bin's cell spans, and a convex score is below the highest at the box's corners;
+  // strictly so below that of the two corners which are the bin's own boundaries, unless another is
+  // as high.
+  bool may_hide(double least) {
+    if (size() > kMostCorners || std::is_same_v<Criterion, GainRatio>) return true;
+    for (u32 corner = 1; corner + 1 < (1u << size()); ++corner) {
       for (u32 k = 0; k < size(); ++k) corner_[k] = left_[k] + ((corner >> k & 1) ? cell_[k] : 0);
-      most = std::max(most, score(corner_));
+      if (may_reach(corner_, least)) return true;
     }
-    return most;
+    return false;
   }
 
   // The rows of a bin in order: every boundary between different values. left_ ends behind the bin.
@@ -191,7 +177,7 @@ class CriterionSearch final : public ColumnSearch {
       is_new |= (rows.order[i] & ColumnOrder::kNewValue) != 0;
       const u64 weight = rows.weights[row];
       if (weight == 0) continue;
-      if (is_new && previous != kNone && may_reach(least)) {
+      if (is_new && previous != kNone && may_reach(left_, least)) {
         at.cut = rows.rank[previous];
         at.next = rows.rank[row];
         consider(at, score(left_), found);
@@ -203,13 +189,12 @@ class CriterionSearch final : public ColumnSearch {
     }
   }
 
-  // Whether the score of what is on the left may be `least`, without a division.
-  bool may_reach(double least) const {
+  // Whether the score of what is on the left may be `least`: for Gini without a division.
+  bool may_reach(const Held& left, double least) {
     if constexpr (std::is_same_v<Criterion, Gini>) {
       double wl = 0.0, wr = 0.0, left_squares = 0.0, right_squares = 0.0;
       for (u32 k = 0; k < size(); ++k) {
-        const double l = static_cast<double>(left_[k]),
-                     r = static_cast<double>(total_[k] - left_[k]);
+        const double l = static_cast<double>(left[k]), r = static_cast<double>(total_[k] - left[k]);
         wl += l;
         wr += r;
         left_squares += l * l;
@@ -217,7 +202,7 @@ class CriterionSearch final : public ColumnSearch {
       }
       return left_squares * wr + right_squares * wl >= discount_rounding(least) * (wl * wr);
     } else {
-      return true;
+      return score(left) >= least;
     }
   }
 
