@@ -114,7 +114,7 @@ def test_a_discrete_super_learner_is_its_best_member() -> None:
     assert SuperLearnerClassifier(MEMBERS, discrete=True, loss="squared_error").fit(*CANCER).weights_.max() == 1.0
 
 
-@pytest.mark.parametrize("metric", [None, "roc_auc", "neg_log_loss", "accuracy", balanced_accuracy_score], ids=str)
+@pytest.mark.parametrize("metric", [None, "roc_auc", "neg_log_loss", "accuracy", balanced_accuracy_score])
 def test_selection_by_any_metric(metric: Any) -> None:
     X, y = CANCER
     chosen = EnsembleSelectionClassifier(MEMBERS, metric=metric, n_bags=1, random_state=0).fit(
