@@ -138,6 +138,8 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
 }
 
 void bind_rounds(nb::class_<Boosting>& c) {
+  c.def("skip_trees", &Boosting::skip_trees, nb::arg("n_trees"),
+        "Continue the random keys of a fit that has grown so many trees already (warm start).");
   c.def("draw_rows", &Boosting::draw_rows, nb::call_guard<nb::gil_scoped_release>(),
         "Draw the rows that grow the trees of this round (subsample < 1).");
   c.def("compute_gradients", &Boosting::compute_gradients, nb::call_guard<nb::gil_scoped_release>(),

@@ -93,6 +93,10 @@ void Boosting::add_constant(std::span<const double> per_score) {
     for (std::size_t i = 0; i < n_rows(); ++i) state_->scores[k * n_rows() + i] += per_score[k];
 }
 
+void Boosting::skip_trees(u64 n_trees) {
+  state_->n_grown += n_trees;
+}
+
 void Boosting::draw_rows() {
   State& s = *state_;
   const double share = s.params.subsample;

@@ -12,8 +12,9 @@ namespace {
 // Nodes of more rows are shared by the threads; of fewer, each thread takes a node.
 constexpr std::size_t kSharedRows = 8192;
 constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
-// A gain that rounding alone can make is none.
-constexpr double kLeastGain = 1e-12;
+// A gain that rounding alone can make is none; in units of one gradient step squared over one
+// hessian step. Gains by values are differences of large numbers.
+constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 
 }  // namespace
 
@@ -106,8 +107,10 @@ bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
   return a.order > b.order;
 }
 
-bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) {
-  return leaf.best.found() && leaf.best.gain > kLeastGain;
+bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
+  const double unit = plan_->gradient_unit * plan_->gradient_unit / plan_->hessian_unit;
+  const double least = (plan_->by_values ? kLeastGainByValues : kLeastGain) * unit;
+  return leaf.best.found() && leaf.best.gain > least;
 }
 
 void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
@@ -177,36 +180,6 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   } else {
     fill_children(leaf, built);
   }
-}
-
-// The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
-// counted and the node is searched again. The leaf's turn comes no earlier for it: otherwise trees
-// would depend on who happened to count ahead of time.
-void BoostingGrower::recount(OpenLeaf& leaf) {
-  const double judged = leaf.best.gain;
-  leaf.counted = true;
-  leaf.best = BoostSplit{};
-  std::vector<i64> room(kHistogramBins);
-  std::vector<u32> counts;
-  NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
-  const std::vector<u8> chosen = choose_features(leaf);
-  for (u32 feature = 0; feature < data_.n_cols; ++feature) {
-    const ColumnPlace& place = records_.place(feature);
-    if (place.slot == ColumnPlace::kNowhere || (!chosen.empty() && chosen[feature] == 0)) continue;
-    counts.assign(kHistogramBins, 0);
-    const u8* column = data_.column(feature);
-    for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
-    if (place.has_missing) counts[place.n_bins] = counts[kMissingBin];
-    const ColumnView view{feature,
-                          place.n_bins,
-                          place.has_missing,
-                          (*data_.bins)[feature].categorical,
-                          params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                          records_.column_cells(feature, leaf.cells, leaf.total, room.data()),
-                          counts.data()};
-    search.scan(view, leaf.best);
-  }
-  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, judged) : 0.0;
 }
 
 std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
@@ -338,120 +311,6 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built) {
     records_.add_listed(rows_.data() + first.begin, first.size(), first.cells);
   }
   search_siblings({{&first, &second}}, built != nullptr);
-}
-
-// Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
-// they are in the cache; in parallel, threads share the slots.
-void BoostingGrower::search_siblings(Siblings pair, bool parallel) {
-  for (int k = 0; k < 2; ++k) {
-    OpenLeaf* leaf = pair.leaves[k];
-    pair.searched[k] = leaf && may_split(*leaf);
-    if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
-  }
-  const std::size_t n_places = slot_features_.size();
-  const std::size_t n_parts = parallel ? static_cast<std::size_t>(n_threads_) : 1;
-  std::vector<BoostSplit> found(2 * n_parts);
-  parallel_for(n_parts, n_threads_, [&](std::size_t part) {
-    const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;
-    search_slots(pair, begin, end, parallel, found.data() + 2 * part);
-  });
-  for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
-      pair.leaves[i % 2]->best = std::move(found[i]);
-  for (OpenLeaf* leaf : pair.leaves)
-    if (leaf && !leaf->best.found()) return_cells(leaf->cells);
-}
-
-// Slots begin .. end - 1. `merge`: what the threads have of the first leaf's cells is added up; the
-// second leaf's are those of the parent less the first's.
-void BoostingGrower::search_slots(const Siblings& pair, std::size_t begin, std::size_t end,
-                                  bool merge, BoostSplit* found) const {
-  std::optional<NodeSearch> searches[2];
-  for (int k = 0; k < 2; ++k) {
-    const OpenLeaf* leaf = pair.leaves[k];
-    if (pair.searched[k])
-      searches[k].emplace(*plan_, NodeFacts{leaf->total, leaf->size(), leaf->lower, leaf->upper});
-  }
-  const std::size_t step = records_.cells_per_slot();
-  for (std::size_t slot = begin; slot < end; ++slot) {
-    if (slot < records_.n_slots()) {
-      i64* const cells = pair.leaves[0]->cells + slot * step;
-      for (std::size_t t = 0; merge && t < thread_cells_.size(); ++t)
-        for (std::size_t i = 0; i < step; ++i) cells[i] += thread_cells_[t][slot * step + i];
-      if (pair.leaves[1]) {
-        i64* const rest = pair.leaves[1]->cells + slot * step;
-        for (std::size_t i = 0; i < step; ++i) rest[i] -= cells[i];
-      }
-    }
-    for (const u32 feature : slot_features_[slot])
-      for (int k = 0; k < 2; ++k)
-        if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
-          search_feature(*pair.leaves[k], feature, *searches[k], found[k]);
-  }
-}
-
-void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
-                                    BoostSplit& best) const {
-  const ColumnPlace& place = records_.place(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
-  ColumnView view{feature,
-                  place.n_bins,
-                  place.has_missing,
-                  bins.categorical,
-                  params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                  nullptr,
-                  nullptr};
-  if (bins.wide) {
-    std::vector<i64> cells;
-    tally_wide(leaf, feature, cells);
-    view.cells = cells.data();
-    view.has_missing = true;
-    search.scan(view, best);
-  } else {
-    alignas(64) i64 room[kHistogramBins];
-    view.cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
-    search.scan(view, best);
-  }
-}
-
-void BoostingGrower::tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const {
-  const ColumnPlace& place = records_.place(feature);
-  cells.assign(place.n_bins + 1, 0);
-  const u32* codes = data_.wide[feature].data();
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-    const u32 row = rows_[i].row;
-    cells[codes[row] == kMissingCode ? place.n_bins : codes[row]] += records_.word(row);
-  }
-}
-
-// A share of the features, drawn for a node of a level; ascending.
-void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
-                                   u64 level) const {
-  const std::size_t n = features.size();
-  const std::size_t wanted = std::max<std::size_t>(
-      1, static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(n))));
-  if (share >= 1.0 || wanted >= n) return;
-  Rng rng(combine_keys(params_.seed, level), tree_number_, node, Purpose::column);
-  for (std::size_t k = 0; k < wanted; ++k)
-    std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);
-  features.resize(wanted);
-  std::sort(features.begin(), features.end());
-}
-
-// Whether a leaf may look at each feature; empty: at all of them.
-std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
-  const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
-  if (!draws && !leaf.groups && tree_features_.size() == data_.n_cols) return {};
-  std::vector<u32> features = tree_features_;
-  draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
-  draw_features(features, params_.colsample_node, leaf.key, 0);
-  std::vector<u8> chosen(data_.n_cols, 0);
-  for (const u32 f : features) {
-    chosen[f] = leaf.groups ? 0 : 1;
-    for (std::size_t k = 0; leaf.groups && k < leaf.groups->size(); ++k)
-      if (((*leaf.groups)[k] & feature_groups_[f][k]) != 0) chosen[f] = 1;
-  }
-  return chosen;
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedSlope* slopes) {

@@ -67,7 +67,7 @@ class BoostingGrower {
   std::unique_ptr<OpenLeaf> pop(Frontier& frontier) const;
   void push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
   void close(const OpenLeaf& leaf);
-  static bool is_worthwhile(const OpenLeaf& leaf);
+  bool is_worthwhile(const OpenLeaf& leaf) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.

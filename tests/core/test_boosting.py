@@ -242,3 +242,26 @@ def test_sampling_by_gradients_keeps_the_large_ones() -> None:
     other = start(X, y, goss_top=0.2, goss_other=0.2, seed=1, n_jobs=2)
     other.boost(40)
     assert other.scores.tobytes() == state.scores.tobytes()
+
+
+def test_a_fit_can_be_continued() -> None:
+    X, y = draw_table(800, 13)
+    whole = start(X, y, subsample=0.7, colsample_node=0.5, seed=5)
+    whole.boost(10)
+    first = start(X, y, subsample=0.7, colsample_node=0.5, seed=5)
+    first.boost(6)
+    second = start(X, y, subsample=0.7, colsample_node=0.5, seed=5)
+    second.set_scores(first.scores)
+    second.skip_trees(first.n_trees)
+    second.boost(4)
+    assert second.scores.tobytes() == whole.scores.tobytes()
+    assert second.n_trees == 4
+
+
+@pytest.mark.parametrize("power", [-60, 60])
+def test_the_scale_of_the_target_changes_nothing(power: int) -> None:
+    X, y = draw_table(500, 14)
+    plain, scaled = start(X, y), start(X, y * 2.0**power)
+    for state in (plain, scaled):
+        state.boost(5)
+    np.testing.assert_array_equal(scaled.scores, plain.scores * 2.0**power)

@@ -47,6 +47,10 @@ class Boosting {
   void set_scores(const double* scores);
   void add_constant(std::span<const double> per_score);
 
+  // Random keys of the next trees are those that follow so many trees grown before, by another
+  // Boosting whose fit is continued.
+  void skip_trees(u64 n_trees);
+
   // A round.
   void draw_rows();
   void compute_gradients();

@@ -12,8 +12,16 @@ namespace committee {
 // in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its power
 // series.
 inline double natural_log(double x) {
-  int exponent;
-  double m = std::frexp(x, &exponent);  // exact on every system
+  // As std::frexp, by the bits: a call would keep loops over losses from being vectorised.
+  constexpr u64 kHidden = u64{1} << 52, kHalf = u64{1022} << 52;
+  u64 bits = std::bit_cast<u64>(x);
+  int exponent = -1022;
+  if (bits < kHidden) {  // subnormal
+    bits = std::bit_cast<u64>(x * 0x1p54);
+    exponent -= 54;
+  }
+  exponent += static_cast<int>(bits >> 52);
+  double m = std::bit_cast<double>((bits & (kHidden - 1)) | kHalf);
   if (m < 0.70710678118654752440) {
     m *= 2.0;
     --exponent;
