@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from committee.ensembles.arcing import ArcingClassifier
     from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
     from committee.ensembles.boostexter import BoosTexterClassifier
+    from committee.ensembles.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from committee.ensembles.forest import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from committee.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
     from committee.ensembles.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
     from committee.ensembles.stacking import StackingClassifier, StackingRegressor
     from committee.ensembles.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
@@ -58,6 +60,10 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
@@ -98,6 +104,10 @@ _HOMES = {
     "ExtraTreeRegressor": "committee.learners.tree",
     "ExtraTreesClassifier": "committee.ensembles.forest",
     "ExtraTreesRegressor": "committee.ensembles.forest",
+    "GradientBoostingClassifier": "committee.ensembles.gradient_boosting",
+    "GradientBoostingRegressor": "committee.ensembles.gradient_boosting",
+    "HistGradientBoostingClassifier": "committee.ensembles.boosting",
+    "HistGradientBoostingRegressor": "committee.ensembles.boosting",
     "RandomForestClassifier": "committee.ensembles.forest",
     "RandomForestRegressor": "committee.ensembles.forest",
     "SingleFeatureNB": "committee.learners.naive_bayes",

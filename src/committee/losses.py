@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class LossFunction:
     array([[0.5],
            [0.5]])
     """
+
+    is_custom: ClassVar[bool] = False
 
     name: str
     parameter: float = nan

@@ -27,6 +27,7 @@ from committee.constraints import (
 
 __all__ = [
     "ArrayLike",
+    "BoostingScoring",
     "BoostingValueLoss",
     "Calibration",
     "CategoricalFeatures",
@@ -35,7 +36,9 @@ __all__ = [
     "ClassCriterion",
     "ClassWeight",
     "CrossValidation",
+    "EarlyStopping",
     "Exact",
+    "FeatureShare",
     "ForestClassWeight",
     "HasMethods",
     "Hint",
@@ -45,6 +48,7 @@ __all__ = [
     "KeepLeafSamples",
     "L2Regularization",
     "LearningRate",
+    "LogLoss",
     "MaxBins",
     "MaxDepth",
     "MaxFeatures",
@@ -58,6 +62,7 @@ __all__ = [
     "MinWeightFractionLeaf",
     "MonotonicCst",
     "NEstimators",
+    "NIterNoChange",
     "NJobs",
     "OobPatience",
     "OobScore",
@@ -66,7 +71,9 @@ __all__ = [
     "QuantileLevel",
     "RandomState",
     "Splitter",
+    "StoppingTol",
     "Unseen",
+    "ValidationFraction",
     "ValueBootstrap",
     "ValueCriterion",
     "Verbose",
@@ -257,6 +264,38 @@ MaxIter: TypeAlias = Annotated[
     int,
     Interval(1, None),
     "The most rounds; each adds one tree, or one for each of more than two classes.",
+]
+FeatureShare: TypeAlias = Annotated[
+    float,
+    Interval(0.0, 1.0, closed="right"),
+    "Share of the features that are drawn as candidates at each node.",
+]
+EarlyStopping: TypeAlias = Annotated[
+    Literal["auto"] | bool,
+    "Whether to stop before all rounds when the score no longer gets better. ``'auto'``: with more than 10,000 rows.",
+]
+BoostingScoring: TypeAlias = Annotated[
+    str | Callable[..., float] | None,
+    "The score that early stopping looks at: ``'loss'``, the name of one of scikit-learn's scorers, a function of a "
+    "model, rows and their target that is larger for better models, or None for the estimator's own `score`.",
+]
+ValidationFraction: TypeAlias = Annotated[
+    Annotated[float, Interval(0.0, 1.0, closed="neither")] | Annotated[int, Interval(1, None)] | None,
+    "Share or number of the rows that are held out for early stopping; None: the training rows are looked at.",
+]
+NIterNoChange: TypeAlias = Annotated[
+    int,
+    Interval(1, None),
+    "Stop when this many rounds have come without a score that is better by more than ``tol``.",
+]
+StoppingTol: TypeAlias = Annotated[
+    float,
+    Interval(0.0, None),
+    "A score is better than another only if it is by more than this.",
+]
+LogLoss: TypeAlias = Annotated[
+    Literal["log_loss"],
+    "The loss that is made small: binary or multinomial deviance.",
 ]
 MinSamplesLeafCount: TypeAlias = Annotated[
     int,

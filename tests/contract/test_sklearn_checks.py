@@ -12,6 +12,15 @@ ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubcl
 
 def list_exceptions(estimator):
     """Checks that cannot hold for an estimator, with the reason."""
+    if hasattr(estimator, "stopping_folds"):
+        reason = "the fewest rows of a leaf are rows, whatever they weigh, and rows are held out by their place"
+        return dict.fromkeys(
+            [
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_sample_weight_equivalence_on_sparse_data",
+            ],
+            reason,
+        )
     if getattr(estimator, "bootstrap", False) or type(estimator).__name__ == "ArcingClassifier":
         reason = "a bootstrap draws rows by their place, and the check compares tables in different order"
         return dict.fromkeys(

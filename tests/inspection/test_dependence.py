@@ -26,6 +26,8 @@ def make_models():
         (committee.DecisionTreeRegressor(max_depth=4).fit(X, np.column_stack([Y, -Y])), X),
         (committee.RandomForestClassifier(**SMALL).fit(X_IRIS, Y_IRIS), X_IRIS),
         (committee.BaggingClassifier(**SMALL).fit(X_IRIS, Y_IRIS == 1), X_IRIS),
+        (committee.HistGradientBoostingRegressor(max_iter=7).fit(X, Y), X),
+        (committee.HistGradientBoostingClassifier(max_iter=7).fit(X_IRIS, Y_IRIS == 1), X_IRIS),
         (LogisticRegression(max_iter=500).fit(X_IRIS, Y_IRIS == 1), X_IRIS),
         (LogisticRegression(max_iter=500).fit(X_IRIS, Y_IRIS), X_IRIS),
         (Ridge().fit(X, Y), X),

@@ -26,6 +26,7 @@ REGRESSORS = [
     committee.RandomForestRegressor(**SMALL),
     committee.ExtraTreesRegressor(max_leaf_nodes=12, **SMALL),
     committee.BaggingRegressor(max_features=0.5, **SMALL),
+    committee.HistGradientBoostingRegressor(max_iter=7, random_state=0),
 ]
 CLASSIFIERS = [
     committee.DecisionTreeClassifier(random_state=0),
@@ -62,6 +63,13 @@ def test_values_of_classifiers_add_up(model):
     one = found.of_output(2)
     np.testing.assert_array_equal(one.values, found.values[..., 2])
     np.testing.assert_allclose(one.predictions, model.predict_proba(X_IRIS)[:, 2], atol=1e-12)
+
+
+def test_values_of_boosted_classes_add_up_to_their_scores():
+    for y in (Y_IRIS, Y_IRIS == 1):
+        model = committee.HistGradientBoostingClassifier(max_iter=7, random_state=0).fit(X_IRIS, y)
+        found = shap_values(model, X_IRIS)
+        np.testing.assert_allclose(found.predictions, model.decision_function(X_IRIS), atol=1e-12)
 
 
 def test_several_outputs_stand_side_by_side():

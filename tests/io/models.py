@@ -35,6 +35,7 @@ ASKING = (
     "predict_interval",
     "predict_variance",
     "staged_predict",
+    "staged_predict_proba",
     "transform",
 )
 LOOKING = (

@@ -205,6 +205,17 @@ class Dataset:
         }
         return replace(self, X=self.X[:, kept], schema=schema, _made=made)
 
+    def take_rows(self, rows: NDArray[Any]) -> Dataset:
+        """Some of the rows, by number; a data set of its own, whose bins are not those of the whole."""
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.tocsr()[rows].tocsc()
+        target = self.target
+        if isinstance(target, ClassTarget):
+            target = replace(target, labels=np.ascontiguousarray(target.labels[rows]))
+        elif isinstance(target, ValueTarget):
+            target = replace(target, values=np.ascontiguousarray(target.values[rows]))
+        weights = None if self.weights is None else self.weights[rows]
+        return Dataset(X, self.schema, target, weights)
+
     def __getstate__(self) -> dict[str, Any]:
         # What was made is quicker to make again than to send to another process.
         return {**self.__dict__, "_made": {}}

@@ -1,22 +1,26 @@
-"""What boosted trees share: the rounds, the fitted state, scores and their way to answers."""
+"""What boosted trees share: how the engine is told, the fitted state, scores and their way to answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.dataset import ClassTarget
+from committee.data.intake import take_in
+from committee.data.weights import count_as_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
+from committee.ensembles.boosting_rounds import KeptTrees, Rounds, Start
+from committee.exceptions import DataError, ParameterError
 from committee.learners.answers import TreeAnswers
 from committee.learners.growth import TreeSettings, set_up_growth
 from committee.learners.tree_view import normalize_importances
-from committee.losses import LossFunction
 
 if TYPE_CHECKING:
-    from typing import Self
+    from collections.abc import Iterator
 
     from committee.data import Dataset
     from committee.typing import FloatArray
@@ -51,84 +55,125 @@ def set_up_boosting(estimator: Any, dataset: Dataset, seed: int, **told: Any) ->
     The engine's BoostingParams.
     """
     params = get_engine().BoostingParams()
-    settings = TreeSettings.of(estimator, criterion="squared_error")
-    rules = set_up_growth(settings, dataset, dataset.weights, seed)
-    params.monotonic = rules.monotonic
-    params.interaction_groups = rules.interaction_groups
+    rules = TreeSettings(
+        type(estimator).__name__,
+        "squared_error",
+        monotonic_cst=estimator.monotonic_cst,
+        interaction_cst=estimator.interaction_cst,
+    )
+    growth = set_up_growth(rules, dataset, dataset.weights, seed)
+    params.monotonic = growth.monotonic
+    params.interaction_groups = growth.interaction_groups
     params.seed, params.n_jobs = seed, resolve_jobs(estimator.n_jobs)
     for name, value in told.items():
         if value is not None:
             setattr(params, name, value)
+    if params.min_samples_leaf == 1:
+        # Either side of a split has a row. The engine would judge by shares of hessians first, and light rows are less
+        # than one by these.
+        params.min_samples_leaf = 0
     return params
 
 
 class BaseBoosting(TreeAnswers):
-    """All that boosted trees share; a subclass adds the target's side and the signature.
+    """All that boosted trees share; a subclass adds the target's side, the signature and its `fit`.
 
-    A subclass says how many rounds there are (`_count_rounds`), which loss (`_choose_loss`) and what the engine is
-    told (`_tell_engine`).
+    A subclass says which loss (`_choose_loss`) and what the engine is told (`_tell_engine`).
     """
 
-    random_state: Any
+    _many_outputs: ClassVar[bool]
 
-    _loss: LossFunction
+    monotonic_cst: Any
+    interaction_cst: Any
+    random_state: Any
+    warm_start: Any
+    verbose: Any
+
+    _loss: Any
     _baseline: FloatArray
     _slots: Any
     _gains: FloatArray
-    n_iter_: int
+    _seed: int
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Boost: add, round after round, a tree that follows the loss's gradient.
+    # Fitting.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers and categories; missing values are allowed.
-        y : array-like of shape (n_samples,)
-            Classes or values to learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row; a row of weight zero counts as absent.
+    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+        return take_in(
+            self,
+            X,
+            y,
+            sample_weight,
+            task=self._task,
+            class_weight=class_weight,
+            categorical_features=self.categorical_features,
+            unseen=self.unseen,
+            multi_output=self._many_outputs,
+        )
 
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
-        loss = self._choose_loss(dataset)
-        state = self._start(dataset, loss)
-        baseline = np.asarray(state.find_baseline())
-        state.add_constant(baseline)
-        for _ in range(self._count_rounds()):
-            state.draw_rows()
-            state.compute_gradients()
-            state.grow_trees()
-        fitted = {
-            **self._name_target(dataset.target),
-            "_trees": state.finish(),
-            "_slots": state.slots,
-            "_baseline": baseline,
-            "_loss": loss,
-            "_gains": state.gains,
-            "n_iter_": self._count_rounds(),
-        }
-        self._settle(fitted, dataset.schema)
-        return self
+    def _resolve_seed(self) -> int:
+        """The seed, which a warm start keeps so that the same rows are held out again."""
+        return self._seed if self._keeps_trees() else resolve_seed(self.random_state)
 
-    def _start(self, dataset: Dataset, loss: LossFunction) -> Any:
-        """The engine's state of this fit."""
-        params = set_up_boosting(self, dataset, resolve_seed(self.random_state), **self._tell_engine())
+    def _keeps_trees(self) -> bool:
+        return bool(self.warm_start) and self.__sklearn_is_fitted__()
+
+    def _open_rounds(self, dataset: Dataset, loss: Any, seed: int, start: Start | None = None) -> Rounds:
+        """The engine's state for these data, with the trees of the last fit if they are to be kept."""
+        kept = self._recall(dataset) if self._keeps_trees() else None
+        start = replace(start or Start(), kept=kept)
+        # The engine numbers its trees from zero: other trees need another seed.
+        n_kept = 0 if kept is None else kept.trees.n_trees
+        key = seed if n_kept == 0 else int(np.random.SeedSequence([seed, n_kept]).generate_state(1, np.uint64)[0])
+        params = set_up_boosting(self, dataset, key, **self._tell_engine(dataset))
+        # Regularisation is measured in rows, so that weights have to be as well.
+        weights = None if dataset.weights is None else count_as_rows(dataset.weights)
         bins = dataset.binned(self.max_bins, params.n_jobs)
-        target = read_numbers(dataset.target)
-        return get_engine().Boosting(bins, target, dataset.weights, loss.name, loss.parameter, loss.n_scores, params)
+        return Rounds(
+            dataset, bins, read_numbers(dataset.target), weights, loss, params, start, self._open_dart(seed, n_kept)
+        )
 
-    def _count_rounds(self) -> int:
+    def _open_dart(self, seed: int, n_kept: int) -> Any:
+        """What drops trees; nothing does by default."""
+        return None
+
+    def _recall(self, dataset: Dataset) -> KeptTrees:
+        """The trees of the last fit, if they go with these data."""
+        schema, named = dataset.schema, self._name_target(dataset.target)
+        same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in named.items())
+        pairs = zip(schema.categories, self._schema.categories, strict=False)
+        same_table = all(_are_equal(one, other) for one, other in pairs)
+        if not same_target or not same_table or schema.n_features != self._schema.n_features:
+            raise DataError(
+                f"{type(self).__name__} was told to keep its trees (warm_start=True), but these data have other "
+                "features, categories or classes than those that the trees were grown on."
+            )
+        return KeptTrees(self._trees, self._slots, self._baseline, self._gains)
+
+    def _check_rounds(self, name: str, wanted: int, kept: int) -> None:
+        if self._keeps_trees() and wanted < kept:
+            raise ParameterError(
+                f"{name}={wanted} must be larger or equal to {kept}, the rounds of the last fit, when warm_start==True"
+            )
+
+    def _conclude(self, rounds: Rounds, last: int | None, told: dict[str, Any]) -> None:
+        """Take over the first ``last`` rounds (None: all) and what else the fit has to tell."""
+        n_trees = None if last is None else last * rounds.trees_per_round
+        trees, slots = rounds.finish(n_trees)
+        fitted = {
+            **self._name_target(rounds.dataset.target),
+            "_trees": trees,
+            "_slots": slots,
+            "_baseline": rounds.baseline,
+            "_loss": rounds.loss,
+            "_gains": rounds.gains,
+            **told,
+        }
+        self._settle(fitted, rounds.dataset.schema)
+
+    def _choose_loss(self, dataset: Dataset) -> Any:
         raise NotImplementedError
 
-    def _choose_loss(self, dataset: Dataset) -> LossFunction:
-        raise NotImplementedError
-
-    def _tell_engine(self) -> dict[str, Any]:
+    def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
         raise NotImplementedError
 
     # Asking the fitted trees.
@@ -139,20 +184,37 @@ class BaseBoosting(TreeAnswers):
         sums = self._ask(X, trees.predict, "sum", None, self._slots, width)
         return sums + self._baseline
 
+    def _predict_means(self, X: Any) -> FloatArray:
+        scores = self._raw_predict(X)
+        means: FloatArray = self._loss.find_means(scores)
+        return means
+
+    def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
+        """Scores after each round; the next round changes the same array."""
+        trees, width = self._fitted_trees(), self._loss.n_scores
+        step = self._count_trees_per_round()
+        scores = None
+        for first in range(0, trees.n_trees, step):
+            part = trees.select(first, first + step)
+            sums = self._ask(X, part.predict, "sum", None, self._slots[first : first + step], width)
+            scores = sums + self._baseline if scores is None else scores + sums
+            yield scores
+
+    def _count_trees_per_round(self) -> int:
+        return int(self._loss.n_scores) if self._trees.width == 1 else 1
+
     def _present_trees(self) -> TreeModel:
         """The fitted trees, for questions about features."""
+        trees, loss = self._fitted_trees(), self._loss
         return TreeModel(
-            self._fitted_trees(),
+            trees,
             self._schema,
             "sum",
-            slots=self._slots,
-            n_columns=self._loss.n_scores,
+            slots=self._slots if trees.width == 1 else None,
+            n_columns=loss.n_scores,
             baseline=self._baseline,
-            link=_LINKS.get(self._loss.name, "other"),
+            link="other" if loss.is_custom else _LINKS.get(loss.name, "other"),
         )
-
-    def _predict_means(self, X: Any) -> FloatArray:
-        return self._loss.find_means(self._raw_predict(X))
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -165,3 +227,9 @@ def read_numbers(target: Any) -> FloatArray:
     """The target as the engine of boosting reads it: classes as 0.0, 1.0, .., outputs one after another."""
     values = target.labels if isinstance(target, ClassTarget) else target.values
     return np.ascontiguousarray(values.T, dtype=np.float64).ravel()
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)

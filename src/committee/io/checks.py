@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from committee.engines import get_engine
 from committee.exceptions import ModelFileError
 from committee.io.registry import is_estimator, name_state
+from committee.losses import list_losses
 
 __all__ = ["check_instance"]
 
@@ -188,6 +189,11 @@ def _check_blend(blend: Any) -> None:
     _require(_is_array(blend.weights_, "f", blend.n_members), "every member must have its weight")
 
 
+def _check_loss(loss: Any) -> None:
+    _require(loss.name in list_losses() and isinstance(loss.parameter, float), "a loss has a name and a parameter")
+    _require(_is_count(loss.n_scores) and loss.n_scores > 0, "a loss has scores")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "SamplePlan": _check_sample_plan,
@@ -208,6 +214,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "GentleRule": _check_rule,
     "LogitRule": _check_rule,
     "MajorityRule": _check_rule,
+    "LossFunction": _check_loss,
     "LabelTarget": _check_label_target,
     "WordVotes": _check_word_votes,
     "Layer": _check_layer,
@@ -231,6 +238,8 @@ def _check_estimator(model: Any) -> None:
         _require(isinstance(trees, get_engine().Trees) and schema is not None, "trees need an arena and a schema")
         _require(trees.n_trees > 0 and trees.n_features == schema.n_features, "trees ask for the model's features")
         _check_classes(state, list(trees.outputs))
+    if "_slots" in state:
+        _check_boosted(state, trees)
     if "_samples" in state:
         _require(
             _is_a(state["_samples"], "SamplePlan") or _is_a(state["_samples"], "MemberSamples"), "samples are drawn"
@@ -263,6 +272,21 @@ def _check_row_counts(state: dict[str, Any]) -> None:
             isinstance(part, np.ndarray) and part.shape[:1] == (plan.n_rows,) for part in outputs
         )
         _require(known, f"{name} must have an entry for each row")
+
+
+def _check_boosted(state: dict[str, Any], trees: Any) -> None:
+    """Every tree adds to a score that there is."""
+    slots, loss, baseline = state["_slots"], state.get("_loss"), state.get("_baseline")
+    _require(_is_a(loss, "LossFunction") and trees is not None, "boosted trees have a loss")
+    assert loss is not None
+    n = loss.n_scores
+    _require(_is_array(slots, "u", trees.n_trees) and slots.dtype.itemsize == 4, "every tree adds to a score")
+    _require((slots < n).all() and _is_array(baseline, "f", n), "every score has its baseline")
+    _require("_gains" not in state or _is_array(state["_gains"], "f", trees.n_features), "every feature has its gain")
+    _require(trees.width in (1, n), "leaves have a value for one score or for all")
+    classes = state.get("classes_")
+    known = isinstance(classes, np.ndarray) and (n == 1 if len(classes) == 2 else n == len(classes))
+    _require(known if classes is not None else state.get("n_outputs_") == n, "every class or output has its score")
 
 
 def _check_classes(state: dict[str, Any], outputs: list[int]) -> None:

@@ -60,6 +60,7 @@ STATES = {
     ),
     "Steps": StateClass("committee.ensembles.forest_calibration", "_Steps", ("_places", "_heights")),
     "Sigmoid": StateClass("committee.ensembles.forest_calibration", "_Sigmoid", ("_slope", "_offset")),
+    "LossFunction": StateClass("committee.losses", "LossFunction"),
     "LabelTarget": StateClass("committee.ensembles.boostexter_votes", "LabelTarget"),
     "WordVotes": StateClass("committee.ensembles.boostexter_votes", "WordVotes"),
     "BoostedTrees": StateClass(
@@ -94,7 +95,7 @@ STATES |= {
 }
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
-_TRAINING_ONLY = frozenset({"oob_decision_function_", "oob_prediction_", "oob_trace_", "_importances"})
+_TRAINING_ONLY = frozenset({"oob_decision_function_", "oob_prediction_", "oob_trace_", "_importances", "_gains"})
 
 _NAMES = {(entry.home, entry.name): name for name, entry in STATES.items()}
 

@@ -1,0 +1,202 @@
+"""How the scores of boosted trees become answers: classes with their probabilities, or numbers."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+
+from committee.data.dataset import ValueTarget
+from committee.ensembles.boosting_base import BaseBoosting
+from committee.exceptions import DataError
+from committee.losses import LossFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from committee.data import ClassTarget, Dataset
+    from committee.typing import FloatArray
+
+__all__ = ["BoostedClasses", "BoostedValues"]
+
+
+class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
+    """One score for two classes, one for each of more."""
+
+    _task = "classify"
+    _many_outputs = False
+
+    classes_: NDArray[Any]
+    n_classes_: int
+
+    def _name_target(self, target: ClassTarget) -> dict[str, Any]:
+        return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
+
+    def _share(self, scores: FloatArray) -> FloatArray:
+        """Probabilities of all classes."""
+        means: FloatArray = self._loss.find_means(scores)
+        return np.column_stack([1.0 - means[:, 0], means[:, 0]]) if self.n_classes_ == 2 else means
+
+    def _choose(self, scores: FloatArray) -> NDArray[Any]:
+        """The class with the largest score, the first of equals."""
+        best = (scores[:, 0] > 0.0).astype(np.intp) if self.n_classes_ == 2 else scores.argmax(axis=1)
+        return self.classes_.take(best)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores: the log of the odds of the second class, or one score for each of several classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return _flatten(self._raw_predict(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._share(self._raw_predict(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of each row: the most probable one, the first of equals.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._choose(self._raw_predict(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """Scores after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `decision_function` gives it
+        """
+        return (_flatten(scores) for scores in self._stage_scores(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+        """Probabilities after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `predict_proba` gives it
+        """
+        return (self._share(scores) for scores in self._stage_scores(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Classes after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `predict` gives it
+        """
+        return (self._choose(scores) for scores in self._stage_scores(X))
+
+
+class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ignore[misc]
+    """One score for each output."""
+
+    _task = "regress"
+    _many_outputs = True
+
+    def _name_target(self, target: ValueTarget) -> dict[str, Any]:
+        return {"n_outputs_": target.n_outputs}
+
+    def _name_loss(self, name: str, parameter: float | None, dataset: Dataset) -> LossFunction:
+        """The loss of that name, whose target must lie where it is defined."""
+        target = dataset.target
+        assert isinstance(target, ValueTarget)
+        values = target.values if dataset.weights is None else target.values[dataset.weights > 0.0]
+        if name in ("poisson", "tweedie") and ((values < 0.0).any() or not (values.sum(axis=0) > 0.0).all()):
+            raise DataError(f"loss='{name}' requires non-negative y and sum(y) > 0.")
+        if name == "gamma" and (values <= 0.0).any():
+            raise DataError("loss='gamma' requires strictly positive y.")
+        if name == "huber" and target.n_outputs > 1:
+            raise DataError("loss='huber' takes one output; where it turns linear would differ between several.")
+        return LossFunction(name, nan if parameter is None else float(parameter), target.n_outputs)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Value of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return _flatten(self._predict_means(X))
+
+    def staged_predict(self, X: Any) -> Iterator[FloatArray]:
+        """Values after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `predict` gives it
+        """
+        return (_flatten(self._loss.find_means(scores)) for scores in self._stage_scores(X))
+
+
+def _flatten(scores: FloatArray) -> FloatArray:
+    return scores[:, 0] if scores.shape[1] == 1 else scores
