@@ -31,10 +31,11 @@ CLASSES = (
 #: What is tried, as changes of the defaults.
 CANDIDATES: dict[str, dict[str, Any]] = {
     "defaults": {},
+    "all features at a node": {"colsample_bynode": 1.0},
+    "half of the features at a node": {"colsample_bynode": 0.5},
+    "half, and 0.8 of the rows": {"colsample_bynode": 0.5, "subsample": 0.8},
     "15 leaves": {"max_leaf_nodes": 15},
-    "half of the features a node": {"colsample_bynode": 0.5},
     "depth 6": {"max_depth": 6},
-    "subsample 0.8": {"subsample": 0.8},
     "leaves of 20 rows": {"min_samples_leaf": 20},
     "rate 0.05": {"learning_rate": 0.05},
 }

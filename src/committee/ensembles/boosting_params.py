@@ -21,6 +21,7 @@ __all__ = [
     "HuberAlpha",
     "Init",
     "MinChildWeight",
+    "OtherRate",
     "Refit",
     "RegAlpha",
     "RegLambda",
@@ -29,6 +30,7 @@ __all__ = [
     "Stopping",
     "StoppingFolds",
     "Subsample",
+    "TopRate",
     "ValueLoss",
 ]
 
@@ -61,8 +63,19 @@ Growth: TypeAlias = Annotated[
     "Split the leaf with the largest gain next, or level by level.",
 ]
 BoostingForm: TypeAlias = Annotated[
-    Literal["plain", "dart"],
-    "Friedman's algorithm, or DART, which drops some of the earlier trees while each round is grown.",
+    Literal["plain", "dart", "goss"],
+    "Friedman's algorithm; DART, which drops some of the earlier trees while each round is grown; or GOSS, which grows "
+    "them from the rows with the largest gradients and a sample of the others.",
+]
+TopRate: TypeAlias = Annotated[
+    float,
+    Interval(0.0, 1.0, closed="neither"),
+    "Share of the rows, those with the largest gradients, that are kept with ``boosting='goss'``.",
+]
+OtherRate: TypeAlias = Annotated[
+    float,
+    Interval(0.0, 1.0, closed="neither"),
+    "Share of the rows that are drawn of the others, and count for more, with ``boosting='goss'``.",
 ]
 DropRate: TypeAlias = Annotated[
     float, Interval(0.0, 1.0), "Chance of each earlier round to be dropped, with ``boosting='dart'``."

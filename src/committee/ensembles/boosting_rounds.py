@@ -101,7 +101,7 @@ class Rounds:
         self._kept, self._offset = start.kept, start.offset
         self.n_jobs = params.n_jobs
         self.state = get_engine().Boosting(bins, y, weights, loss.name, loss.parameter, loss.n_scores, params)
-        self.trees_per_round = 1 if params.vector_leaves else int(loss.n_scores)
+        self.trees_per_round = int(loss.n_scores)
         self.baseline: FloatArray = start.find_baseline(self.state, loss, y, weights)
         self.state.set_scores(np.asfortranarray(self._score_kept(dataset.X, start.offset)))
 

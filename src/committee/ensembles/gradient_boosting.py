@@ -21,6 +21,7 @@ from committee.ensembles.boosting_params import (
     HuberAlpha,
     Init,
     MinChildWeight,
+    OtherRate,
     Refit,
     RegAlpha,
     RegLambda,
@@ -29,6 +30,7 @@ from committee.ensembles.boosting_params import (
     Stopping,
     StoppingFolds,
     Subsample,
+    TopRate,
     ValueLoss,
 )
 from committee.ensembles.gradient_boosting_base import FullBoosting
@@ -130,6 +132,8 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         boosting: BoostingForm = "plain",
         drop_rate: DropRate = 0.1,
         skip_drop: SkipDrop = 0.5,
+        top_rate: TopRate = 0.2,
+        other_rate: OtherRate = 0.1,
         reg_alpha: RegAlpha = 0.0,
         reg_lambda: RegLambda = 1.0,
         gamma: GammaSplit = 0.0,
@@ -231,6 +235,8 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         boosting: BoostingForm = "plain",
         drop_rate: DropRate = 0.1,
         skip_drop: SkipDrop = 0.5,
+        top_rate: TopRate = 0.2,
+        other_rate: OtherRate = 0.1,
         reg_alpha: RegAlpha = 0.0,
         reg_lambda: RegLambda = 1.0,
         gamma: GammaSplit = 0.0,

@@ -57,6 +57,8 @@ class FullBoosting(BaseBoosting):
     boosting: Any
     drop_rate: Any
     skip_drop: Any
+    top_rate: Any
+    other_rate: Any
     reg_alpha: Any
     reg_lambda: Any
     gamma: Any
@@ -180,6 +182,10 @@ class FullBoosting(BaseBoosting):
             )
         if self.early_stopping == "oob" and not float(self.subsample) < 1.0:
             raise ParameterError(f"early_stopping='oob' of {name} needs rows out of bag: set 'subsample' below 1.")
+        if self.boosting == "goss" and float(self.subsample) < 1.0:
+            raise ParameterError("boosting='goss' draws rows by itself; leave 'subsample' at 1.")
+        if self.boosting == "goss" and float(self.top_rate) + float(self.other_rate) > 1.0:
+            raise ParameterError("'top_rate' and 'other_rate' are shares of all rows; their sum must not be above 1.")
         if self.max_features is not None and float(self.colsample_bynode) < 1.0:
             raise ParameterError("'max_features' and 'colsample_bynode' say the same; set only one of them.")
         if self.base_score is not None and self.init is not None:
@@ -298,6 +304,8 @@ class FullBoosting(BaseBoosting):
             "colsample_tree": float(self.colsample_bytree),
             "colsample_level": float(self.colsample_bylevel),
             "colsample_node": by_node,
+            "goss_top": float(self.top_rate) if self.boosting == "goss" else None,
+            "goss_other": float(self.other_rate) if self.boosting == "goss" else None,
         }
 
     def _report(
