@@ -16,6 +16,8 @@ constexpr int kMostWeightBits = 31;
 // With fewer bits than this a gradient is rounded by chance, which keeps sums right on average.
 constexpr int kEnoughBits = 16;
 constexpr std::size_t kTaskRows = 16 * kLossBlock;
+// Slopes that cost no exponential are found sooner than a thread is woken, up to so many rows.
+constexpr std::size_t kSharedRows = 32768;
 
 int count_bits(u64 total) {
   int bits = 0;
@@ -138,6 +140,7 @@ void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeight
   const bool bounded =
       shape.gradient_power != LossShape::kUnbounded && shape.hessian_power != LossShape::kUnbounded;
   for (Powers& powers : powers_) powers = {shape.gradient_power, shape.hessian_power};
+  if (shape.constant_hessian && n_rows_ * loss.n_scores() < kSharedRows) n_threads = 1;
   convert(loss.n_scores(), bounded, weights, n_threads,
           [&](std::size_t begin, std::size_t end, double* g, double* h) {
             loss.find_slopes(view, begin, end, g, h);

@@ -9,8 +9,9 @@ namespace committee {
 
 namespace {
 
-// Nodes of more rows are shared by the threads; of fewer, each thread takes a node.
-constexpr std::size_t kSharedRows = 8192;
+// Nodes that take more updates of cells are shared by the threads; of smaller ones each thread
+// takes one. Waking a thread costs about as much as 10,000 updates.
+constexpr std::size_t kSharedUpdates = 100'000;
 constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
@@ -107,6 +108,11 @@ bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
   return a.order > b.order;
 }
 
+bool BoostingGrower::is_shared(const OpenLeaf& leaf) const {
+  return n_threads_ > 1 &&
+         leaf.size() * std::max<std::size_t>(8, records_.n_slots()) > kSharedUpdates;
+}
+
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
   const double unit = plan_->gradient_unit * plan_->gradient_unit / plan_->hessian_unit;
   const double least = (plan_->by_values ? kLeastGainByValues : kLeastGain) * unit;
@@ -142,14 +148,13 @@ void BoostingGrower::close(const OpenLeaf& leaf) {
 void BoostingGrower::expand_next(Frontier& frontier, std::size_t n_left) {
   OpenLeaf& next = *frontier.front();
   if (next.expanded || !is_worthwhile(next)) return;
-  if (n_threads_ == 1 || next.size() > kSharedRows) {
-    expand(next, n_left == 1, n_threads_ > 1);
+  if (n_threads_ == 1 || is_shared(next)) {
+    expand(next, n_left == 1, is_shared(next));
     return;
   }
   std::vector<OpenLeaf*> batch;
   for (const auto& leaf : frontier)
-    if (!leaf->expanded && leaf->size() <= kSharedRows && is_worthwhile(*leaf))
-      batch.push_back(leaf.get());
+    if (!leaf->expanded && !is_shared(*leaf) && is_worthwhile(*leaf)) batch.push_back(leaf.get());
   const std::size_t n = std::min({batch.size(), static_cast<std::size_t>(n_threads_), n_left});
   std::partial_sort(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(n), batch.end(),
                     [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*b, *a); });

@@ -68,6 +68,7 @@ class BoostingGrower {
   void push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
   void close(const OpenLeaf& leaf);
   bool is_worthwhile(const OpenLeaf& leaf) const;
+  bool is_shared(const OpenLeaf& leaf) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.
@@ -87,7 +88,7 @@ class BoostingGrower {
     bool searched[2] = {};
     std::vector<u8> chosen[2] = {};  // features, as choose_features says
   };
-  void search_siblings(Siblings pair, bool parallel);
+  void search_siblings(Siblings pair, bool merge);
   void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
                     BoostSplit* found) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,

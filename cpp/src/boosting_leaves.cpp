@@ -7,6 +7,8 @@ namespace committee {
 namespace {
 
 constexpr std::size_t kTaskRows = 8192;
+// Fewer rows are gone through sooner than a thread is woken.
+constexpr std::size_t kSharedRows = 32768;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
@@ -77,7 +79,8 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, Grown
     cut_stretches(l, grower.rows() + leaves[l].begin, leaves[l].end - leaves[l].begin, stretches);
   std::vector<FixedSums> sums(stretches.size());
   const FixedSlope* slopes = update.gradients.slopes(update.score);
-  const int n_threads = update.n_threads;
+  const std::size_t n_rows = grower.n_rows() + grower.n_held_out();
+  const int n_threads = n_rows >= kSharedRows ? update.n_threads : 1;
   parallel_for(stretches.size(), n_threads,
                [&](std::size_t t) { sums[t] = sum_slopes(stretches[t], slopes, update.weights); });
   std::vector<FixedSums> totals(leaves.size());
@@ -91,7 +94,7 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, Grown
   const bool renewed = update.loss.shape().rule != LeafRule::newton;
   const double g_unit = update.gradients.gradient_unit(update.score) * update.weights.unit,
                h_unit = update.gradients.hessian_unit(update.score) * update.weights.unit;
-  parallel_for(leaves.size(), renewed ? n_threads : 1, [&](std::size_t l) {
+  parallel_for(leaves.size(), renewed ? update.n_threads : 1, [&](std::size_t l) {
     const GrownLeaf& leaf = leaves[l];
     const double value =
         renewed ? std::clamp(renew_value(update, leaf, grower.rows()), leaf.lower, leaf.upper)

@@ -5,6 +5,13 @@
 
 namespace committee {
 
+namespace {
+
+// Visits of cells (a scan of two nodes counts eight of each) that are worth waking the threads for.
+constexpr std::size_t kSharedVisits = 200'000;
+
+}  // namespace
+
 // The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
 // counted and the node is searched again. The leaf's turn comes no earlier for it: otherwise trees
 // would depend on who happened to count ahead of time.
@@ -37,18 +44,20 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
 
 // Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
 // they are in the cache; in parallel, threads share the slots.
-void BoostingGrower::search_siblings(Siblings pair, bool parallel) {
+void BoostingGrower::search_siblings(Siblings pair, bool merge) {
   for (int k = 0; k < 2; ++k) {
     OpenLeaf* leaf = pair.leaves[k];
     pair.searched[k] = leaf && may_split(*leaf);
     if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
   }
   const std::size_t n_places = slot_features_.size();
-  const std::size_t n_parts = parallel ? static_cast<std::size_t>(n_threads_) : 1;
+  const std::size_t visits = records_.n_cells() * (8 + static_cast<std::size_t>(n_threads_));
+  const std::size_t n_parts =
+      merge && visits > kSharedVisits ? static_cast<std::size_t>(n_threads_) : 1;
   std::vector<BoostSplit> found(2 * n_parts);
   parallel_for(n_parts, n_threads_, [&](std::size_t part) {
     const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;
-    search_slots(pair, begin, end, parallel, found.data() + 2 * part);
+    search_slots(pair, begin, end, merge, found.data() + 2 * part);
   });
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
