@@ -9,9 +9,8 @@ namespace committee {
 
 namespace {
 
-// Nodes that take more updates of cells are shared by the threads; of smaller ones each thread
-// takes one. Waking a thread costs about as much as 10,000 updates.
-constexpr std::size_t kSharedUpdates = 100'000;
+// Nodes of more rows are shared by the threads; of smaller ones each thread takes one.
+constexpr std::size_t kSharedRows = 8192;
 constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
@@ -109,8 +108,7 @@ bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
 }
 
 bool BoostingGrower::is_shared(const OpenLeaf& leaf) const {
-  return n_threads_ > 1 &&
-         leaf.size() * std::max<std::size_t>(8, records_.n_slots()) > kSharedUpdates;
+  return n_threads_ > 1 && leaf.size() > kSharedRows;
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {

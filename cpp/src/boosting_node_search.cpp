@@ -8,7 +8,7 @@ namespace committee {
 namespace {
 
 // Visits of cells (a scan of two nodes counts eight of each) that are worth waking the threads for.
-constexpr std::size_t kSharedVisits = 200'000;
+constexpr std::size_t kSharedVisits = 60'000;
 
 }  // namespace
 
