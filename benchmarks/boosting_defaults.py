@@ -31,9 +31,9 @@ CLASSES = (
 #: What is tried, as changes of the defaults.
 CANDIDATES: dict[str, dict[str, Any]] = {
     "defaults": {},
-    "all features at a node": {"colsample_bynode": 1.0},
-    "half of the features at a node": {"colsample_bynode": 0.5},
-    "half, and 0.8 of the rows": {"colsample_bynode": 0.5, "subsample": 0.8},
+    "all features and rows": {"max_features": None, "subsample": 1.0},
+    "all rows": {"subsample": 1.0},
+    "all features": {"max_features": None},
     "15 leaves": {"max_leaf_nodes": 15},
     "depth 6": {"max_depth": 6},
     "leaves of 20 rows": {"min_samples_leaf": 20},

@@ -27,8 +27,9 @@ every_estimator = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__n
 
 def make(cls, **params):
     # A few members show all that an ensemble promises; a limit on rows in a leaf counts rows, whatever they weigh, and
-    # rows are held out by their place.
+    # rows are held out, and drawn for a round, by their place.
     few = {"random_state": 0, "n_estimators": 12, "max_iter": 12, "min_samples_leaf": 1, "early_stopping": False}
+    few["subsample"] = 1.0
     return make_instance(cls, **{**few, **params})
 
 

@@ -21,6 +21,7 @@ X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 X, X_NEW, Y, Y_NEW = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
 FEW: dict[str, Any] = {"n_estimators": 15, "early_stopping": False, "learning_rate": 0.1, "random_state": 0}
+FEW |= {"subsample": 1.0, "max_features": None}
 
 
 class LogLoss:
@@ -56,9 +57,10 @@ def test_one_part_held_out_chooses_rounds(refit: bool) -> None:
     model = GradientBoostingClassifier(**told, random_state=0).fit(X, Y)
     assert model.n_estimators_ == int(np.argmax(model.validation_score_))
     assert model.n_estimators_ + 5 <= len(model.validation_score_) < 200
-    # Only what was learnt from all rows has a loss on them that is not that of the part.
-    on_part = model.train_score_[model.n_estimators_ - 1]
-    assert (log_loss(Y, model.predict_proba(X)) < 2 * on_part) == refit
+    # Rows that were held out are fitted worse than the others, unless all were learnt from in the end.
+    kept = GradientBoostingClassifier(**{**told, "refit": not refit}, random_state=0).fit(X, Y)
+    losses = log_loss(Y, model.predict_proba(X)), log_loss(Y, kept.predict_proba(X))
+    assert (losses[0] < losses[1]) == refit
 
 
 def test_tables_metrics_and_callbacks() -> None:
@@ -92,7 +94,7 @@ def test_out_of_bag_improvements_and_stopping() -> None:
     assert model.n_estimators_ == int(np.argmax(np.cumsum(model.oob_improvement_))) + 1
     assert len(model.oob_improvement_) == model.n_estimators_ + 10
     with pytest.raises(ParameterError, match="set 'subsample' below 1"):
-        GradientBoostingRegressor(early_stopping="oob").fit(X_VALUES, Y_VALUES)
+        GradientBoostingRegressor(early_stopping="oob", subsample=1.0).fit(X_VALUES, Y_VALUES)
 
 
 def test_a_loss_of_the_users_is_that_of_the_engine() -> None:
@@ -186,7 +188,6 @@ def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
 
 def test_contradictions_are_refused() -> None:
     for told, words in (
-        ({"max_features": 3, "colsample_bynode": 0.5}, "set only one"),
         ({"init": "zero", "base_score": 1.0}, "set only one"),
         ({"boosting": "goss", "subsample": 0.5}, "draws rows by itself"),
         ({"boosting": "dart", "warm_start": True}, "cannot go on"),

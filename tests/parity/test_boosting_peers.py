@@ -52,7 +52,7 @@ def test_california_housing_is_as_good_as_lightgbm(loss: str) -> None:
     X, X_new, y, y_new = part("california_housing")
     told = {"n_estimators": 800, "learning_rate": 0.1}
     mine = GradientBoostingRegressor(
-        loss=loss, max_leaf_nodes=6, early_stopping=False, random_state=0, **told, min_samples_leaf=20, reg_lambda=0.0
+        loss=loss, max_leaf_nodes=6, early_stopping=False, subsample=1.0, max_features=None, random_state=0, **told
     ).fit(X, y)
     peer = lightgbm.LGBMRegressor(num_leaves=6, verbose=-1, n_jobs=1, **told).fit(X, y)
     found = mine.score(X_new, y_new)

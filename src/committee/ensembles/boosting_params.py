@@ -54,9 +54,9 @@ AutoLearningRate: TypeAlias = Annotated[
     "few to 0.1 for many.",
 ]
 Subsample: TypeAlias = Annotated[
-    float,
-    Interval(0.0, 1.0, closed="right"),
-    "Share of the rows that are drawn for each round, without replacement; the others are out of bag.",
+    Annotated[float, Interval(0.0, 1.0, closed="right")] | Literal["auto"],
+    "Share of the rows that are drawn for each round, without replacement; the others are out of bag. ``'auto'``: 0.8, "
+    "or all rows with ``boosting='goss'``.",
 ]
 Growth: TypeAlias = Annotated[
     Literal["leaf", "level"],
@@ -106,7 +106,7 @@ ColsampleByLevel: TypeAlias = Annotated[
     float, Interval(0.0, 1.0, closed="right"), "Share of these that are drawn for each depth of a tree."
 ]
 ColsampleByNode: TypeAlias = Annotated[
-    float, Interval(0.0, 1.0, closed="right"), "Share of these that are drawn for each node."
+    float, Interval(0.0, 1.0, closed="right"), "Share of these that are drawn for each node, times ``max_features``."
 ]
 HuberAlpha: TypeAlias = Annotated[
     float,

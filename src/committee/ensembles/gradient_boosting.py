@@ -73,9 +73,10 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
     ``subsample`` below 1 each round draws its rows anew, and those left out tell how much it has improved
     [Friedman2002].
 
-    The defaults are this library's own: the learning rate goes by the number of rows, the number of rounds is found on
-    rows held out (on folds, where rows are few) and all rows are then learnt from. ``benchmarks/boosting_defaults.py``
-    shows how they were chosen, by cross-validation on the training parts of public data sets.
+    The defaults are this library's own: each round draws 0.8 of the rows and each node half of the features, the
+    learning rate goes by the number of rows, the number of rounds is found on rows held out (on folds, where rows are
+    few) and all rows are then learnt from. ``benchmarks/boosting_defaults.py`` shows how they were chosen, by
+    cross-validation on the training parts of public data sets.
 
     Attributes
     ----------
@@ -121,11 +122,11 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         loss: ClassLoss = "log_loss",
         learning_rate: AutoLearningRate = "auto",
         n_estimators: NEstimators = 1000,
-        subsample: Subsample = 1.0,
+        subsample: Subsample = "auto",
         max_leaf_nodes: MaxLeafNodes = 31,
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeafCount = 5,
-        max_features: MaxFeatures = None,
+        max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
         growth: Growth = "leaf",
@@ -224,11 +225,11 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         alpha: HuberAlpha = 0.9,
         learning_rate: AutoLearningRate = "auto",
         n_estimators: NEstimators = 1000,
-        subsample: Subsample = 1.0,
+        subsample: Subsample = "auto",
         max_leaf_nodes: MaxLeafNodes = 31,
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeafCount = 5,
-        max_features: MaxFeatures = None,
+        max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
         growth: Growth = "leaf",

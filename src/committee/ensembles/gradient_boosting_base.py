@@ -38,6 +38,8 @@ _FOLDS = 5
 _SLOW, _FAST = 0.03, 0.1
 """Automatic learning rates for at most, and at least, as many rows as below."""
 _RATE_ROWS = (1_000, 20_000)
+_DRAWN = 0.8
+"""Share of the rows that subsample="auto" draws."""
 _EXTREME = 1e-9
 """Probabilities of an initial estimator are taken to be at least this."""
 
@@ -128,7 +130,7 @@ class FullBoosting(BaseBoosting):
         tables = self._read_tables(dataset, init, loss, (eval_set, eval_sample_weight, eval_names))
         log = BoostingLog(
             loss_judge=Judge("loss", loss) if not loss.is_custom or hasattr(loss.function, "value") else None,
-            samples=float(self.subsample) < 1.0,
+            samples=self._resolve_subsample() < 1.0,
             tables=tables,
             judges=self._list_judges(loss, eval_metric),
             callbacks=tuple(callbacks or ()),
@@ -180,14 +182,12 @@ class FullBoosting(BaseBoosting):
                 f"{name} cannot stop early with boosting='dart', whose later rounds change earlier trees; set "
                 "'early_stopping' to 'auto' or False."
             )
-        if self.early_stopping == "oob" and not float(self.subsample) < 1.0:
+        if self.early_stopping == "oob" and not self._resolve_subsample() < 1.0:
             raise ParameterError(f"early_stopping='oob' of {name} needs rows out of bag: set 'subsample' below 1.")
-        if self.boosting == "goss" and float(self.subsample) < 1.0:
+        if self.boosting == "goss" and self._resolve_subsample() < 1.0:
             raise ParameterError("boosting='goss' draws rows by itself; leave 'subsample' at 1.")
         if self.boosting == "goss" and float(self.top_rate) + float(self.other_rate) > 1.0:
             raise ParameterError("'top_rate' and 'other_rate' are shares of all rows; their sum must not be above 1.")
-        if self.max_features is not None and float(self.colsample_bynode) < 1.0:
-            raise ParameterError("'max_features' and 'colsample_bynode' say the same; set only one of them.")
         if self.base_score is not None and self.init is not None:
             raise ParameterError("'base_score' and 'init' both say where scores start; set only one of them.")
         if dart and self.warm_start:
@@ -287,16 +287,21 @@ class FullBoosting(BaseBoosting):
         place = np.clip((np.log(dataset.n_rows) - low) / (high - low), 0.0, 1.0)
         return float(_SLOW * (_FAST / _SLOW) ** place)
 
+    def _resolve_subsample(self) -> float:
+        if self.subsample == "auto":
+            return 1.0 if self.boosting == "goss" else _DRAWN
+        return float(self.subsample)
+
     def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
         n_drawn = count_features(self.max_features, dataset.n_features)
-        by_node = float(self.colsample_bynode) if self.max_features is None else n_drawn / dataset.n_features
+        by_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
         return {
             "learning_rate": self._resolve_rate(dataset),
             "max_leaf_nodes": 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             "max_depth": None if self.max_depth is None else int(self.max_depth),
             "min_samples_leaf": int(self.min_samples_leaf),
             "level_wise": self.growth == "level",
-            "subsample": float(self.subsample),
+            "subsample": self._resolve_subsample(),
             "reg_lambda": float(self.reg_lambda),
             "reg_alpha": float(self.reg_alpha),
             "gamma": float(self.gamma),
