@@ -61,7 +61,9 @@ def test_regression(run: Run) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.arrows", "t.feather.zst", "t.jsonl"]
+)
 def test_every_format_gives_the_same_answer(run: Run, tmp_path: Path, table: pa.Table, name: str) -> None:
     path = tmp_path / name
     plain = table.set_column(1, "color", table.column("color").cast(pa.string()))
@@ -71,8 +73,12 @@ def test_every_format_gives_the_same_answer(run: Run, tmp_path: Path, table: pa.
             pyarrow.csv.write_csv(plain, out, pyarrow.csv.WriteOptions(delimiter=delimiter))
     elif name == "t.parquet":
         pyarrow.parquet.write_table(table, path)
-    elif name == "t.feather":
-        pyarrow.feather.write_feather(table, str(path))
+    elif name == "t.arrows":
+        with pa.ipc.new_stream(str(path), table.schema) as writer:
+            writer.write_table(table)
+    elif ".feather" in name:
+        with pa.output_stream(str(path), compression="detect") as out:
+            pyarrow.feather.write_feather(table, out)
     else:
         rows = (json.dumps(row, default=str) for row in plain.to_pylist())
         path.write_text("\n".join(rows))

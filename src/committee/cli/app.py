@@ -1,26 +1,27 @@
 """The commands and their options; what goes wrong becomes one sentence, one hint and an exit code."""
 
-import ast
 import sys
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import committee
+from committee.cli import options
 from committee.cli.errors import DATA, USAGE, CommandError
+from committee.cli.output import check_place, show_size, write_model
 from committee.cli.problem import pose_problem
 from committee.cli.show import make_console, show_findings, show_problem, write_json
 from committee.cli.table import read_source
-from committee.datasets import BUNDLED
 
 # Typer's root of all errors of usage, by the one road that is public in every version of it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _INTERRUPTED = 130
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -43,86 +44,78 @@ def _describe(
     """Ensemble learning on one fast engine."""
 
 
-_EXAMPLES = """[bold]Examples[/]
+_FIT_EXAMPLES = """[bold]Examples[/]
 
   committee fit                                      a bundled table
 
-  committee fit wine --estimator extra-tree          another one
+  committee fit wine -e random-forest                another one, a forest
 
   committee fit houses.csv --target price            your own
 
   committee fit people.parquet --target income --set min_samples_leaf=20 --json
+
+  committee fit houses.csv --target price -e extra-trees -o houses.committee
+
+  committee fit --config houses.toml                 all options from a file
 """
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(epilog=_FIT_EXAMPLES)
 def fit(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help=f"CSV, TSV, Parquet, Feather or JSON-lines file, or a bundled table ({', '.join(BUNDLED)}).",
-            metavar="TABLE",
-        ),
-    ] = "breast_cancer",
-    target: Annotated[str | None, typer.Option(metavar="COL", help="The column to predict.")] = None,
-    estimator: Annotated[Literal["tree", "extra-tree", "stump"], typer.Option(help="What to fit.")] = "tree",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the estimator; repeatable.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(metavar="COL", help="A column to leave out; repeatable.")] = None,
-    task: Annotated[
-        Literal["auto", "classification", "regression"], typer.Option(help="What kind of target it is.")
-    ] = "auto",
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the folds and of the estimator.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads; by default as many as help.", show_default=False)
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="Encoding of a text table.")] = "utf-8",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    table: options.TableName = "breast_cancer",
+    target: options.Target = None,
+    estimator: options.Estimator = "tree",
+    settings: options.Settings = None,
+    metric: options.MetricName = None,
+    drop: options.Drop = None,
+    task: options.TaskName = "auto",
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    encoding: options.Encoding = "utf-8",
+    output: options.ModelOut = None,
+    config: options.Config = None,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
 ) -> None:
-    """Fit a tree to a table, and tell how well it predicts rows it has not seen.
+    """Fit an estimator to a table, and tell how well it predicts rows it has not seen.
 
-    The depth is chosen by cross-validation inside each training part, so that the score is honest;
-    set max_depth, max_leaf_nodes or ccp_alpha yourself and nothing is searched.
+    The depth of a single tree is chosen by cross-validation inside each training part, so that the score is honest.
+
+    Set max_depth, max_leaf_nodes or ccp_alpha yourself and nothing is searched. Nothing is written without -o.
     """
+    del config  # has been applied to the others
     del debug  # looked up by `run`, which must know it even where parsing fails
-    chosen = _parse_settings(settings or [])
+    chosen = options.parse_settings(settings)
+    place = None if output is None else check_place(output)
     problem = pose_problem(read_source(table, encoding), target, task, drop or [])
     # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
     from committee.cli.study import Plan, Study
 
-    study = Study(problem, Plan(estimator, chosen, folds, seed, jobs))
+    study = Study(problem, Plan(estimator, chosen, folds, seed, jobs, metric))
     console = make_console()
     if not as_json:
         show_problem(console, problem)
-    progress = Progress(
-        TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), console=make_console(stderr=True), transient=True
-    )
+    with _show_progress("fitting", study.n_fits) as advance:
+        findings = study.run(advance)
+    n_bytes = 0 if place is None else write_model(findings.model, place)
+    if as_json:
+        typer.echo(write_json(problem, findings, output))
+        return
+    show_findings(console, findings, folds)
+    if place is not None:
+        console.print(f"\nModel written to [bold]{escape(str(place))}[/] ({show_size(n_bytes)})", soft_wrap=True)
+
+
+@contextmanager
+def _show_progress(verb: str, total: int) -> Iterator[Any]:
+    """A bar on the error stream if somebody watches it; yields what to call after each step."""
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=make_console(stderr=True), transient=True)
     progress.disable = not sys.stderr.isatty()
     with progress:
-        bar = progress.add_task("fitting", total=study.n_fits)
-        findings = study.run(lambda: progress.advance(bar))
-    if as_json:
-        typer.echo(write_json(problem, findings))
-    else:
-        show_findings(console, findings, folds)
-
-
-def _parse_settings(settings: list[str]) -> dict[str, Any]:
-    parsed: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or not name:
-            raise CommandError(
-                f"'{setting}' is no setting.", "Write --set name=value, for instance max_depth=3.", USAGE
-            )
-        try:
-            parsed[name.strip()] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            parsed[name.strip()] = text
-    return parsed
+        bar = progress.add_task(verb, total=total)
+        yield lambda: progress.advance(bar)
 
 
 def run() -> int:
@@ -156,16 +149,23 @@ def _explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, CommandError):
         return error.sentence, error.hint, error.code
     if isinstance(error, _UsageError):
-        return _write_sentence(error.format_message()), "See committee fit --help.", USAGE
-    from committee.exceptions import CommitteeError, ParameterError, ParameterTypeError
+        return _write_sentence(error.format_message()), f"See {_name_command()} --help.", USAGE
+    from committee.exceptions import CommitteeError, ModelFileError, ParameterError, ParameterTypeError
 
     if isinstance(error, (ParameterError, ParameterTypeError)):
-        return _write_sentence(str(error)), "See committee fit --help, or the manual of the estimator.", USAGE
+        return _write_sentence(str(error)), f"See {_name_command()} --help, or the manual of the estimator.", USAGE
+    if isinstance(error, ModelFileError):
+        return _write_sentence(str(error)), "A model file is written by committee fit -o, or committee.save.", DATA
     if isinstance(error, CommitteeError):
         return _write_sentence(str(error)), "Correct the table, or --drop the column.", DATA
     if isinstance(error, MemoryError):
         return "The table does not fit in memory.", "Use fewer rows or columns.", DATA
     return f"Unexpected {type(error).__name__}: {error}", "Add --debug for the traceback; please report it.", DATA
+
+
+def _name_command() -> str:
+    known = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    return " ".join(["committee", *(word for word in sys.argv[1:2] if word in known)])
 
 
 def _write_sentence(text: str) -> str:

@@ -1,7 +1,11 @@
 """What can go wrong at the command line: one sentence, one hint, one exit code."""
 
+import difflib
+
 USAGE = 2
 DATA = 1
+
+_MOST_LISTED = 12
 
 
 class CommandError(Exception):
@@ -22,3 +26,27 @@ class CommandError(Exception):
         self.sentence = sentence
         self.hint = hint
         self.code = code
+
+
+def suggest(word: str, known: list[str], most: int = _MOST_LISTED) -> str:
+    """Offer the nearest known word, or all of them.
+
+    Parameters
+    ----------
+    word : str
+        What was typed.
+    known : list of str
+        What would have been right.
+    most : int
+        How many are listed at most.
+
+    Returns
+    -------
+    str
+        A hint.
+    """
+    near = difflib.get_close_matches(word, known, n=1)
+    if near:
+        return f"Did you mean '{near[0]}'?"
+    listed = ", ".join(known[:most]) + (", …" if len(known) > most else "")
+    return f"Known: {listed}."

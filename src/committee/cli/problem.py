@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from committee.cli.errors import USAGE, CommandError
-from committee.cli.table import Source, suggest
+from committee.cli.errors import USAGE, CommandError, suggest
+from committee.cli.table import Source
 
 Task = Literal["classification", "regression"]
 
@@ -141,7 +141,7 @@ def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.
 
 
 def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], Task]:
-    kind = _name_kind(column.type)
+    kind = name_kind(column.type)
     if kind is None or kind == "date":
         raise CommandError(
             f"The target '{name}' has the type {column.type}, which cannot be predicted.",
@@ -149,7 +149,7 @@ def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray
         )
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-        kind = _name_kind(column.type)
+        kind = name_kind(column.type)
     n_distinct = pc.count_distinct(column).as_py()
     if n_distinct < 2:
         raise CommandError(
@@ -181,15 +181,11 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
     described: list[Column] = []
     for name in table.column_names:
         column = table.column(name)
-        kind = _name_kind(column.type)
+        kind = name_kind(column.type)
         if kind is None and not pa.types.is_null(column.type):
             notices.append(f"Column '{name}' is left out: its type {column.type} is not understood.")
             continue
-        if kind == "date":
-            # Days, hours and time zones all become one number line; a tree needs only their order.
-            column = column.cast(pa.int64() if column.type.bit_width == 64 else pa.int32()).cast(pa.float64())
-        elif pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
-            column = column.cast(pa.float64())
+        column = write_numbers(column)
         n_missing = column.null_count
         if pa.types.is_floating(column.type):
             n_missing += pc.sum(pc.is_nan(column)).as_py() or 0
@@ -205,7 +201,48 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
     return pa.table(chosen).combine_chunks(), tuple(described)
 
 
-def _name_kind(kind: pa.DataType) -> str | None:
+def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as models take it: dates, times and decimals as float64, anything else as it is.
+
+    A date or a time becomes seconds (since 1970, since midnight, or of a span), whatever its unit was, so that one
+    model reads it from every format alike.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        As read.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        Ready for a model.
+    """
+    kind = column.type
+    if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
+        return column.cast(pa.float64())
+    if name_kind(kind) != "date":
+        return column
+    if pa.types.is_date(kind):
+        column = column.cast(pa.timestamp("s"))
+    elif pa.types.is_time(kind):
+        column = column.cast(pa.time64("us" if kind.bit_width == 32 else kind.unit))
+    per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
+    return pc.divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), per_second)
+
+
+def name_kind(kind: pa.DataType) -> str | None:
+    """What a type means to a model; None if nothing.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        Of a column.
+
+    Returns
+    -------
+    str or None
+        "number", "boolean", "category" or "date".
+    """
     types = pa.types
     if types.is_boolean(kind):
         return "boolean"
@@ -214,7 +251,7 @@ def _name_kind(kind: pa.DataType) -> str | None:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "category"
     if types.is_dictionary(kind):
-        return "category" if _name_kind(kind.value_type) in ("category", "number", "boolean") else None
+        return "category" if name_kind(kind.value_type) in ("category", "number", "boolean") else None
     if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind) or types.is_duration(kind):
         return "date"
     return None

@@ -100,7 +100,7 @@ def show_findings(console: Console, findings: Findings, folds: int) -> None:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
 
 
-def write_json(problem: Problem, findings: Findings) -> str:
+def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
     """The same facts as one JSON document.
 
     Parameters
@@ -109,6 +109,8 @@ def write_json(problem: Problem, findings: Findings) -> str:
         What was understood.
     findings : Findings
         What was found.
+    output : str or None
+        Where the model was written.
 
     Returns
     -------
@@ -142,6 +144,7 @@ def write_json(problem: Problem, findings: Findings) -> str:
         "leaves": findings.n_leaves,
         "depth": findings.depth,
         "importances": findings.importances,
+        "model": output,
         "notices": [*problem.notices, *findings.notices],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)

@@ -10,30 +10,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import committee
-from committee.cli.errors import USAGE, CommandError
+from committee.cli.catalog import find_class
+from committee.cli.errors import USAGE, CommandError, suggest
+from committee.cli.metrics import choose_metrics
 from committee.cli.problem import Problem, Task
-from committee.cli.table import suggest
 
 Rows = NDArray[np.intp]
-Score = Callable[[NDArray[Any], NDArray[Any]], float]
 
-ESTIMATORS: dict[str, dict[Task, str]] = {
-    "tree": {"classification": "DecisionTreeClassifier", "regression": "DecisionTreeRegressor"},
-    "extra-tree": {"classification": "ExtraTreeClassifier", "regression": "ExtraTreeRegressor"},
-    "stump": {"classification": "DecisionStumpClassifier"},
-}
-# The first metric of a task chooses the model; higher is better.
-METRICS: dict[Task, dict[str, Score]] = {
-    "classification": {"accuracy": accuracy_score, "balanced accuracy": balanced_accuracy_score},
-    "regression": {"R²": r2_score, "mean absolute error": mean_absolute_error},
-}
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, None)
 # Parameters that bound a tree's size: whoever sets one has chosen.
 _SIZE_PARAMETERS = frozenset({"max_depth", "max_leaf_nodes", "ccp_alpha"})
+# Single trees, whose size is everything; what ensembles need is in their defaults.
+_SEARCHED = ("DecisionTree", "ExtraTreeC", "ExtraTreeR")
 # The search inside each training part needs only the order of the candidates.
 _INNER_FOLDS = 3
 
@@ -102,6 +93,8 @@ class Findings:
         Leaves of the model fitted on all rows.
     depth : int
         Its depth.
+    model : estimator
+        Fitted on all rows.
     notices : tuple of str
         What the user should know.
     """
@@ -113,6 +106,7 @@ class Findings:
     importances: dict[str, float]
     n_leaves: int | None
     depth: int | None
+    model: Any
     notices: tuple[str, ...]
 
 
@@ -123,7 +117,7 @@ class Plan:
     Parameters
     ----------
     estimator : str
-        Key of ``ESTIMATORS``.
+        As :func:`committee.cli.catalog.find_class` knows it.
     settings : mapping of str to object
         Parameters set by the user.
     folds : int
@@ -132,6 +126,8 @@ class Plan:
         Of the folds and of the estimator.
     jobs : int or None
         Threads.
+    metric : str or None
+        What chooses the size and is shown first; the usual one of the task if None.
     """
 
     estimator: str
@@ -139,6 +135,7 @@ class Plan:
     folds: int
     seed: int
     jobs: int | None
+    metric: str | None = None
 
 
 class Study:
@@ -156,7 +153,9 @@ class Study:
         self.problem = problem
         self.plan = plan
         self._template = self._make_template()
-        self._searches = "max_depth" in self._template.get_params() and not _SIZE_PARAMETERS & set(plan.settings)
+        self.name = type(self._template).__name__
+        self.metrics = choose_metrics(plan.metric, problem.task)
+        self._searches = self.name.startswith(_SEARCHED) and not _SIZE_PARAMETERS & set(plan.settings)
         self._notices: list[str] = []
         self._check_folds()
 
@@ -179,43 +178,53 @@ class Study:
         Findings
             Scores, the chosen size and the importances.
         """
-        y, task = self.problem.y, self.problem.task
-        metrics = METRICS[task]
-        scores: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in metrics}
-        everything = np.arange(len(y))
-        for train, test in self._split(everything, self.plan.folds):
-            depth, _ = self._choose_depth(train, _INNER_FOLDS, advance)
-            predicted = self._fit(train, depth, advance).predict(self._take(test))
-            naive = _predict_naively(task, y[train], len(test))
-            with warnings.catch_warnings():
-                # A class that this fold's test rows lack is no news to anyone.
-                warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
-                for name, metric in metrics.items():
-                    scores[name][0].append(float(metric(y[test], predicted)))
-                    scores[name][1].append(float(metric(y[test], naive)))
+        scores: dict[str, tuple[list[float], list[float]]] = {metric.name: ([], []) for metric in self.metrics}
+        everything = np.arange(self.problem.n_rows)
+        for train, test in self.split(everything, self.plan.folds, self.plan.seed):
+            model, rows, y = self.learn(train, advance), self._take(test), self.problem.y[test]
+            naive = _learn_nothing(self.problem.task, self.problem.y[train])
+            for metric in self.metrics:
+                scores[metric.name][0].append(metric.score(model, rows, y))
+                scores[metric.name][1].append(metric.score(naive, np.zeros((len(test), 1)), y))
         depth, candidates = self._choose_depth(everything, self.plan.folds, advance)
         model = self._fit(everything, depth, advance)
         params = dict(self.plan.settings) | ({"max_depth": depth} if self._searches else {})
         return Findings(
-            estimator=type(self._template).__name__,
+            estimator=self.name,
             params=params,
             candidates=candidates,
             comparisons={name: Comparison(Estimate(tuple(m)), Estimate(tuple(b))) for name, (m, b) in scores.items()},
             importances=self._rank_importances(model),
             n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,
             depth=int(model.get_depth()) if hasattr(model, "get_depth") else None,
+            model=model,
             notices=tuple(self._notices),
         )
 
+    def learn(self, rows: Rows, advance: Callable[[], None]) -> Any:
+        """The model of some rows, its size chosen inside them.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which ones.
+        advance : callable
+            Called after each fitted model.
+
+        Returns
+        -------
+        estimator
+            Fitted.
+        """
+        depth, _ = self._choose_depth(rows, _INNER_FOLDS, advance)
+        return self._fit(rows, depth, advance)
+
+    def score(self, model: Any, rows: Rows) -> float:
+        """The first metric of a model on some rows, in its usual direction."""
+        return self.metrics[0].score(model, self._take(rows), self.problem.y[rows])
+
     def _make_template(self) -> Any:
-        classes = ESTIMATORS[self.plan.estimator]
-        if self.problem.task not in classes:
-            raise CommandError(
-                f"A {self.plan.estimator} predicts classes only, and '{self.problem.target}' is a quantity.",
-                "Use --estimator tree, or --task classification.",
-                USAGE,
-            )
-        estimator = getattr(committee, classes[self.problem.task])()
+        estimator = getattr(committee, find_class(self.plan.estimator, self.problem.task))()
         known = estimator.get_params()
         for name in self.plan.settings:
             if name not in known:
@@ -249,12 +258,13 @@ class Study:
                 f"Class '{rarest}' has only {count} row{'s' if count > 1 else ''}: too few for a share in every fold."
             )
 
-    def _split(self, rows: Rows, folds: int) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        """Rows to learn from and rows to score on, fold by fold; classes keep their shares."""
         splitter = StratifiedKFold if self.problem.task == "classification" else KFold
         with warnings.catch_warnings():
             # Rare classes are told of once, in the notices.
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-            parts = list(splitter(folds, shuffle=True, random_state=self.plan.seed).split(rows, self.problem.y[rows]))
+            parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, self.problem.y[rows]))
         for train, test in parts:
             yield rows[train], rows[test]
 
@@ -264,17 +274,14 @@ class Study:
         """The smallest depth within one standard error of the best [Breiman1984, section 3.4.3]."""
         if not self._searches:
             return None, ()
-        metric = next(iter(METRICS[self.problem.task].values()))
-        parts = list(self._split(rows, folds))
+        sign = self.metrics[0].sign
+        parts = list(self.split(rows, folds, self.plan.seed))
         candidates = []
         for depth in DEPTHS:
-            scores = [
-                metric(self.problem.y[test], self._fit(train, depth, advance).predict(self._take(test)))
-                for train, test in parts
-            ]
-            candidates.append(Candidate(depth, Estimate(tuple(map(float, scores)))))
-        best = max((c.score for c in candidates), key=lambda score: score.mean)
-        chosen = next(c for c in candidates if c.score.mean >= best.mean - best.error)
+            scores = [self.score(self._fit(train, depth, advance), test) for train, test in parts]
+            candidates.append(Candidate(depth, Estimate(tuple(scores))))
+        best = max((c.score for c in candidates), key=lambda score: sign * score.mean)
+        chosen = next(c for c in candidates if sign * c.score.mean >= sign * best.mean - best.error)
         return chosen.max_depth, tuple(candidates)
 
     def _fit(self, rows: Rows, depth: int | None, advance: Callable[[], None]) -> Any:
@@ -295,8 +302,7 @@ class Study:
         return dict(ranked)
 
 
-def _predict_naively(task: Task, y: NDArray[Any], n_rows: int) -> NDArray[Any]:
+def _learn_nothing(task: Task, y: NDArray[Any]) -> BaseEstimator:
     """The most frequent class or the mean, whatever the features say."""
-    naive = DummyClassifier(strategy="most_frequent") if task == "classification" else DummyRegressor()
-    predicted: NDArray[Any] = naive.fit(np.zeros((len(y), 1)), y).predict(np.zeros((n_rows, 1)))
-    return predicted
+    naive = DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()
+    return naive.fit(np.zeros((len(y), 1)), y)

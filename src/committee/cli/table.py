@@ -9,20 +9,22 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
 
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.datasets import BUNDLED, load_table
 
-_COMPRESSED = (".gz", ".bz2", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_ARROW_MAGIC = b"ARROW1"
+_OLD_FEATHER_MAGIC = b"FEA1"
 # Beside the usual spellings of "missing", the one of the UCI repository.
 _MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
 
@@ -73,28 +75,6 @@ def read_source(name: str, encoding: str) -> Source:
     if table.num_rows == 0:
         raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows to learn from.")
     return Source(path.name, table)
-
-
-def suggest(word: str, known: list[str]) -> str:
-    """Offer the nearest known word, or all of them.
-
-    Parameters
-    ----------
-    word : str
-        What was typed.
-    known : list of str
-        What would have been right.
-
-    Returns
-    -------
-    str
-        A hint.
-    """
-    near = difflib.get_close_matches(word, known, n=1)
-    if near:
-        return f"Did you mean '{near[0]}'?"
-    listed = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-    return f"Known: {listed}."
 
 
 def _read_bundled(name: str) -> Source:
@@ -200,12 +180,54 @@ def _check_names(table: pa.Table, name: str) -> None:
         seen.add(column)
 
 
+def open_binary(path: Path) -> Any:
+    """A file of a binary format, to be read in any order; one that was compressed as a whole is unpacked in memory.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    pyarrow.NativeFile
+        Open.
+    """
+    if path.suffix.lower() not in _COMPRESSED:
+        return pa.memory_map(str(path))
+    with pa.input_stream(str(path), compression="detect") as stream:
+        return pa.BufferReader(stream.read())
+
+
 def _read_parquet(path: Path, _: str) -> pa.Table:
-    return pyarrow.parquet.read_table(path)
+    return pyarrow.parquet.ParquetFile(open_binary(path)).read()
 
 
 def _read_feather(path: Path, _: str) -> pa.Table:
-    return pyarrow.feather.read_table(path)
+    return open_feather(path).read_all()
+
+
+def open_feather(path: Path) -> Any:
+    """A reader of record batches: of a Feather or Arrow IPC file, or of an IPC stream.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    pyarrow.ipc.RecordBatchFileReader or pyarrow.ipc.RecordBatchStreamReader
+        At its beginning.
+    """
+    file = open_binary(path)
+    start = file.read(len(_ARROW_MAGIC))
+    file.seek(0)
+    if start[:4] == _OLD_FEATHER_MAGIC:
+        raise CommandError(
+            f"'{path}' is of the first version of Feather.", "Write it again with a version of pyarrow after 0.17."
+        )
+    return pa.ipc.open_file(file) if start == _ARROW_MAGIC else pa.ipc.open_stream(file)
 
 
 def _read_json_lines(path: Path, _: str) -> pa.Table:
@@ -225,6 +247,8 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".pq": _read_parquet,
     ".feather": _read_feather,
     ".arrow": _read_feather,
+    ".arrows": _read_feather,
+    ".ipc": _read_feather,
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
 }
