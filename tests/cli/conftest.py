@@ -16,6 +16,10 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run the command as a user does: another process, piped, in an empty folder."""
+    return make_run(tmp_path)
+
+
+def make_run(folder: Path) -> Run:
     env = {
         name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "COLUMNS", "CLICOLOR_FORCE"}
     }
@@ -23,12 +27,12 @@ def run(tmp_path: Path) -> Run:
 
     def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "committee", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=tmp_path, env=env, timeout=240)
+        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=env, timeout=240)
 
     return run_command
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def table() -> pa.Table:
     """Numbers, categories, booleans, dates and gaps; the target follows two of them."""
     rng = np.random.default_rng(0)

@@ -51,7 +51,7 @@ def test_the_command_line_goes_before_the_file(run: Run, tmp_path: Path) -> None
     [
         ("tabel = 'iris'", 2, "Did you mean 'table'?"),
         ("debug = true", 2, "unknown entry 'debug'"),
-        ("folds = 'five'", 2, "five"),
+        ("folds = 'five'", 2, "--folds"),
         ("folds = 1", 2, "--folds"),
         ("set = 3", 2, "must be a table"),
         ("table = ", 1, "is no TOML"),

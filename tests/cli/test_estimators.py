@@ -116,7 +116,7 @@ def test_log_loss_is_what_it_says() -> None:
         (["--metric", "acuracy"], "Did you mean 'accuracy'?"),
         (["--metric", "rmse"], "not known for classification"),
         (["--estimator", "random-forst"], "Did you mean 'random-forest'?"),
-        (["--estimator", "stacking"], "random-forest"),
+        (["--estimator", "stacking"], "members"),
     ],
 )
 def test_unknown_names(run: Run, arguments: list[str], fragment: str) -> None:

@@ -107,6 +107,88 @@ def fit(
         console.print(f"\nModel written to [bold]{escape(str(place))}[/] ({show_size(n_bytes)})", soft_wrap=True)
 
 
+_PREDICT_EXAMPLES = """[bold]Examples[/]
+
+  committee predict houses.committee new.csv                  to the screen
+
+  committee predict houses.committee new.parquet -o answers.parquet
+
+  committee predict churn.committee new.csv.gz --probabilities --keep id -o answers.csv
+"""
+
+
+@app.command(epilog=_PREDICT_EXAMPLES)
+def predict(
+    model: options.ModelFile,
+    table: options.TableName,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="File for the answers: .csv, .tsv, .csv.gz or .parquet."),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", "-p", help="The probability of each class as well.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")
+    ] = None,
+    jobs: options.Jobs = None,
+    encoding: options.Encoding = "utf-8",
+    trust: options.Trust = None,
+    debug: options.Debug = False,
+) -> None:
+    """Predict the rows of a table with a model file.
+
+    The table is read piece by piece, so that its size does not matter. Columns are found by name; others may be there.
+
+    Without -o the answers go to the screen as CSV.
+    """
+    del debug  # looked up by `run`
+    from committee.cli.predicting import Predictor, choose_writer, load_model
+    from committee.cli.stream import open_stream
+
+    place = None if output is None else check_place(output)
+    open_writer = choose_writer(place)
+    fitted = load_model(model, trust or [])
+    if jobs is not None and "n_jobs" in fitted.get_params():
+        fitted.set_params(n_jobs=jobs)
+    predictor = Predictor(fitted, open_stream(table, encoding), probabilities, keep or [])
+    n_rows = 0
+    with open_writer() as write:
+        for answers in predictor.predict_chunks():
+            write(answers)
+            n_rows += answers.num_rows
+        if n_rows == 0:
+            raise CommandError(f"'{table}' has columns but no rows.", "There is nothing to predict.")
+    if place is not None:
+        make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(place))}[/]", soft_wrap=True)
+
+
+_INSPECT_EXAMPLES = """[bold]Examples[/]
+
+  committee inspect houses.committee
+
+  committee inspect houses.committee --json
+"""
+
+
+@app.command(epilog=_INSPECT_EXAMPLES)
+def inspect(
+    model: options.ModelFile,
+    trust: options.Trust = None,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Tell what a model file holds: its class, parameters, columns and importances."""
+    del debug  # looked up by `run`
+    from committee.cli.inspecting import inspect_model, show_inspection
+
+    found = inspect_model(model, trust or [])
+    if as_json:
+        typer.echo(found.write_json())
+    else:
+        show_inspection(make_console(), found)
+
+
 @contextmanager
 def _show_progress(verb: str, total: int) -> Iterator[Any]:
     """A bar on the error stream if somebody watches it; yields what to call after each step."""

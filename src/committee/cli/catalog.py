@@ -62,6 +62,14 @@ def find_class(name: str, task: Task) -> str:
     spelt = short | {_simplify(full): full for full in known}
     spelt |= {_simplify(exported): full for full, classes in known.items() for exported in classes.values()}
     full = spelt.get(_simplify(name))
+    if full is None and _simplify(name).removesuffix("classifier").removesuffix("regressor") in map(
+        _simplify, _NEED_MEMBERS
+    ):
+        raise CommandError(
+            f"The --estimator '{name}' is a committee of members that have to be named, which the command cannot.",
+            f"Use it from Python, or one of: {', '.join(sorted(known))}.",
+            USAGE,
+        )
     if full is None:
         raise CommandError(
             f"The --estimator '{name}' is not known.", suggest(name, sorted(known), most=len(known)), USAGE

@@ -50,12 +50,12 @@ def show_problem(console: Console, problem: Problem) -> None:
         f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features, "
         f"target [bold]{escape(problem.target)}[/] ({problem.task})"
     )
-    columns = _make_table("feature", "type", ">missing", ">values")
+    columns = make_table("feature", "type", ">missing", ">values")
     for column in problem.columns[:_MOST_ROWS]:
         share = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "-"
         columns.add_row(escape(column.name), column.kind, share, f"{column.n_distinct:,}")
     console.print(columns)
-    _tell_rest(console, len(problem.columns))
+    tell_rest(console, len(problem.columns))
     if problem.task == "classification":
         _show_balance(console, problem)
     else:
@@ -83,19 +83,19 @@ def show_findings(console: Console, findings: Findings, folds: int) -> None:
         console.print(f": {findings.n_leaves} leaves, depth {findings.depth}", end="")
     console.print()
     if findings.candidates:
-        sizes = _make_table("max_depth", ">score")
+        sizes = make_table("max_depth", ">score")
         for candidate in findings.candidates:
             chosen = " *" if candidate.max_depth == findings.params["max_depth"] else "  "
             sizes.add_row(str(candidate.max_depth), _write_estimate(candidate.score) + chosen)
         console.print(sizes)
         console.print("* the smallest depth within one standard error of the best")
     console.print(f"\nScore on rows not seen in training, {folds} folds (± standard error):")
-    scores = _make_table("", ">model", ">naive", ">difference")
+    scores = make_table("", ">model", ">naive", ">difference")
     for name, comparison in findings.comparisons.items():
         cells = map(_write_estimate, (comparison.model, comparison.baseline))
         scores.add_row(name, *cells, _write_estimate(comparison.difference, sign="+"))
     console.print(scores)
-    _show_importances(console, findings.importances)
+    show_importances(console, findings.importances)
     for notice in findings.notices:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
 
@@ -150,8 +150,19 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
 
 
-def _make_table(*headings: str) -> Table:
-    """A table without vertical lines; a heading that starts with > is of a column of numbers."""
+def make_table(*headings: str) -> Table:
+    """A table without vertical lines.
+
+    Parameters
+    ----------
+    *headings : str
+        One a column; that of a column of numbers starts with >.
+
+    Returns
+    -------
+    rich.table.Table
+        Without rows.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in headings:
         numeric = heading.startswith(">")
@@ -165,27 +176,47 @@ def _write_estimate(value: Estimate, sign: str = "-") -> str:
     return f"{value.mean:{sign}.4f} ± {value.error:.4f}"
 
 
-def _tell_rest(console: Console, n_items: int) -> None:
-    if n_items > _MOST_ROWS:
-        console.print(f"… and {n_items - _MOST_ROWS} more")
+def tell_rest(console: Console, n_items: int, most: int = _MOST_ROWS) -> None:
+    """Say how many rows of a table were not shown.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    n_items : int
+        How many there are.
+    most : int
+        How many were shown at most.
+    """
+    if n_items > most:
+        console.print(f"… and {n_items - most} more")
 
 
 def _show_balance(console: Console, problem: Problem) -> None:
     classes = problem.count_classes()
-    table = _make_table("class", ">rows", ">share")
+    table = make_table("class", ">rows", ">share")
     for label, count in list(classes.items())[:_MOST_ROWS]:
         table.add_row(escape(label), f"{count:,}", f"{count / problem.n_rows:.1%}")
     console.print(table)
-    _tell_rest(console, len(classes))
+    tell_rest(console, len(classes))
 
 
-def _show_importances(console: Console, importances: dict[str, float]) -> None:
+def show_importances(console: Console, importances: dict[str, float]) -> None:
+    """Print the features that matter most, with bars.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    importances : dict of str to float
+        By feature, largest first.
+    """
     used = [(name, value) for name, value in importances.items() if value > 0]
     if not used:
         return
-    console.print("\nImportance of the features (impurity decrease, fitted on all rows):")
-    table = _make_table("feature", ">share", "")
+    console.print("\nImportance of the features (model fitted on all rows):")
+    table = make_table("feature", ">share", "")
     for name, value in used[:_MOST_ROWS]:
         table.add_row(escape(name), f"{value:.3f}", "#" * max(1, round(_BAR * value / used[0][1])))
     console.print(table)
-    _tell_rest(console, len(used))
+    tell_rest(console, len(used))

@@ -2,7 +2,8 @@
 
 import codecs
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ import pyarrow.parquet
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.datasets import BUNDLED, load_table
 
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_TAB_SEPARATED = (".tsv", ".tab")
+TEXT_FORMATS = (".csv", ".txt", *_TAB_SEPARATED)
 _ARROW_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
 # Beside the usual spellings of "missing", the one of the UCI repository.
@@ -63,18 +66,42 @@ def read_source(name: str, encoding: str) -> Source:
     Source
         The columns as read.
     """
+    path = find_file(name)
+    if path is None:
+        return _read_bundled(name)
+    kind = find_format(path)
+    with explain_reading(path, kind):
+        table = _READERS[kind](path, encoding)
+    check_names(table.column_names, name)
+    if table.num_rows == 0:
+        raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows to learn from.")
+    return Source(path.name, table)
+
+
+def find_file(name: str) -> Path | None:
+    """The file of this name; None if there is none and a bundled table is called so.
+
+    Parameters
+    ----------
+    name : str
+        Path of a file, or a key of ``committee.datasets.BUNDLED``.
+
+    Returns
+    -------
+    pathlib.Path or None
+        A file that is not empty.
+    """
     path = Path(name)
     if name in BUNDLED and not path.exists():
-        return _read_bundled(name)
+        return None
     if not path.exists():
         raise CommandError(f"There is no file '{name}'.", _suggest_path(path), USAGE)
     if path.is_dir():
         raise CommandError(f"'{name}' is a folder, not a table.", "Name one file in it.", USAGE)
-    table = _read_file(path, encoding)
-    _check_names(table, name)
-    if table.num_rows == 0:
-        raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows to learn from.")
-    return Source(path.name, table)
+    find_format(path)
+    if path.stat().st_size == 0:
+        raise CommandError(f"'{path}' is empty.", "A table needs a line of column names and rows below it.")
+    return path
 
 
 def _read_bundled(name: str) -> Source:
@@ -92,33 +119,70 @@ def _suggest_path(path: Path) -> str:
     return f"Give the path of a table, or one of the bundled names: {', '.join(BUNDLED)}."
 
 
-def _read_file(path: Path, encoding: str) -> pa.Table:
-    suffix = _find_format(path)
-    reader = _READERS.get(suffix)
-    if reader is None:
-        raise CommandError(
-            f"'{path}' has no ending that names a table format.", f"Known endings: {', '.join(_READERS)}.", USAGE
-        )
-    if path.stat().st_size == 0:
-        raise CommandError(f"'{path}' is empty.", "A table needs a line of column names and rows below it.")
+@contextmanager
+def explain_reading(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a reader says into a sentence about the file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : str
+        Its format, as :func:`find_format` says.
+
+    Yields
+    ------
+    None
+        To the reading.
+    """
     try:
-        return reader(path, encoding)
+        yield
     except (pa.ArrowException, UnicodeError, OSError, EOFError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise CommandError(
-            f"'{path}' could not be read as {suffix.lstrip('.')}: {reason}.",
+            f"'{path}' could not be read as {kind.lstrip('.')}: {reason}.",
             "Check that the ending tells the true format and that the file is whole.",
         ) from error
 
 
-def _find_format(path: Path) -> str:
+def find_format(path: Path) -> str:
+    """The format of a table by the ending of its name.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; an ending such as ``.gz`` may follow.
+
+    Returns
+    -------
+    str
+        For instance ``".csv"``.
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
+    while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+    if not suffixes or suffixes[-1] not in _READERS:
+        raise CommandError(
+            f"'{path}' has no ending that names a table format.", f"Known endings: {', '.join(_READERS)}.", USAGE
+        )
+    return suffixes[-1]
 
 
-def _read_text(path: Path, encoding: str, delimiter: str | None = None) -> pa.Table:
+def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
+    """How a text table is to be read: its delimiter, its encoding, its words for "missing".
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    encoding : str
+        As the user says.
+
+    Returns
+    -------
+    dict
+        Arguments for the readers of ``pyarrow.csv``.
+    """
     try:
         codecs.lookup(encoding)
     except LookupError as error:
@@ -126,18 +190,35 @@ def _read_text(path: Path, encoding: str, delimiter: str | None = None) -> pa.Ta
     with pa.input_stream(str(path), compression="detect") as stream:
         head: bytes = stream.read(1 << 16)
     _check_text(path, head, encoding)
-    if delimiter is None:
-        delimiter = _find_delimiter(head.decode(encoding, errors="replace"))
-    table = pyarrow.csv.read_csv(
-        path,
-        read_options=pyarrow.csv.ReadOptions(encoding=encoding),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_MISSING_WORDS),
-    )
-    # Text that is not valid UTF-8 comes back as bytes rather than as an error.
-    garbled = [field.name for field in table.schema if pa.types.is_binary(field.type)]
+    tabs = find_format(path) in _TAB_SEPARATED
+    delimiter = "\t" if tabs else _find_delimiter(head.decode(encoding, errors="replace"))
+    return {
+        "read_options": pyarrow.csv.ReadOptions(encoding=encoding),
+        "parse_options": pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_MISSING_WORDS),
+    }
+
+
+def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
+    """Whether every column of a text table could be decoded.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        As read: text that is not valid comes back as bytes rather than as an error.
+    path : pathlib.Path
+        The file.
+    encoding : str
+        As the user says.
+    """
+    garbled = [field.name for field in schema if pa.types.is_binary(field.type)]
     if garbled:
         raise _wrong_encoding(path, encoding, f" in column '{garbled[0]}'")
+
+
+def _read_text(path: Path, encoding: str) -> pa.Table:
+    table = pyarrow.csv.read_csv(path, **find_text_options(path, encoding))
+    check_text_columns(table.schema, path, encoding)
     return table
 
 
@@ -170,14 +251,21 @@ def _find_delimiter(head: str) -> str:
     return max(",;\t|", key=first_line.count)
 
 
-def _check_names(table: pa.Table, name: str) -> None:
-    seen: set[str] = set()
-    for column in table.column_names:
-        if column in seen:
-            raise CommandError(
-                f"'{name}' has two columns named '{column}'.", "Rename one of them: columns are told apart by name."
-            )
-        seen.add(column)
+def check_names(columns: Sequence[str], name: str) -> None:
+    """Whether the columns of a table have names of their own.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Their names.
+    name : str
+        Of the table.
+    """
+    twice = next((column for i, column in enumerate(columns) if column in columns[:i]), None)
+    if twice is not None:
+        raise CommandError(
+            f"'{name}' has two columns named '{twice}'.", "Rename one of them: columns are told apart by name."
+        )
 
 
 def open_binary(path: Path) -> Any:
@@ -193,7 +281,7 @@ def open_binary(path: Path) -> Any:
     pyarrow.NativeFile
         Open.
     """
-    if path.suffix.lower() not in _COMPRESSED:
+    if path.suffix.lower() not in COMPRESSED:
         return pa.memory_map(str(path))
     with pa.input_stream(str(path), compression="detect") as stream:
         return pa.BufferReader(stream.read())
@@ -234,14 +322,10 @@ def _read_json_lines(path: Path, _: str) -> pa.Table:
     return pyarrow.json.read_json(path)
 
 
-def _read_tab_separated(path: Path, encoding: str) -> pa.Table:
-    return _read_text(path, encoding, "\t")
-
-
 _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".csv": _read_text,
-    ".tsv": _read_tab_separated,
-    ".tab": _read_tab_separated,
+    ".tsv": _read_text,
+    ".tab": _read_text,
     ".txt": _read_text,
     ".parquet": _read_parquet,
     ".pq": _read_parquet,
