@@ -189,6 +189,61 @@ def inspect(
         show_inspection(make_console(), found)
 
 
+_COMPARE_EXAMPLES = """[bold]Examples[/]
+
+  committee compare wine -e tree -e random-forest -e adaboost
+
+  committee compare houses.csv --target price -e random-forest -e extra-trees --metric mae
+
+  committee compare wine -e random-forest -e extra-trees --set n_estimators=300 --set extra-trees.bootstrap=True
+"""
+
+
+@app.command(epilog=_COMPARE_EXAMPLES)
+def compare(
+    table: options.TableName,
+    target: options.Target = None,
+    estimators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--estimator", "-e", metavar="NAME", help="As for fit; repeatable. The others are compared with the first."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="[EST.]NAME=VALUE", help="A parameter, of all or of one of them; repeatable."),
+    ] = None,
+    metric: options.MetricName = None,
+    drop: options.Drop = None,
+    task: options.TaskName = "auto",
+    folds: options.Folds = 5,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="How often the folds are drawn.")] = 5,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    encoding: options.Encoding = "utf-8",
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compare estimators on the same folds, and tell whether they differ by more than chance.
+
+    Repeated cross-validation; each estimator is tested against the first one by the corrected paired t-test.
+    """
+    del debug  # looked up by `run`
+    chosen = options.parse_settings(settings)
+    problem = pose_problem(read_source(table, encoding), target, task, drop or [])
+    from committee.cli.comparing import plan_contest, show_results, write_results
+    from committee.cli.study import Plan
+
+    plan = Plan("", {}, folds, seed, jobs, metric)
+    contest = plan_contest(problem, estimators or [], chosen, plan, repeats)
+    with _show_progress("comparing", contest.n_fits) as advance:
+        scores = contest.run(advance)
+    if as_json:
+        typer.echo(write_results(contest, scores))
+    else:
+        show_results(make_console(), contest, scores)
+
+
 @contextmanager
 def _show_progress(verb: str, total: int) -> Iterator[Any]:
     """A bar on the error stream if somebody watches it; yields what to call after each step."""

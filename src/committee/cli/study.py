@@ -163,7 +163,17 @@ class Study:
     def n_fits(self) -> int:
         """Models that will be fitted."""
         search = len(DEPTHS) if self._searches else 0
-        return self.plan.folds * (search * _INNER_FOLDS + 1) + self.plan.folds * search + 1
+        return self.plan.folds * self.n_fits_a_part + self.plan.folds * search + 1
+
+    @property
+    def n_fits_a_part(self) -> int:
+        """Models that :meth:`learn` fits."""
+        return (len(DEPTHS) * _INNER_FOLDS if self._searches else 0) + 1
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return tuple(self._notices)
 
     def run(self, advance: Callable[[], None]) -> Findings:
         """Fit everything.
@@ -198,7 +208,7 @@ class Study:
             n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,
             depth=int(model.get_depth()) if hasattr(model, "get_depth") else None,
             model=model,
-            notices=tuple(self._notices),
+            notices=self.notices,
         )
 
     def learn(self, rows: Rows, advance: Callable[[], None]) -> Any:
