@@ -220,7 +220,7 @@ class BaseBoosting(TreeAnswers):
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the gain over all splits."""
         self._fitted_trees()
-        return normalize_importances(self._gains[None, :])
+        return normalize_importances(self._gains)
 
 
 def read_numbers(target: Any) -> FloatArray:
