@@ -9,7 +9,14 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
+from committee.cli.inspecting import inspect_model
 from committee.cli.metrics import choose_metrics
+from committee.cli.output import write_model
+from committee.cli.predicting import Predictor, load_model
+from committee.cli.problem import pose_problem
+from committee.cli.stream import open_stream
+from committee.cli.study import Plan, Study
+from committee.cli.table import read_source
 from tests.cli.conftest import Run
 
 NAMED = sorted({name for classes in list_estimators().values() for name in classes.values()})
@@ -133,3 +140,23 @@ def test_what_an_estimator_cannot_take_is_one_sentence(run: Run, tmp_path: Path)
     assert done.stdout == ""
     assert "learns from numbers only" in done.stderr
     assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_from_a_table_to_answers(tmp_path: Path, name: str) -> None:
+    task = "regression" if name.endswith("Regressor") else "classification"
+    source = "diabetes" if task == "regression" else "iris"
+    cls = getattr(committee, name)
+    counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5}
+    settings = {key: value for key, value in counts.items() if key in cls().get_params()}
+    problem = pose_problem(read_source(source, "utf-8"), None, "auto", [])
+    found = Study(problem, Plan(name, settings, folds=2, seed=0, jobs=1)).run(lambda: None)
+    assert found.estimator == name
+    assert set(found.importances) in (set(), set(problem.features.column_names))
+    write_model(found.model, tmp_path / "m.committee")
+    loaded = load_model(str(tmp_path / "m.committee"), [])
+    (answers,) = Predictor(loaded, open_stream(source, "utf-8"), False, []).predict_chunks()
+    assert answers.column("prediction").to_pylist() == found.model.predict(problem.features).tolist()
+    described = inspect_model(str(tmp_path / "m.committee"), [])
+    assert described.estimator == name
+    assert described.importances == found.importances
