@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import committee
 from tests.cli.conftest import Run
 
@@ -15,12 +17,33 @@ def test_version(run: Run) -> None:
     assert done.stdout == f"committee {committee.__version__}\n"
 
 
-def test_help_shows_examples_in_80_columns(run: Run) -> None:
-    done = run("fit", "--help")
+@pytest.mark.parametrize(
+    ("command", "example"),
+    [
+        ("fit", "committee fit houses.csv --target price"),
+        ("predict", "committee predict houses.committee new.csv"),
+        ("inspect", "committee inspect houses.committee"),
+        ("compare", "committee compare wine -e tree -e random-forest"),
+    ],
+)
+def test_help_shows_examples_in_80_columns(run: Run, command: str, example: str) -> None:
+    done = run(command, "--help")
     assert done.returncode == 0
-    assert "committee fit houses.csv --target price" in done.stdout
+    assert example in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
+
+
+def test_the_shell_completes_estimators(tmp_path: Path) -> None:
+    env = os.environ | {
+        "PYTHONPATH": str(Path(committee.__file__).parents[1]),
+        "_COMMITTEE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "committee fit iris -e ran",
+        "COMP_CWORD": "4",
+    }
+    done = subprocess.run([sys.executable, "-m", "committee"], capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert done.stdout.split() == ["random-forest"]
+    assert done.stderr == ""
 
 
 def test_alone_it_shows_its_help(run: Run) -> None:
