@@ -30,7 +30,7 @@ __all__ = ["TableStream", "check_kinds", "open_stream"]
 
 # Rows of a piece, and bytes of text that are parsed at a time: large enough to keep the threads of a model busy.
 MOST_ROWS = 1 << 16
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
