@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from committee.automatic.ensemble import CommitteeClassifier, CommitteeRegressor
     from committee.ensembles.adaboost import AdaBoostClassifier
     from committee.ensembles.adaboost_regressor import AdaBoostRegressor
     from committee.ensembles.arcing import ArcingClassifier
@@ -51,6 +52,8 @@ __all__ = [
     "BaggingRegressor",
     "BernoulliNB",
     "BoosTexterClassifier",
+    "CommitteeClassifier",
+    "CommitteeRegressor",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -95,6 +98,8 @@ _HOMES = {
     "BaggingRegressor": "committee.ensembles.bagging",
     "BernoulliNB": "committee.learners.naive_bayes",
     "BoosTexterClassifier": "committee.ensembles.boostexter",
+    "CommitteeClassifier": "committee.automatic.ensemble",
+    "CommitteeRegressor": "committee.automatic.ensemble",
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",

@@ -10,6 +10,9 @@ import committee
 
 def fill_required(cls: Any) -> dict[str, Any]:
     """Arguments that a constructor asks for and has no default of: the members of a committee."""
+    if "portfolio" in inspect.signature(cls).parameters:
+        # One member of each kind shows all that the automatic committee promises.
+        return {"portfolio": ["linear", "forest", "neighbours"]}
     if "estimators" not in inspect.signature(cls).parameters:
         return {}
     kind = "Classifier" if cls.__name__.endswith("Classifier") else "Regressor"

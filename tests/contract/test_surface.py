@@ -22,6 +22,8 @@ SURFACE = [
     "BaggingRegressor",
     "BernoulliNB",
     "BoosTexterClassifier",
+    "CommitteeClassifier",
+    "CommitteeRegressor",
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -194,6 +194,48 @@ def _check_loss(loss: Any) -> None:
     _require(_is_count(loss.n_scores) and loss.n_scores > 0, "a loss has scores")
 
 
+def _check_encoding(encoding: Any) -> None:
+    n_numbers, n_levels = len(encoding.numbers), len(encoding.level_columns)
+    columns = (encoding.numbers, encoding.gaps, encoding.level_columns)
+    _require(all(_is_array(part, "i", len(part)) for part in columns), "columns are counted")
+    _require(all((part >= 0).all() for part in columns), "columns are counted")
+    _require(_is_array(encoding.means, "f", n_numbers), "every number must have a mean")
+    _require(_is_array(encoding.scales, "f", n_numbers), "every number must have a scale")
+    _require(_is_array(encoding.level_codes, "i", n_levels), "every level must have a code")
+
+
+def _count_answers(member: Any) -> int:
+    """Answers that a plain member gives: a share for each class, or a value."""
+    classes = member.classes_
+    _require(isinstance(member.classify, bool) and (classes is None) != member.classify, "classes or values are told")
+    _require(classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1), "classes are listed")
+    return 1 if classes is None else len(classes)
+
+
+def _count_encoded(member: Any) -> int:
+    encoding = member.encoding_
+    _require(_is_a(encoding, "TableEncoding"), "members need numbers")
+    return len(encoding.numbers) + len(encoding.gaps) + len(encoding.level_columns)
+
+
+def _check_prior(member: Any) -> None:
+    _require(_is_array(member.means_, "f", _count_answers(member)), "every class must have a share")
+
+
+def _check_linear(member: Any) -> None:
+    width = _count_answers(member)
+    _require(_is_array(member.coef_, "f", width, _count_encoded(member)), "every number must have a coefficient")
+    _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
+
+
+def _check_neighbours(member: Any) -> None:
+    width, n_rows = _count_answers(member), len(member.counts_)
+    _require(_is_array(member.table_, "f", n_rows, _count_encoded(member)) and n_rows, "rows have the same numbers")
+    _require(_is_array(member.goal_, "f", n_rows, width), "every row must have a target")
+    counted = _is_array(member.counts_, "f", n_rows) and np.isfinite(member.counts_).all()
+    _require(counted and (member.counts_ > 0.0).all(), "every row must count")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "SamplePlan": _check_sample_plan,
@@ -221,6 +263,10 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "FoldAverage": _check_fold_average,
     "ShareBlend": _check_blend,
     "ValueBlend": _check_blend,
+    "TableEncoding": _check_encoding,
+    "PriorMember": _check_prior,
+    "LinearMember": _check_linear,
+    "NeighbourMember": _check_neighbours,
 }
 
 

@@ -83,6 +83,17 @@ STATES = {
         "committee.ensembles.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
     ),
     "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
+    "TableEncoding": StateClass("committee.automatic.encoding", "TableEncoding"),
+}
+
+_PLAIN = {
+    "PriorMember": ("means_",),
+    "LinearMember": ("encoding_", "coef_", "intercept_"),
+    "NeighbourMember": ("encoding_", "table_", "goal_", "counts_"),
+}
+STATES |= {
+    name: StateClass("committee.automatic.plain_members", name, ("classify", "categories", "classes_", *own))
+    for name, own in _PLAIN.items()
 }
 
 _RULES = {

@@ -1,0 +1,210 @@
+"""The automatic committee: budgets, tiny and odd tables, and an estimate that can be believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.model_selection import TimeSeriesSplit
+
+from committee import CommitteeClassifier, CommitteeRegressor, load, save
+from committee.automatic.combination import Combination
+from committee.automatic.portfolio import PORTFOLIO
+from committee.data.targets import encode_values
+from committee.exceptions import DataError, ParameterError
+
+NAMES = [entry.name for entry in PORTFOLIO]
+
+
+def make_noise(n_rows: int, seed: int) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_rows, 4)), rng.integers(0, 2, size=n_rows), rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize("combine", ["selection", "nonnegative"])
+@pytest.mark.parametrize("own_folds", [False, True])
+def test_noise_is_estimated_at_chance(combine: str, own_folds: bool) -> None:
+    cv = 4 if own_folds else None
+    found, roots = [], []
+    for seed in range(3):
+        X, y, values = make_noise(160, seed)
+        model = CommitteeClassifier(combine=combine, cv=cv, n_members=5, random_state=seed).fit(X, y)
+        found.append(model.score_estimate_)
+        numbers = CommitteeRegressor(combine=combine, cv=cv, n_members=5, random_state=seed).fit(X, values)
+        roots.append(numbers.score_estimate_)
+        assert 0.0 < model.score_error_ < 0.1
+    # No better than the frequencies, up to chance over 480 rows; and no disaster either.
+    assert -np.log(2) - 0.05 < np.mean(found) < -np.log(2) + 0.01
+    assert -1.15 < np.mean(roots) < -0.92
+
+
+def test_noise_is_at_chance_for_a_metric_that_selection_can_overfit() -> None:
+    scores = []
+    for seed in range(4):
+        X, y, _ = make_noise(150, seed)
+        model = CommitteeClassifier(metric="accuracy", portfolio=["neighbours", "linear"], random_state=seed)
+        scores.append(model.fit(X, y).score_estimate_)
+    assert abs(np.mean(scores) - 0.5) < 0.08
+
+
+def test_the_estimate_is_what_fresh_rows_say() -> None:
+    X, y = make_classification(3000, 12, n_informative=6, flip_y=0.1, random_state=1)
+    model = CommitteeClassifier(random_state=0).fit(X[:600], y[:600])
+    shares = model.predict_proba(X[600:])
+    fresh = float(np.log(shares[np.arange(2400), y[600:]]).mean())
+    assert abs(fresh - model.score_estimate_) < 4 * model.score_error_
+    # The mean is no worse than its best member, as far as rows can tell.
+    assert model.score_estimate_ > model.leaderboard_[0]["score"] - model.score_error_
+
+
+def test_the_error_is_the_one_of_a_mean() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=4000)
+    jury = Combination(encode_values(values[:, None]), None, None, "neg_mean_absolute_error", "selection", 0)
+    told = jury.estimate(np.zeros((4000, 1)), np.arange(4000))
+    exact = np.abs(values).std() / np.sqrt(4000)
+    assert told.score == pytest.approx(-np.abs(values).mean())
+    assert 0.5 * exact < told.error < 1.7 * exact
+
+
+def test_groups_are_kept_together() -> None:
+    rng = np.random.default_rng(0)
+    people = rng.permutation(np.repeat(np.arange(50), 4))
+    X, y = rng.normal(size=(50, 4))[people], rng.integers(0, 2, size=50)[people]
+    knowing = CommitteeClassifier(random_state=0).fit(X, y, groups=people)
+    ignorant = CommitteeClassifier(random_state=0).fit(X, y)
+    assert knowing.score_estimate_ < -np.log(2) + 0.05
+    assert ignorant.score_estimate_ > -0.4
+    with pytest.raises(DataError, match="one group"):
+        CommitteeClassifier().fit(X, y, groups=np.zeros(200))
+    with pytest.raises(DataError, match="groups must have an entry"):
+        CommitteeClassifier().fit(X, y, groups=people[:-1])
+
+
+@pytest.mark.parametrize("metric", [None, "accuracy"])
+def test_twenty_rows_with_rare_classes(metric: Any) -> None:
+    rng = np.random.default_rng(0)
+    y = np.array(["a"] * 14 + ["b"] * 3 + ["c"] * 3)
+    X = rng.normal(size=(20, 3)) + 3.0 * (y[:, None] == np.array(["a", "b", "c"]))
+    model = CommitteeClassifier(metric=metric, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (20, 3)
+    assert model.score(X, y) > 0.8
+    assert np.isfinite([model.score_estimate_, model.score_error_]).all()
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [0] * 9 + [1], list(range(6)), [3] * 5])
+def test_smaller_yet(labels: list[int]) -> None:
+    X = np.arange(len(labels), dtype=float)[:, None]
+    model = CommitteeClassifier(random_state=0).fit(X, labels)
+    assert model.predict(X).shape == (len(labels),)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert np.isfinite(CommitteeRegressor(random_state=0).fit(X, labels).predict(X)).all()
+
+
+def test_a_rare_class_is_not_lost() -> None:
+    X, y = make_classification(1500, 8, weights=[0.96], class_sep=1.5, random_state=0)
+    model = CommitteeClassifier(metric="average_precision", n_members=3, random_state=0).fit(X[:1000], y[:1000])
+    assert model.score_estimate_ > 5 * y.mean()
+    balanced = CommitteeClassifier(class_weight="balanced", n_members=3, random_state=0).fit(X[:1000], y[:1000])
+    assert balanced.predict(X[1000:]).mean() >= model.predict(X[1000:]).mean()
+
+
+def make_mixed(n_rows: int = 400) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(3)
+    color = rng.choice(["red", "green", "blue"], size=n_rows)
+    size = rng.normal(size=n_rows)
+    value = np.where(color == "red", size, -size) + 0.1 * rng.normal(size=n_rows)
+    size[rng.random(n_rows) < 0.1] = np.nan
+    return pd.DataFrame(
+        {"size": size, "color": pd.Categorical(color), "many": [f"name {k % 90}" for k in range(n_rows)]}
+    ), value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_member_learns_from_a_mixed_table(name: str) -> None:
+    X, value = make_mixed()
+    for model, y in ((CommitteeClassifier(), value > 0), (CommitteeRegressor(), value)):
+        model.set_params(portfolio=[name], random_state=0).fit(X, y)
+        scores = {row["name"]: row["score"] for row in model.leaderboard_}
+        assert set(scores) == {"prior", name}
+        # A linear model does not see that one colour turns the size around, but colours and gaps are no noise to it.
+        assert scores[name] > scores["prior"] * (1.3 if name == "linear" else 1.0)
+        assert np.isfinite(np.asarray(model.predict(X), dtype=float)).all()
+
+
+def test_the_budget_of_members() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = CommitteeClassifier(n_members=2, random_state=0).fit(X, y)
+    assert {row["name"] for row in model.leaderboard_} == {"prior", *NAMES[:2]}
+    assert sum(row["weight"] for row in model.leaderboard_) == pytest.approx(1.0)
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert len(model.estimators_) == len(model.weights_)
+    scores = [row["score"] for row in model.leaderboard_]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_budget_of_time() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    hurried = CommitteeRegressor(time_budget=1e-6, random_state=0).fit(X, y)
+    assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[0]}
+    patient = CommitteeRegressor(time_budget=1e6, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(patient.predict(X), CommitteeRegressor(random_state=0).fit(X, y).predict(X))
+
+
+def test_folds_by_time_leave_early_rows_out() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = CommitteeRegressor(cv=TimeSeriesSplit(3), n_members=2, random_state=0).fit(X, y)
+    assert -70 < model.score_estimate_ < -50
+
+
+def test_a_model_file_holds_every_member(tmp_path: Path) -> None:
+    X, value = make_mixed()
+    for model, y in ((CommitteeClassifier(), value > 0), (CommitteeRegressor(), value)):
+        for name in NAMES:
+            model.set_params(portfolio=[name], random_state=0).fit(X, y)
+            save(model, tmp_path / "model")
+            loaded = load(tmp_path / "model")
+            np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+            assert loaded.leaderboard_ == model.leaderboard_
+
+
+@pytest.mark.parametrize("combine", ["selection", "nonnegative"])
+def test_threads_change_nothing(combine: str) -> None:
+    X, y = make_classification(1200, 8, random_state=0)
+    models = [
+        CommitteeClassifier(combine=combine, cv=3, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2, None)
+    ]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
+        assert model.score_estimate_ == models[0].score_estimate_
+        assert model.score_error_ == models[0].score_error_
+
+
+def test_progress_is_told_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    CommitteeRegressor(n_members=1, verbose=1).fit(X, y)
+    assert "Committee" in capsys.readouterr().err
+
+
+def test_the_prior_has_no_say_where_a_constant_goes_unnoticed() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = CommitteeClassifier(metric="roc_auc", portfolio=["linear", "extra trees"], random_state=0).fit(X, y)
+    assert {row["name"]: row["weight"] for row in model.leaderboard_}["prior"] == 0.0
+    assert model.score_estimate_ > 0.98
+
+
+def test_unknown_members_are_refused() -> None:
+    with pytest.raises(ParameterError, match="'portfolio' parameter of CommitteeClassifier must be None or a list"):
+        CommitteeClassifier(portfolio=["oracle"]).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_weights_go_with_the_default_metric_only() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    weights = np.random.default_rng(0).random(len(y))
+    CommitteeRegressor(n_members=1).fit(X, y, sample_weight=weights)
+    with pytest.raises(ParameterError, match="'metric' parameter"):
+        CommitteeRegressor(n_members=1, metric="r2").fit(X, y, sample_weight=weights)
