@@ -147,7 +147,7 @@ def test_from_a_table_to_answers(tmp_path: Path, name: str) -> None:
     task = "regression" if name.endswith("Regressor") else "classification"
     source = "diabetes" if task == "regression" else "iris"
     cls = getattr(committee, name)
-    counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5}
+    counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
     settings = {key: value for key, value in counts.items() if key in cls().get_params()}
     problem = pose_problem(read_source(source, "utf-8"), None, "auto", [])
     found = Study(problem, Plan(name, settings, folds=2, seed=0, jobs=1)).run(lambda: None)
