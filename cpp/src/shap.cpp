@@ -167,11 +167,12 @@ class Walk {
   }
 
  private:
-  Factor* factors(std::size_t level) { return &factors_[level * explained_.n_points]; }
-  Lane* product(std::size_t level) { return &products_[level * explained_.n_points]; }
+  Factor* factors(std::size_t level) { return factors_.data() + level * explained_.n_points; }
+  Lane* product(std::size_t level) { return products_.data() + level * explained_.n_points; }
   // Sums below a split, by its level and its side of the parent: [column][point].
   Lane* below(std::size_t level, bool right) {
-    return &below_[(2 * level + (right ? 1 : 0)) * explained_.n_points * explained_.columns.size()];
+    return below_.data() +
+           (2 * level + (right ? 1 : 0)) * explained_.n_points * explained_.columns.size();
   }
   const Lane& open(const PlannedSplit& split) const {
     return split.above == PlannedSplit::kNone ? unasked_ : open_[split.above];
@@ -354,10 +355,10 @@ void explain_pairs(const TreeSum& sum, const MatrixView& x, int n_jobs, Interrup
     // last plane holds the Shapley values.
     std::vector<Lane> found((n_slots + 1) * plane, Lane{});
     for (const ShapPlan& plan : explained.plans) {
-      walk.add_tree(plan, 1.0, &found[n_slots * plane]);
+      walk.add_tree(plan, 1.0, found.data() + n_slots * plane);
       for (const u32 slot : plan.slots) {
-        walk.add_tree(plan, 0.5, &found[slot * plane], slot, true);
-        walk.add_tree(plan, -0.5, &found[slot * plane], slot, false);
+        walk.add_tree(plan, 0.5, found.data() + slot * plane, slot, true);
+        walk.add_tree(plan, -0.5, found.data() + slot * plane, slot, false);
       }
     }
     for (std::size_t r = 0; r < n; ++r) {
