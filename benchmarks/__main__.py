@@ -1,8 +1,8 @@
 """Every suite: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import adaboost, boostexter, boosting, forests, inspection, stacking, trees
+from benchmarks import adaboost, bagging, boostexter, boosting, forests, inspection, stacking, trees
 
-SUITES = (trees, forests, stacking, adaboost, boostexter, boosting, inspection)
+SUITES = (trees, forests, bagging, stacking, adaboost, boostexter, boosting, inspection)
 
 if __name__ == "__main__":
     for suite in SUITES:

@@ -73,7 +73,7 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
     ]
     if os.environ.get("COMMITTEE_DATA"):
         covertype, housing = ("covertype", sizes.n_rows, sizes.n_test), ("california_housing", sizes.housing_rows, 0)
-        cases.append(case(COVERTYPE, "fit_forest", ALL, CLASSES, covertype))
+        cases.append(case(COVERTYPE, "fit_forest", PAIR, CLASSES, covertype))
         more = {"n_estimators": sizes.housing_trees, "oob_score": True}
         cases.append(case(HOUSING, "fit_forest", PAIR, VALUES, housing, **more))
     return cases

@@ -34,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 Outcome = dict[str, Any]
 #: A loop of calls that is timed as one lasts at least this long, so that the clock's grain does not show.
 LOOP_SECONDS = 0.02
+#: A run that takes longer than this is not repeated, nor is a process that takes LONG_PROCESS; chance weighs little there.
+LONG_RUN, LONG_PROCESS = 4.0, 15.0
 #: Wall-clock over processor seconds of a run on one thread beyond which someone else had the core.
 DISTURBED = 1.1
 
@@ -57,7 +59,9 @@ def time_calls(call: Callable[[], Any], repeats: int) -> Outcome:
     loops = 1
     while (seconds := _time_loop(call, loops)[0]) < LOOP_SECONDS and loops < 1 << 20:
         loops *= max(2, min(10, int(LOOP_SECONDS / max(seconds, 1e-9))))
-    runs = [_time_loop(call, loops) for _ in range(repeats)]
+    runs = [_time_loop(call, loops)]
+    while len(runs) < repeats and runs[-1][0] < LONG_RUN:
+        runs.append(_time_loop(call, loops))
     return {"seconds": [wall / loops for wall, _ in runs], "cpu": [cpu / loops for _, cpu in runs]}
 
 
@@ -80,8 +84,9 @@ def time_fit(fit: Callable[[], Any], repeats: int) -> tuple[Any, Outcome]:
     # Making the data may have taken more than the fit will; 5 sets the peak back to what is resident now.
     Path("/proc/self/clear_refs").write_text("5")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    runs, made = [], None
-    for _ in range(repeats):
+    runs: list[tuple[float, float]] = []
+    made = None
+    while not runs or (len(runs) < repeats and runs[-1][0] < LONG_RUN):
         made = None
         wall, cpu = time.perf_counter(), time.process_time()
         made = fit()
@@ -132,15 +137,19 @@ def run_in_turns(jobs: list[Job], rounds: int, batched: bool = False) -> list[Ou
     jobs : list of Job
         What to measure; those of one case stand side by side, so that contenders take turns.
     rounds : int
-        How often each job gets a fresh process.
+        How often each job gets a fresh process, unless the first takes long.
     batched : bool, default=False
         Run jobs of the same conditions in one process: quick, and good for nothing but trying out.
     """
     found: list[list[Outcome]] = [[] for _ in jobs]
+    long: set[int] = set()
     for turn in range(rounds):
-        for group in _group_jobs(jobs) if batched else [[k] for k in range(len(jobs))]:
+        for group in _group_jobs(jobs) if batched else [[k] for k in range(len(jobs)) if k not in long]:
+            began = time.perf_counter()
             for k, outcome in zip(group, run_in_child([jobs[k] for k in group]), strict=True):
                 found[k].append(outcome)
+            if time.perf_counter() - began > LONG_PROCESS:
+                long.update(group)
             names = ", ".join(sorted({jobs[k].options.get("contender", jobs[k].function) for k in group}))
             print(f"round {turn + 1} of {rounds}, job {group[-1] + 1} of {len(jobs)}: {names}", file=sys.stderr)
     return [merge_outcomes(outcomes) for outcomes in found]

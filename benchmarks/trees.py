@@ -35,7 +35,7 @@ class Sizes:
     bin_rows: int = 1_000_000
     wide: tuple[int, int] = (2_000, 5_000)
     sparse: tuple[int, int] = (20_000, 1_000)
-    boost_rounds: int = 20
+    boost_rounds: int = 10
     repeats: int = 3
     rounds: int = 2
 
