@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 Outcome = dict[str, Any]
 #: A loop of calls that is timed as one lasts at least this long, so that the clock's grain does not show.
 LOOP_SECONDS = 0.02
-#: A run that takes longer than this is not repeated, nor is a process that takes LONG_PROCESS; chance weighs little there.
+#: A run that takes longer than this is not repeated, nor is a process that takes LONG_PROCESS: chance weighs little.
 LONG_RUN, LONG_PROCESS = 4.0, 15.0
 #: Wall-clock over processor seconds of a run on one thread beyond which someone else had the core.
 DISTURBED = 1.1

@@ -37,7 +37,7 @@ class Sizes:
     sparse: tuple[int, int] = (20_000, 1_000)
     boost_rounds: int = 10
     repeats: int = 3
-    rounds: int = 2
+    rounds: int = 1
 
 
 QUICK = Sizes(1_000, 500, 2_000, (100, 200), (300, 50), boost_rounds=1, repeats=1, rounds=1)
