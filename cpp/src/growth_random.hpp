@@ -45,6 +45,18 @@ BinRange gather_run(const RecordGroup& group, const Item* items, std::size_t n, 
   return range;
 }
 
+// The same for a run-time number of features of one record group.
+template <class Item>
+BinRange gather_bins(const RecordGroup& group, std::span<const u32> features, const Item* items,
+                     std::size_t n, u64* words) {
+  const RunColumns columns(group, features);
+  BinRange range;
+  with_features(features.size(), [&]<int kFeatures>() {
+    range = gather_run<kFeatures>(group, items, n, columns.at, words);
+  });
+  return range;
+}
+
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to.
 template <int kFeatures, class Tally>
 void sum_below(const Tally& tally, const typename Tally::Item* items, std::size_t n,
@@ -67,51 +79,21 @@ void sum_below(const Tally& tally, const typename Tally::Item* items, std::size_
   }
 }
 
-// Calls run with the number of features as a constant.
-template <class Run>
-void with_features(std::size_t n, Run&& run) {
-  switch (n) {
-    case 1:
-      return run.template operator()<1>();
-    case 2:
-      return run.template operator()<2>();
-    case 3:
-      return run.template operator()<3>();
-    case 4:
-      return run.template operator()<4>();
-    case 5:
-      return run.template operator()<5>();
-    case 6:
-      return run.template operator()<6>();
-    case 7:
-      return run.template operator()<7>();
-    default:
-      return run.template operator()<8>();
-  }
-}
-
 // A few rows are sorted by their bins: most bins of a histogram would be empty.
 template <class Tally>
 std::size_t Growth<Tally>::scan_few_rows(const OpenNode& node, std::span<const u32> features,
                                          Worker& worker, Candidate& best, u8* varies) {
-  constexpr std::size_t kMost = 64;
   const std::size_t n = node.size();
   const Item* items = items_ + node.begin;
   const RecordGroup& group = data_.group_of(features[0]);
-  u64 words[kMost];
-  u32 columns[kBatch];
-  for (std::size_t k = 0; k < features.size(); ++k)
-    columns[k] = static_cast<u32>(features[k] - group.first_col);
-  BinRange range;
-  with_features(features.size(), [&]<int kFeatures>() {
-    range = gather_run<kFeatures>(group, items, n, columns, words);
-  });
+  u64 words[kMostFew];
+  const BinRange range = gather_bins(group, features, items, n, words);
   std::size_t n_varying = 0;
   for (std::size_t k = 0; k < features.size(); ++k) {
     varies[k] = range.lo_next[k] != range.hi_next[k] && range.lo[k] != kMissingBin;
     if (!varies[k]) continue;
     ++n_varying;
-    u16 keyed[kMost];
+    u16 keyed[kMostFew];
     for (std::size_t i = 0; i < n; ++i) {
       const u16 key = static_cast<u16>((words[i] >> (8 * k) & 0xFF) << 8 | i);
       std::size_t at = i;
@@ -133,13 +115,7 @@ std::size_t Growth<Tally>::scan_random_rows(const OpenNode& node, std::span<cons
   const RecordGroup& group = data_.group_of(features[0]);
   if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
   u64* words = worker.run_bins.data();
-  u32 columns[kBatch];
-  for (std::size_t k = 0; k < features.size(); ++k)
-    columns[k] = static_cast<u32>(features[k] - group.first_col);
-  BinRange range;
-  with_features(features.size(), [&]<int kFeatures>() {
-    range = gather_run<kFeatures>(group, items, n, columns, words);
-  });
+  const BinRange range = gather_bins(group, features, items, n, words);
 
   struct Draw {
     FeatureView view;

@@ -133,7 +133,7 @@ def test_several_outputs():
 
 
 def test_sparse_tables_are_dense_ones(monkeypatch):
-    monkeypatch.setattr("committee.ensembles.forest_base._DENSE_BLOCK", 500)
+    monkeypatch.setattr("committee.data.rows._DENSE_VALUES", 500)
     X, y = make_data()
     X[np.abs(X) < 0.7] = 0.0
     dense = RandomForestClassifier(20, oob_score=True, random_state=0).fit(X, y)

@@ -339,7 +339,7 @@ def test_sparse_tables_are_dense_ones(kind, monkeypatch):
     dense, model = (DecisionTreeClassifier(random_state=0).fit(form, y) for form in (X, table))
     assert list_splits(dense.tree_) == list_splits(model.tree_)
     # A block of two rows at a time.
-    monkeypatch.setattr("committee.learners.answers._DENSE_BLOCK", 12)
+    monkeypatch.setattr("committee.data.rows._DENSE_VALUES", 12)
     assert_array_equal(model.predict_proba(table), dense.predict_proba(X))
     assert_array_equal(model.apply(table), dense.apply(X))
     assert_array_equal(model.decision_path(table).toarray(), dense.decision_path(X).toarray())

@@ -177,6 +177,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
       Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
   // Measured: below, sorting rows beats histograms of their bins.
   static constexpr std::size_t kFewClassRows = 24, kFewRows = 6;
+  static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
 
   // The boundaries between rows that come in the order of their bins, missing ones last.
   template <class Start, class Move, class Look>

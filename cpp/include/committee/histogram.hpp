@@ -40,20 +40,10 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
   for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
 }
 
-// The same for a run-time number of features of one record group, 1 .. kBatch.
-template <class Tally>
-void fill_histograms(const Tally& tally, const RecordGroup& group,
-                     const typename Tally::Item* items, std::size_t n,
-                     std::span<const u32> features, typename Tally::Slot* hist, u64* touched) {
-  u32 columns[kBatch];
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    columns[k] = static_cast<u32>(features[k] - group.first_col);
-  }
-  const u8* records = group.bytes.data();
-  auto run = [&]<int kFeatures>() {
-    fill_features<kFeatures>(tally, records, group.stride, items, n, columns, hist, touched);
-  };
-  switch (features.size()) {
+// Calls run with a number of features, 1 .. kBatch, as a constant.
+template <class Run>
+void with_features(std::size_t n, Run&& run) {
+  switch (n) {
     case 1:
       return run.template operator()<1>();
     case 2:
@@ -71,6 +61,27 @@ void fill_histograms(const Tally& tally, const RecordGroup& group,
     default:
       return run.template operator()<8>();
   }
+}
+
+// Bytes of a run of features, at most kBatch, within the records of their group.
+struct RunColumns {
+  u32 at[kBatch] = {};
+  RunColumns(const RecordGroup& group, std::span<const u32> features) {
+    for (std::size_t k = 0; k < features.size(); ++k)
+      at[k] = static_cast<u32>(features[k] - group.first_col);
+  }
+};
+
+// fill_features for a run-time number of features of one record group.
+template <class Tally>
+void fill_histograms(const Tally& tally, const RecordGroup& group,
+                     const typename Tally::Item* items, std::size_t n,
+                     std::span<const u32> features, typename Tally::Slot* hist, u64* touched) {
+  const RunColumns columns(group, features);
+  with_features(features.size(), [&]<int kFeatures>() {
+    fill_features<kFeatures>(tally, group.bytes.data(), group.stride, items, n, columns.at, hist,
+                             touched);
+  });
 }
 
 // Zeroes the touched groups of one feature's histogram.

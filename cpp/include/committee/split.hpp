@@ -70,6 +70,9 @@ struct CategoryCell {
 // extreme values, then the last code whose values lie at or below it.
 u32 draw_cut(const FeatureView& view, u32 lo, u32 hi, Rng& rng);
 
+// Rows of a node that scan_few takes at most: an index of one byte, and room on the stack.
+inline constexpr std::size_t kMostFew = 64;
+
 // Where a boundary lies: after code `cut`, before `next`, the next one that occurs.
 struct Cut {
   u32 cut, next;
@@ -87,7 +90,8 @@ class SplitFinder {
   virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
   virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view,
                          Candidate& best) = 0;
-  // Up to how many rows of the node scan_few is the fastest way; 0: never, or not allowed.
+  // Up to how many rows of the node (kMostFew at most) scan_few is the fastest way; 0: never, or
+  // not allowed.
   virtual std::size_t most_few() const = 0;
   // As scan_bins, from rows in the order of their bins: bin << 8 | index into the items.
   virtual bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["count_rows", "select_rows"]
+__all__ = ["count_rows", "densify_blocks", "select_rows"]
+
+_DENSE_VALUES = 1 << 22
+"""Values of a sparse table that are made dense at a time (32 MB)."""
 
 
 def count_rows(table: Any) -> int:
@@ -60,3 +64,26 @@ def select_rows(table: Any, rows: NDArray[Any] | None, columns: NDArray[Any] | N
     array = np.asarray(table)
     array = array if rows is None else array[rows]
     return array if columns is None else array[:, columns]
+
+
+def densify_blocks(table: Any) -> Iterator[tuple[int, NDArray[Any]]]:
+    """A sparse table as dense blocks of rows that fit into memory, each with the number of its first row.
+
+    Parameters
+    ----------
+    table : sparse matrix or array
+        Rows for a kernel that reads dense ones.
+
+    Yields
+    ------
+    tuple of int and ndarray
+
+    Examples
+    --------
+    >>> from scipy.sparse import eye_array
+    >>> [(start, block.shape) for start, block in densify_blocks(eye_array(3))]
+    [(0, (3, 3))]
+    """
+    rows, step = table.tocsr(), max(1, _DENSE_VALUES // table.shape[1])
+    for start in range(0, rows.shape[0], step):
+        yield start, rows[start : start + step].toarray()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import resolve_jobs, seed_estimator
-from committee.data.rows import count_rows, select_rows
+from committee.data.rows import count_rows, densify_blocks, select_rows
 from committee.data.sampling import plan_samples
 from committee.engines import get_engine
 from committee.ensembles.adaboost_rules import Answers
@@ -40,9 +40,6 @@ __all__ = [
     "choose_table",
     "plan_resampling",
 ]
-
-_DENSE_BLOCK = 1 << 22
-"""Values of a sparse table that are made dense at a time (32 MB)."""
 
 
 def can_share_bins(estimator: Any, task: str) -> bool:
@@ -177,9 +174,7 @@ class BoostedTrees(Sequence[BaseTree]):
         options = {"tree_weights": weights, "first": span.start, "last": span.stop, "n_jobs": jobs, **more}
         if isinstance(rows, np.ndarray):
             return trees.predict(rows, how, **options)  # type: ignore[no-any-return]
-        step = max(1, _DENSE_BLOCK // rows.shape[1])
-        blocks = (rows[k : k + step].toarray() for k in range(0, rows.shape[0], step))
-        return np.concatenate([trees.predict(block, how, **options) for block in blocks])
+        return np.concatenate([trees.predict(block, how, **options) for _, block in densify_blocks(rows)])
 
     def weigh_importances(self, weights: FloatArray) -> FloatArray:
         """Mean of the members' importances, each normalised, by weight."""

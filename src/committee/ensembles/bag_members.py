@@ -13,7 +13,7 @@ from committee.base import seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import count_rows, select_rows
 from committee.engines import get_engine
-from committee.ensembles.forest_base import _LOOK
+from committee.ensembles.out_of_bag import LOOK_EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -189,7 +189,7 @@ class AnyBag:
         """Let members that have not voted do so on rows that they did not see; those after a settled score go."""
         members = self._members
         while self._n_voted < len(members) and not votes.settled:
-            until = min(self._n_voted + _LOOK - self._n_voted % _LOOK, len(members))
+            until = min(self._n_voted + LOOK_EVERY - self._n_voted % LOOK_EVERY, len(members))
             numbers = range(self._n_voted, until)
             unseen = [np.flatnonzero(counts == 0) for counts in members.samples.draw_rows(numbers)]
             answers = Parallel(n_jobs=self._n_jobs)(
@@ -201,7 +201,7 @@ class AnyBag:
                 votes.sums[rows] += answer
                 votes.n_votes[rows] += 1
             self._n_voted = until
-            if until % _LOOK == 0 or until == last:
+            if until % LOOK_EVERY == 0 or until == last:
                 votes.look(until)
         del members.estimators[self._n_voted :]
 

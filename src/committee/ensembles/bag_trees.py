@@ -11,9 +11,10 @@ from sklearn.base import clone
 
 from committee.base import resolve_jobs, seed_estimator
 from committee.data import ClassTarget
+from committee.data.rows import densify_blocks
 from committee.data.weights import weigh_classes
 from committee.engines import get_engine
-from committee.ensembles.forest_base import Growth
+from committee.ensembles.tree_growth import TreeGrowth
 from committee.learners.growth import TreeSettings, count_features, set_up_growth
 from committee.learners.tree_base import BaseTree
 
@@ -29,8 +30,6 @@ __all__ = ["TreeBag", "TreeMembers", "can_share_bins"]
 
 _LEAF, _FEATURE = np.uint32(1 << 31), np.uint32((1 << 28) - 1)
 """Bits of a node's tag: whether it is a leaf, and the feature that it asks about (tree.hpp)."""
-_DENSE_BLOCK = 1 << 22
-"""Values of a sparse table that are made dense at a time (32 MB)."""
 
 
 def can_share_bins(estimator: Any, task: str) -> bool:
@@ -102,9 +101,7 @@ class TreeMembers(Sequence[BaseTree]):
         jobs = 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
         if isinstance(rows, np.ndarray):
             return self.trees.predict(rows, "mean", n_jobs=jobs)  # type: ignore[no-any-return]
-        step = max(1, _DENSE_BLOCK // rows.shape[1])
-        blocks = (rows[k : k + step].toarray() for k in range(0, rows.shape[0], step))
-        return np.concatenate([self.trees.predict(block, "mean", n_jobs=jobs) for block in blocks])
+        return np.concatenate([self.trees.predict(block, "mean", n_jobs=jobs) for _, block in densify_blocks(rows)])
 
 
 class TreeBag:
@@ -153,7 +150,7 @@ class TreeBag:
         if samples.n_drawn:
             params.max_features = min(count_features(settings.max_features, samples.n_drawn), samples.n_drawn)
         self._estimator, self._samples = estimator, samples
-        self._growth = Growth(estimator._put_to, dataset, weights, params, plan, drawn)
+        self._growth = TreeGrowth(estimator._put_to, dataset, weights, params, plan, drawn)
         if kept is not None:
             self._growth.parts.append(kept.trees)
             self._growth.importances.append(kept.importances)

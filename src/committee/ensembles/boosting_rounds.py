@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray
 
 __all__ = ["KeptTrees", "Rounds", "Start", "sum_trees"]
-
-_DENSE_BLOCK = 1 << 22
-"""Values of a sparse table that are made dense at a time (32 MB)."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +185,4 @@ def sum_trees(trees: Any, slots: Any, width: int, X: Any, n_jobs: int) -> FloatA
     if isinstance(X, np.ndarray):
         sums: FloatArray = trees.predict(X, *options, n_jobs=n_jobs)
         return sums
-    rows, step = X.tocsr(), max(1, _DENSE_BLOCK // X.shape[1])
-    starts = range(0, X.shape[0], step)
-    return np.concatenate([trees.predict(rows[k : k + step].toarray(), *options, n_jobs=n_jobs) for k in starts])
+    return np.concatenate([trees.predict(block, *options, n_jobs=n_jobs) for _, block in densify_blocks(X)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data import ClassTarget, ValueTarget
-from committee.ensembles.forest_base import BaseForest, Growth
+from committee.ensembles.forest_base import BaseForest
 from committee.ensembles.forest_calibration import ShareCalibration
 from committee.ensembles.forest_intervals import estimate_variance, find_intervals
 from committee.ensembles.forest_quantiles import LeafRecord, record_leaves
@@ -16,6 +16,7 @@ from committee.learners.answers import ClassAnswers, ValueAnswers
 
 if TYPE_CHECKING:
     from committee.ensembles.out_of_bag import OutOfBag
+    from committee.ensembles.tree_growth import TreeGrowth
     from committee.params import Calibration, KeepLeafSamples
     from committee.typing import FloatArray
 
@@ -38,7 +39,7 @@ class ClassForest(ClassAnswers, BaseForest):
     def _wants_votes(self) -> bool:
         return self.calibration is not None or super()._wants_votes()
 
-    def _derive(self, growth: Growth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
+    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
         target = growth.dataset.target
         if self.calibration is None or votes is None or not isinstance(target, ClassTarget):
             return {}
@@ -62,7 +63,7 @@ class ValueForest(ValueAnswers, BaseForest):
     _leaf_record: LeafRecord
     _oob_errors: FloatArray
 
-    def _derive(self, growth: Growth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
+    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
         target = growth.dataset.target
         told: dict[str, Any] = {}
         if not isinstance(target, ValueTarget) or target.n_outputs > 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -18,6 +17,7 @@ from committee.engines import get_engine
 from committee.ensembles.forest_importance import debias_importances, permute_features
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
+from committee.ensembles.tree_growth import TreeGrowth
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.answers import TreeAnswers
 from committee.learners.growth import TreeSettings, count_features, set_up_growth
@@ -25,7 +25,6 @@ from committee.learners.tree_base import BaseTree
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import NDArray
@@ -36,13 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseForest"]
 
-_LOOK = 5
-"""Members between two looks at the out-of-bag score: a look costs a metric over all rows."""
 _CHUNK = 20
 """Members grown between two questions whether the score has settled; what is grown too much is dropped, so that the
 number does not enter the result."""
-_DENSE_BLOCK = 1 << 22
-"""Values of a sparse table that are made dense at a time for voting (32 MB)."""
 
 _OPTIONAL = (
     "oob_score_",
@@ -54,82 +49,6 @@ _OPTIONAL = (
     "_oob_errors",
 )
 """Fitted attributes that the parameters decide on: a new fit takes the old ones away."""
-
-
-@dataclass
-class Growth:
-    """A forest on its way: what the engine needs to grow more of it, and the parts that it has grown."""
-
-    grow: Callable[..., Any]
-    dataset: Dataset
-    weights: FloatArray | None
-    params: Any
-    plan: Any
-    samples: SamplePlan
-    parts: list[Any] = field(default_factory=list)
-    importances: list[FloatArray] = field(default_factory=list)
-
-    @property
-    def n_trees(self) -> int:
-        """Trees so far."""
-        return sum(part.n_trees for part in self.parts)
-
-    def grow_to(self, n_trees: int, tell: Callable[[int], None] | None) -> None:
-        """Grow the trees that are missing; their numbers alone say which they are."""
-        first = self.n_trees
-        if n_trees <= first:
-            return
-        self.plan.first_tree, self.plan.n_trees = first, n_trees - first
-        progress = None if tell is None else lambda done: tell(first + done)
-        part, importances = self.grow(
-            get_engine().grow_forest, self.dataset, self.weights, self.params, self.plan, progress
-        )
-        self.parts.append(part)
-        self.importances.append(importances)
-        if tell is not None:
-            tell(n_trees)
-
-    def vote(self, votes: OutOfBag, last: int) -> None:
-        """Let the latest part vote on rows that it did not see, and look at the score every few members."""
-        part = self.parts[-1]
-        first = self.n_trees - part.n_trees
-        done = first
-        while done < self.n_trees and not votes.settled:
-            until = min(done + _LOOK - done % _LOOK, self.n_trees)
-            self.plan.first_tree = done
-            self._add_votes(part.select(done - first, until - first), votes)
-            done = until
-            if done % _LOOK == 0 or done == last:
-                votes.look(done)
-        if done < self.n_trees:
-            self.parts[-1] = part.select(0, done - first)
-            self.importances[-1] = self.importances[-1][: done - first]
-
-    def draw_sample(self, member: int) -> NDArray[np.uint32]:
-        """How often each row is in the sample of a member."""
-        return get_engine().draw_rows(self.plan.sampling, self.params.seed, member, self.samples.n_rows)
-
-    def apply(self, trees: Any) -> NDArray[np.intp]:
-        """Node that each row ends in, in each tree."""
-        X, jobs = self.dataset.X, self.params.n_jobs
-        if isinstance(X, np.ndarray):
-            return trees.apply(X, jobs).astype(np.intp)  # type: ignore[no-any-return]
-        rows, step = X.tocsr(), max(1, _DENSE_BLOCK // X.shape[1])
-        starts = range(0, X.shape[0], step)
-        return np.concatenate([trees.apply(rows[k : k + step].toarray(), jobs) for k in starts]).astype(np.intp)
-
-    def _add_votes(self, trees: Any, votes: OutOfBag) -> None:
-        X, plan, params = self.dataset.X, self.plan, self.params
-        add = get_engine().add_out_of_bag
-        if isinstance(X, np.ndarray):
-            add(trees, X, plan, params.seed, params.n_jobs, votes.sums, votes.n_votes)
-            return
-        rows, plan.n_table_rows = X.tocsr(), X.shape[0]
-        step = max(1, _DENSE_BLOCK // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            plan.first_row, block = start, slice(start, start + step)
-            dense = rows[block].toarray()
-            add(trees, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
 
 
 class BaseForest(TreeAnswers):
@@ -250,7 +169,7 @@ class BaseForest(TreeAnswers):
                 return None if self.bootstrap else "balanced"
         return class_weight
 
-    def _start(self, dataset: Dataset, sample_weight: Any, groups: Any) -> Growth:
+    def _start(self, dataset: Dataset, sample_weight: Any, groups: Any) -> TreeGrowth:
         """Set the forest up, with the trees of the last fit if they are to be kept."""
         kept = self.warm_start and self.__sklearn_is_fitted__()
         seed = self._seed if kept else resolve_seed(self.random_state)
@@ -271,12 +190,12 @@ class BaseForest(TreeAnswers):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         plan.balance_classes = bool(self.bootstrap) and getattr(self, "class_weight", None) == "balanced_subsample"
-        growth = Growth(self._put_to, dataset, weights, params, plan, samples)
+        growth = TreeGrowth(self._put_to, dataset, weights, params, plan, samples)
         if kept:
             self._keep_trees(growth)
         return growth
 
-    def _keep_trees(self, growth: Growth) -> None:
+    def _keep_trees(self, growth: TreeGrowth) -> None:
         trees, schema, named = self._trees, growth.dataset.schema, self._name_target(growth.dataset.target)
         if trees.n_trees > self.n_estimators:
             raise ParameterError(
@@ -299,7 +218,7 @@ class BaseForest(TreeAnswers):
         """Whether rows are to be judged by the trees that did not see them."""
         return bool(self.oob_score)
 
-    def _derive(self, growth: Growth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
+    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
         """Fitted attributes that only this kind of forest has."""
         return {}
 
@@ -315,7 +234,7 @@ class BaseForest(TreeAnswers):
             patience=self.oob_patience,
         )
 
-    def _conclude(self, growth: Growth, votes: OutOfBag | None) -> None:
+    def _conclude(self, growth: TreeGrowth, votes: OutOfBag | None) -> None:
         trees = growth.parts[0] if len(growth.parts) == 1 else get_engine().concatenate_trees(growth.parts)
         told = {**({} if votes is None else votes.conclude()), **self._derive(growth, trees, votes)}
         fitted = {

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     from committee.typing import BoolArray, FloatArray
 
-__all__ = ["OutOfBag", "choose_measure"]
+__all__ = ["LOOK_EVERY", "OutOfBag", "choose_measure"]
+
+LOOK_EVERY = 5
+"""Members between two looks at the score: a look costs a metric over all rows."""
 
 
 class OutOfBag:

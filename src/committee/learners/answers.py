@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from committee.base import CommitteeEstimator, resolve_jobs
 from committee.data.intake import take_in, take_in_rows
+from committee.data.rows import densify_blocks
 from committee.data.targets import count_target
 from committee.data.weights import combine_weights
 from committee.engines.tree_model import TreeModel
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray, Task
 
 __all__ = ["ClassAnswers", "TreeAnswers", "ValueAnswers"]
-
-_DENSE_BLOCK = 1 << 22
-"""Values of a sparse table that are made dense at a time in prediction (32 MB)."""
 
 
 class TreeAnswers(CommitteeEstimator):
@@ -141,9 +139,7 @@ class TreeAnswers(CommitteeEstimator):
         jobs = 1 if rows.shape[0] == 1 else resolve_jobs(self.n_jobs)
         if type(rows) is np.ndarray:
             return question(rows, *options, n_jobs=jobs)
-        step = max(1, _DENSE_BLOCK // rows.shape[1])
-        starts = range(0, rows.shape[0], step)
-        return np.concatenate([question(rows[k : k + step].toarray(), *options, n_jobs=jobs) for k in starts])
+        return np.concatenate([question(block, *options, n_jobs=jobs) for _, block in densify_blocks(rows)])
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Class shares side by side, or the value of each output, of the leaf of each row."""
