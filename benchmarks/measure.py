@@ -109,13 +109,13 @@ def run_jobs(jobs: list[dict[str, Any]]) -> list[Outcome]:
 # --- in the parent -----------------------------------------------------------------------------------------------
 
 
-def run_in_child(jobs: list[Job]) -> list[Outcome]:
-    """Run jobs of the same conditions, one after the other, in one fresh process."""
+def run_in_child(jobs: list[Job], cores: list[int] | None = None) -> list[Outcome]:
+    """Run jobs of the same conditions, one after the other, in one fresh process; without cores on the first ones."""
     conditions = {(job.threads, job.hog) for job in jobs}
     if len(conditions) != 1:
         raise ValueError("jobs that share a process must have the same conditions")
     ((threads, hog),) = conditions
-    cores = list_cores()[: max(threads, 1)]
+    cores = cores or list_cores()[: max(threads, 1)]
     # Peers on OpenMP read how many threads they have when they are loaded.
     env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder, occupy_core(cores[-1]) if hog else nullcontext():

@@ -1,18 +1,23 @@
-"""Defaults against defaults on public data: `python benchmarks/quality.py`, with --sets and --splits for a part of it.
+"""Defaults against defaults on public data: `python benchmarks/quality.py`; needs COMMITTEE_DATA.
 
-Every contender gets the same three splits of at most 8,000 rows (three quarters to learn from), with the same threads,
-in a child process. Categories reach those that know them as categories, and the others by their codes. Classes are
-judged by log-loss and by errors, values by the root of the squared error; ranks are over contenders within a set, by
-the mean over splits, and losses are reported like wins.
+Every contender fits the same three splits of every set (see `quality_jobs.py`), with the same threads, each in a child
+process on cores of its own. An outcome is a line of the file that --out names: what is there already is not run again,
+so that a run can be broken off, shared between machines by --sets, --splits and --models, and reported at any time
+with --report. Classes are judged by log-loss and by errors, values by the root of the squared error; ranks are over
+contenders within a set, by the mean over its splits. Times may be compared where --jobs-at-once times --threads is no
+more than the cores of a quiet machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-import time
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 if not __package__:
@@ -22,114 +27,51 @@ if not __package__:
 import numpy as np
 
 from benchmarks.machine import list_cores
-from benchmarks.measure import Job, Outcome, run_in_turns
+from benchmarks.measure import Job, Outcome, run_in_child
+from benchmarks.quality_jobs import CLASS_SETS, CONTENDERS, MOST_ROWS, SPLITS, VALUE_SETS
 
-OURS = "committee"
-CONTENDERS = (OURS, "CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
-#: Sets of the folder with numbers and categories in columns, by what is predicted; columns that give the answer away.
-CLASS_SETS = (
-    "adult", "airlines_2k", "bank_marketing", "covertype", "dna", "german_credit", "heart_cleveland", "higgs_7500",
-    "ionosphere", "letter", "magic_telescope", "mushroom", "pima_diabetes", "sa_heart", "sonar", "spambase", "titanic",
-    "vowel", "zip_digits",
-)  # fmt: skip
-VALUE_SETS = ("abalone", "ames_housing", "boston", "california_housing", "diamonds", "wine_quality")
-TELLTALE = {"titanic": ["boat", "body", "name", "ticket", "home_dest", "home.dest"], "bank_marketing": ["duration"]}
-MOST_ROWS = 8000
+OUT = Path(__file__).parent / "results" / "quality.jsonl.tmp"
+#: What an outcome is found again by.
+KEYS = ("contender", "name", "split", "most_rows", "threads", "develop")
 
 
-# --- in the child ------------------------------------------------------------------------------------------------
+def run_missing(wanted: list[dict[str, Any]], out: Path, at_once: int) -> None:
+    """Run what the file does not hold yet, the largest sets first, and add a line for each."""
+    held = {tuple(outcome[key] for key in KEYS) for outcome in read_outcomes(out)}
+    missing = [options for options in wanted if tuple(options[key] for key in KEYS) not in held]
+    # Those last that leave few cores idle at the end.
+    missing.sort(
+        key=lambda options: -(Path(os.environ["COMMITTEE_DATA"]) / f"{options['name']}.parquet").stat().st_size
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    cores, free = list_cores(), SimpleQueue[list[int]]()
+    for k in range(at_once):
+        threads = missing[0]["threads"] if missing else 1
+        free.put([cores[(k * threads + i) % len(cores)] for i in range(threads)])
+    lock = threading.Lock()
+
+    def run(options: dict[str, Any]) -> str:
+        mine = free.get()
+        told = f"{options['contender']} on {options['name']}, split {options['split']}"
+        try:
+            found = run_in_child([Job("benchmarks.quality_jobs:judge", options, options["threads"])], mine)[0]
+        except RuntimeError as failure:
+            return f"{told}: {failure}"
+        finally:
+            free.put(mine)
+        with lock, out.open("a") as file:
+            file.write(json.dumps({**options, **found}) + "\n")
+        return f"{told}: {found['loss']:.4g}, {found['seconds']:.1f} s"
+
+    with ThreadPoolExecutor(at_once) as pool:
+        for number, done in enumerate(as_completed([pool.submit(run, options) for options in missing])):
+            print(f"{number + 1} of {len(missing)}, {done.result()}", file=sys.stderr, flush=True)
 
 
-def read_split(name: str, split: int, most_rows: int) -> tuple[Any, Any, Any, Any]:
-    """Table and target to learn from and to be scored on."""
-    import pandas as pd
-    from sklearn.model_selection import train_test_split
-
-    table = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet")
-    if len(table) > most_rows:
-        table = table.sample(most_rows, random_state=split)
-    classify = name in CLASS_SETS
-    y = table.pop("target")
-    y = pd.factorize(y, sort=True)[0] if classify else y.to_numpy(dtype=np.float64)
-    if classify:
-        # A class of a single row cannot be on both sides.
-        common = np.bincount(y)[y] >= 8
-        table, y = table[common], pd.factorize(y[common], sort=True)[0]
-    table = table.drop(columns=[c for c in TELLTALE.get(name, []) if c in table]).reset_index(drop=True)
-    for column in table.columns:
-        if not pd.api.types.is_numeric_dtype(table[column]):
-            table[column] = table[column].astype("category").cat.remove_unused_categories()
-    return train_test_split(table, y, random_state=split, stratify=y if classify else None)  # type: ignore[return-value]
-
-
-def encode(contender: str, table: Any) -> Any:
-    """The table as a contender takes it: categories, texts instead of them, or codes."""
-    import pandas as pd
-
-    table = table.copy()
-    for column in table.columns:
-        if not isinstance(table[column].dtype, pd.CategoricalDtype):
-            continue
-        if contender == "CatBoost":
-            table[column] = table[column].astype(object).where(table[column].notna(), "missing").astype(str)
-        # Of categories scikit-learn's boosting takes as many as it has bins.
-        many = contender == "sklearn boosting" and table[column].cat.categories.size > 255
-        if contender == "sklearn forest" or many:
-            table[column] = table[column].cat.codes
-    return table
-
-
-def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
-    kind = "Classifier" if classify else "Regressor"
-    if contender == OURS:
-        import committee
-
-        return getattr(committee, f"Committee{kind}")(random_state=0, n_jobs=threads)
-    if contender == "CatBoost":
-        import catboost
-
-        texts = [c for c in table.columns if table[c].dtype == object or str(table[c].dtype).startswith("str")]
-        options = {"cat_features": texts, "thread_count": threads, "random_seed": 0, "allow_writing_files": False}
-        return getattr(catboost, f"CatBoost{kind}")(verbose=0, **options)
-    if contender == "LightGBM":
-        import lightgbm
-
-        return getattr(lightgbm, f"LGBM{kind}")(n_jobs=threads, random_state=0, verbose=-1)
-    if contender == "XGBoost":
-        import xgboost
-
-        return getattr(xgboost, f"XGB{kind}")(n_jobs=threads, random_state=0, enable_categorical=True)
-    from sklearn import ensemble
-
-    if contender == "sklearn forest":
-        return getattr(ensemble, f"RandomForest{kind}")(n_jobs=threads, random_state=0)
-    return getattr(ensemble, f"HistGradientBoosting{kind}")(random_state=0, categorical_features="from_dtype")
-
-
-def judge(contender: str, name: str, splits: int, most_rows: int, threads: int) -> Outcome:
-    """Losses of one contender on each split of one set, and the seconds of fitting and predicting."""
-    from sklearn.metrics import log_loss
-
-    classify, found = name in CLASS_SETS, []
-    seconds = 0.0
-    for split in range(splits):
-        X, X_test, y, y_test = read_split(name, split, most_rows)
-        X, X_test = encode(contender, X), encode(contender, X_test)
-        model = make_model(contender, classify, X, threads)
-        begun = time.perf_counter()
-        model.fit(X, y)
-        said = model.predict_proba(X_test) if classify else np.asarray(model.predict(X_test)).ravel()
-        seconds += time.perf_counter() - begun
-        if classify:
-            labels = np.arange(said.shape[1])
-            found.append([log_loss(y_test, said, labels=labels), float((said.argmax(axis=1) != y_test).mean())])
-        else:
-            found.append([float(np.sqrt(((said - y_test) ** 2).mean()))] * 2)
-    loss, errors = np.mean(found, axis=0)
-    return {"seconds": [seconds], "loss": float(loss), "errors": float(errors)}
-
-
-# --- in the parent -----------------------------------------------------------------------------------------------
+def read_outcomes(out: Path) -> list[Outcome]:
+    """The lines of a file of outcomes; a last one that was broken off does not count."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def rank(values: list[float]) -> list[float]:
@@ -145,39 +87,56 @@ def rank(values: list[float]) -> list[float]:
     return [float(r) for r in rankdata(values)]
 
 
-def render(outcomes: dict[str, dict[str, Outcome]]) -> str:
-    """Losses of every set, mean ranks and total seconds."""
-    lines = ["| set | " + " | ".join(CONTENDERS) + " |", "|---" * (len(CONTENDERS) + 1) + "|"]
+def render(outcomes: list[Outcome], sets: list[str], splits: list[int], models: list[str]) -> str:
+    """Losses and seconds of every set that all contenders have finished, mean ranks and total seconds."""
+    by_case: dict[tuple[str, str], dict[int, Outcome]] = {}
+    for one in outcomes:
+        by_case.setdefault((one["name"], one["contender"]), {})[one["split"]] = one
+    whole = [name for name in sets if all(set(by_case.get((name, m), {})) >= set(splits) for m in models)]
+    lines = ["| set | " + " | ".join(models) + " |", "|---" * (len(models) + 1) + "|"]
     ranks: dict[str, list[list[float]]] = {"loss": [], "errors": []}
-    for name, found in outcomes.items():
-        told = [f"{found[c]['loss']:.4g} / {found[c]['errors']:.4g}" for c in CONTENDERS]
-        lines.append(f"| {name} | " + " | ".join(told) + " |")
-        for measure, listed in ranks.items():
-            listed.append(rank([found[c][measure] for c in CONTENDERS]))
-    for measure, listed in ranks.items():
-        means = np.mean(listed, axis=0)
-        lines.append(f"| **mean rank by {measure}** | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
-    totals = [sum(found[c]["best"] for found in outcomes.values()) for c in CONTENDERS]
+    totals = np.zeros(len(models))
+    for name in whole:
+        runs = [[by_case[name, m][split] for split in splits] for m in models]
+        means = {key: [float(np.mean([run[key] for run in ours])) for ours in runs] for key in ("loss", "errors")}
+        seconds = [sum(run["seconds"] for run in ours) for ours in runs]
+        cells = [f"{means['loss'][k]:.4g} / {means['errors'][k]:.4g} / {seconds[k]:.1f} s" for k in range(len(models))]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        totals += seconds
+        for key, listed in ranks.items():
+            listed.append(rank(means[key]))
+    for key, listed in ranks.items():
+        lines.append(f"| **mean rank by {key}** | " + " | ".join(f"{m:.2f}" for m in np.mean(listed, axis=0)) + " |")
     lines.append("| **seconds** | " + " | ".join(f"{total:.1f}" for total in totals) + " |")
-    return "\n".join(lines)
+    left = sorted(set(sets) - set(whole))
+    return "\n".join([*lines, *([f"\nNot finished: {', '.join(left)}."] if left else [])])
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=[*CLASS_SETS, *VALUE_SETS], help="names of data sets")
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", nargs="+", type=int, default=list(SPLITS), help="numbers of splits")
+    parser.add_argument("--models", nargs="+", default=list(CONTENDERS), help="names of contenders")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="the most rows of a set")
-    arguments = parser.parse_args(words)
-    if "COMMITTEE_DATA" not in os.environ:
+    parser.add_argument("--threads", type=int, default=min(2, len(list_cores())), help="threads of a job")
+    parser.add_argument("--jobs-at-once", type=int, default=1, help="jobs at the same time, each on its own cores")
+    parser.add_argument("--develop", action="store_true", help="only rows that no test part of the contest holds")
+    parser.add_argument("--out", type=Path, default=OUT, help="file of outcomes, added to")
+    parser.add_argument("--report", action="store_true", help="run nothing, tell what the file holds")
+    asked = parser.parse_args(words)
+    if "COMMITTEE_DATA" not in os.environ and not asked.report:
         raise SystemExit("COMMITTEE_DATA must name the folder of the data sets")
-    threads = min(2, len(list_cores()))
-    jobs = []
-    for name in arguments.sets:
-        options = {"name": name, "splits": arguments.splits, "most_rows": arguments.rows, "threads": threads}
-        jobs += [Job("benchmarks.quality:judge", {"contender": c, **options}, threads) for c in CONTENDERS]
-    found = iter(run_in_turns(jobs, 1, False))
-    outcomes = {name: {c: next(found) for c in CONTENDERS} for name in arguments.sets}
-    print(render(outcomes))
+    same = {"most_rows": asked.rows, "threads": asked.threads, "develop": asked.develop}
+    wanted = [
+        {"contender": model, "name": name, "split": split, **same}
+        for name in asked.sets
+        for split in asked.splits
+        for model in asked.models
+    ]
+    if not asked.report:
+        run_missing(wanted, asked.out, asked.jobs_at_once)
+    kept = [one for one in read_outcomes(asked.out) if all(one[key] == value for key, value in same.items())]
+    print(render(kept, asked.sets, asked.splits, asked.models))
 
 
 if __name__ == "__main__":

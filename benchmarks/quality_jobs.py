@@ -1,0 +1,158 @@
+"""What a contender in the contest of quality does in its child process: one split of one set, fitted and judged.
+
+Every set gives the same splits of at most 8,000 rows to all contenders, three quarters to learn from. Categories reach
+those that know them as categories, and the others by their codes. With ``develop`` the rows are those that no test part
+of the contest holds: what is chosen by them is not chosen by the contest.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Outcome
+
+OURS = "committee"
+CONTENDERS = (OURS, "CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
+#: Sets of the folder with numbers and categories in columns, by what is predicted.
+CLASS_SETS = (
+    "adult", "airlines_2k", "bank_marketing", "covertype", "dna", "german_credit", "heart_cleveland", "higgs_7500",
+    "ionosphere", "letter", "magic_telescope", "mnist", "mushroom", "pima_diabetes", "sa_heart", "sonar", "spambase",
+    "titanic", "titanic_kaggle", "vowel", "zip_digits",
+)  # fmt: skip
+VALUE_SETS = ("abalone", "ames_housing", "boston", "california_housing", "diamonds", "wine_quality")
+#: Columns that give the answer away or are free text.
+LEFT_OUT = {
+    "titanic": ["boat", "body", "name", "ticket", "home_dest", "home.dest"],
+    "titanic_kaggle": ["Name", "Ticket"],
+    "bank_marketing": ["duration"],
+}
+SPLITS = (0, 1, 2)
+MOST_ROWS = 8000
+#: Rows that a class needs to be on both sides of a split, and in the folds of those who make folds.
+LEAST_ROWS = 8
+
+
+def read_split(name: str, split: int, most_rows: int, develop: bool = False) -> tuple[Any, Any, Any, Any]:
+    """Table and target to learn from and to be scored on.
+
+    Parameters
+    ----------
+    name : str
+        Of the set.
+    split : int
+        Which of its splits.
+    most_rows : int
+        Rows to draw from a larger set.
+    develop : bool, default=False
+        Split the rows that no test part of the contest holds.
+    """
+    import pandas as pd
+
+    table = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet")
+    y = table.pop("target")
+    y = pd.Series(pd.factorize(y, sort=True)[0]) if name in CLASS_SETS else y.astype(np.float64)
+    if develop:
+        tested = np.concatenate([_divide(y, name, one, most_rows)[1] for one in SPLITS])
+        kept = np.setdiff1d(np.arange(len(y)), tested)
+        table, y = table.iloc[kept].reset_index(drop=True), y.iloc[kept].reset_index(drop=True)
+    train, test = _divide(y, name, split, most_rows)
+    table = table.drop(columns=[c for c in LEFT_OUT.get(name, []) if c in table]).iloc[np.concatenate([train, test])]
+    for column in table.columns:
+        if not pd.api.types.is_numeric_dtype(table[column]):
+            table[column] = table[column].astype("category").cat.remove_unused_categories()
+    goal = y.iloc[np.concatenate([train, test])]
+    if name in CLASS_SETS:
+        goal = pd.Series(pd.factorize(goal, sort=True)[0])
+    goal, n_train = goal.to_numpy(), len(train)
+    table = table.reset_index(drop=True)
+    return table.iloc[:n_train], table.iloc[n_train:], goal[:n_train], goal[n_train:]
+
+
+def _divide(y: Any, name: str, split: int, most_rows: int) -> tuple[Any, Any]:
+    """Numbers of the rows to learn from and to be scored on."""
+    from sklearn.model_selection import train_test_split
+
+    if len(y) > most_rows:
+        y = y.sample(most_rows, random_state=split)
+    classify = name in CLASS_SETS
+    if classify:
+        y = y[y.map(y.value_counts()) >= LEAST_ROWS]
+    rows = y.index.to_numpy()
+    train, test = train_test_split(rows, random_state=split, stratify=y if classify else None)
+    return train, test
+
+
+def encode(contender: str, table: Any) -> Any:
+    """The table as a contender takes it: categories, texts instead of them, or codes."""
+    import pandas as pd
+
+    table = table.copy()
+    for column in table.columns:
+        if not isinstance(table[column].dtype, pd.CategoricalDtype):
+            continue
+        if contender == "CatBoost":
+            table[column] = table[column].astype(object).where(table[column].notna(), "missing").astype(str)
+        # Of categories scikit-learn's boosting takes as many as it has bins.
+        many = contender == "sklearn boosting" and table[column].cat.categories.size > 255
+        if contender == "sklearn forest" or many:
+            table[column] = table[column].cat.codes
+    return table
+
+
+def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
+    """A contender with its defaults; ours may be followed by parameters, as in ``committee n_members=2``."""
+    kind = "Classifier" if classify else "Regressor"
+    if contender.partition(" ")[0] == OURS:
+        import committee
+
+        given = dict(word.split("=") for word in contender.split()[1:])
+        params = {name: int(value) if value.isdigit() else value for name, value in given.items()}
+        return getattr(committee, f"Committee{kind}")(random_state=0, n_jobs=threads, **params)
+    if contender == "CatBoost":
+        import catboost
+
+        texts = [c for c in table.columns if table[c].dtype == object or str(table[c].dtype).startswith("str")]
+        options = {"cat_features": texts, "thread_count": threads, "random_seed": 0, "allow_writing_files": False}
+        return getattr(catboost, f"CatBoost{kind}")(verbose=0, **options)
+    if contender == "LightGBM":
+        import lightgbm
+
+        return getattr(lightgbm, f"LGBM{kind}")(n_jobs=threads, random_state=0, verbose=-1)
+    if contender == "XGBoost":
+        import xgboost
+
+        return getattr(xgboost, f"XGB{kind}")(n_jobs=threads, random_state=0, enable_categorical=True)
+    from sklearn import ensemble
+
+    if contender == "sklearn forest":
+        return getattr(ensemble, f"RandomForest{kind}")(n_jobs=threads, random_state=0)
+    return getattr(ensemble, f"HistGradientBoosting{kind}")(random_state=0, categorical_features="from_dtype")
+
+
+def judge(contender: str, name: str, split: int, most_rows: int, threads: int, develop: bool) -> Outcome:
+    """Losses of one contender on one split of one set, and the seconds of fitting and predicting."""
+    from sklearn.metrics import log_loss
+
+    classify = name in CLASS_SETS
+    X, X_test, y, y_test = read_split(name, split, most_rows, develop)
+    X, X_test = encode(contender, X), encode(contender, X_test)
+    model = make_model(contender, classify, X, threads)
+    begun = time.perf_counter()
+    model.fit(X, y)
+    said: Any = model.predict_proba(X_test) if classify else np.asarray(model.predict(X_test)).ravel()
+    seconds = time.perf_counter() - begun
+    if classify:
+        loss = float(log_loss(y_test, said, labels=np.arange(said.shape[1])))
+        errors = float((said.argmax(axis=1) != y_test).mean())
+    else:
+        loss = errors = float(np.sqrt(((said - y_test) ** 2).mean()))
+    found: Outcome = {"seconds": seconds, "loss": loss, "errors": errors}
+    if hasattr(model, "leaderboard_"):
+        found["board"] = model.leaderboard_
+        found["estimate"] = [model.score_estimate_, model.score_error_]
+    return found
