@@ -146,7 +146,7 @@ class PermutedBlock {
     for (u32 r = 0; r < n_rows_; ++r) {
       u32 node = questions.empty() ? kNowhere : questions[ends[r]];
       if (node == kNowhere) {
-        for (u32 k = 0; k < n_repeats; ++k) add(r, k, ends[r]);
+        add_to_repeats(r, column, &terms[rewalk.leaf(ends[r]) * width_]);
       } else {
         node &= ~rewalk.kMore;
         aside.push_back({rewalk.child(node, 1 - rewalk.answer(node, rows_.row(r)[feature])), r, 0});
@@ -180,6 +180,19 @@ class PermutedBlock {
     double* const to = sums_.data() + (row * rows_.n_repeats + repeat) * sum_.out_width + column;
     to[0] += terms[0];
     for (std::size_t c = 1; c < width_; ++c) to[c] += terms[c];
+  }
+
+  void add_to_repeats(std::size_t row, std::size_t column, const double* terms) {
+    const std::size_t n = rows_.n_repeats, stride = sum_.out_width;
+    double* const to = sums_.data() + row * n * stride + column;
+    if (width_ == 2 && stride == 2) {  // two classes: one run of numbers
+      const double first = terms[0], second = terms[1];
+      for (std::size_t k = 0; k < n; ++k) to[2 * k] += first, to[2 * k + 1] += second;
+      return;
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < width_; ++c) to[k * stride + c] += terms[c];
+    }
   }
 
   const TreeSum& sum_;
