@@ -12,11 +12,12 @@ if not __package__:
     # Called as a script, Python looks for modules beside this file rather than beside its folder.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.adaboost_jobs import EXACT, SKLEARN
+from benchmarks.adaboost_jobs import EXACT
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
 from benchmarks.measure import Job, Outcome, run_in_turns
 from benchmarks.report import OURS, RESULTS, Case, Claim, Report
 
+SKLEARN = "scikit-learn"
 LARGE, MANY, BATCH, ONE_ROW = "fit, many rows", "fit, many stumps", "predict, a batch", "predict, one row"
 Outcomes = dict[str, dict[str, Outcome]]
 

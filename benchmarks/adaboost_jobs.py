@@ -8,21 +8,14 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.measure import Outcome, time_calls, time_fit
+from committee.cli.bench.contenders import make_adaboost
 
-EXACT, SKLEARN = "committee, exact", "scikit-learn"
+EXACT = "committee, exact"
 WARM_UP_ROWS = 200
 
 
 def make_model(contender: str, n_estimators: int, threads: int) -> Any:
-    """SAMME on stumps of the Gini index: scikit-learn's default."""
-    if contender == SKLEARN:
-        from sklearn.ensemble import AdaBoostClassifier as Other
-
-        return Other(n_estimators=n_estimators, random_state=0)
-    from committee import AdaBoostClassifier, DecisionStumpClassifier
-
-    stump = DecisionStumpClassifier(criterion="gini", exact=contender == EXACT)
-    return AdaBoostClassifier(stump, n_estimators=n_estimators, n_jobs=threads)
+    return make_adaboost(contender, n_estimators, threads, exact=contender == EXACT)
 
 
 def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import pickle
 from pathlib import Path
@@ -12,49 +11,9 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.measure import Outcome, time_calls, time_fit
+from committee.cli.bench.contenders import make_forest
 
 WARM_UP_ROWS = 60
-
-
-def make_forest(contender: str, name: str, params: dict[str, Any], threads: int) -> Any:
-    """A forest of one library with the same number of trees, grown as far as the library lets it."""
-    if contender in ("committee", "scikit-learn"):
-        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
-        return getattr(importlib.import_module(room), name)(random_state=0, n_jobs=threads, **params)
-    is_class = name.endswith("Classifier")
-    n_trees = params["n_estimators"]
-    if contender == "LightGBM":
-        import lightgbm
-
-        kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
-        return kind(
-            boosting_type="rf",
-            n_estimators=n_trees,
-            num_leaves=2**14,
-            min_child_samples=1,
-            min_child_weight=0.0,
-            subsample=0.632,
-            subsample_freq=1,
-            feature_fraction_bynode=0.2 if is_class else 1.0,
-            n_jobs=threads,
-            verbose=-1,
-            random_state=0,
-        )
-    import xgboost
-
-    kind = xgboost.XGBRFClassifier if is_class else xgboost.XGBRFRegressor
-    return kind(
-        n_estimators=n_trees,
-        max_depth=0,
-        grow_policy="lossguide",
-        tree_method="hist",
-        subsample=0.632,
-        colsample_bynode=0.2 if is_class else 1.0,
-        min_child_weight=0.0,
-        reg_lambda=0.0,
-        n_jobs=threads,
-        random_state=0,
-    )
 
 
 def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:

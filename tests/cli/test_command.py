@@ -24,6 +24,8 @@ def test_version(run: Run) -> None:
         ("predict", "committee predict houses.committee new.csv"),
         ("inspect", "committee inspect houses.committee"),
         ("compare", "committee compare wine -e tree -e random-forest"),
+        ("explain", "committee explain houses.committee new.csv --target price"),
+        ("bench", "committee bench --only boosting --rows 100000"),
     ],
 )
 def test_help_shows_examples_in_80_columns(run: Run, command: str, example: str) -> None:

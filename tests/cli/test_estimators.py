@@ -12,8 +12,9 @@ from committee.cli.catalog import list_estimators
 from committee.cli.inspecting import inspect_model
 from committee.cli.metrics import choose_metrics
 from committee.cli.output import write_model
-from committee.cli.predicting import Predictor, load_model
-from committee.cli.problem import pose_problem
+from committee.cli.predicting import Predictor, Wanted
+from committee.cli.problem import Roles, pose_problem
+from committee.cli.rows import load_model
 from committee.cli.stream import open_stream
 from committee.cli.study import Plan, Study
 from committee.cli.table import read_source
@@ -60,10 +61,10 @@ def test_spellings(run: Run, spelling: str) -> None:
 
 
 def test_the_model_is_the_one_that_was_scored(run: Run, tmp_path: Path) -> None:
-    done = run("fit", "iris", "--seed", 3, "-o", "iris.committee")
+    done = run("fit", "iris", "-e", "tree", "--seed", 3, "-o", "iris.committee")
     assert done.returncode == 0, done.stderr
     assert "Model written to iris.committee (" in done.stdout
-    found = json.loads(run("fit", "iris", "--seed", 3, "--json").stdout)
+    found = json.loads(run("fit", "iris", "-e", "tree", "--seed", 3, "--json").stdout)
     model = committee.load(tmp_path / "iris.committee")
     assert {"max_depth": model.max_depth} == found["parameters"]
     assert model.random_state == 3
@@ -71,7 +72,7 @@ def test_the_model_is_the_one_that_was_scored(run: Run, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_unless_asked(run: Run, tmp_path: Path) -> None:
-    assert run("fit", "iris", "--set", "max_depth=2").returncode == 0
+    assert run("fit", "iris", "-e", "tree", "--set", "max_depth=2").returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,7 +96,7 @@ def test_a_place_that_cannot_be_is_told_before_the_work(run: Run, place: str, fr
     ],
 )
 def test_metrics(run: Run, table: str, metric: str, shown: str, better_is_lower: bool) -> None:
-    done = run("fit", table, "--metric", metric, "--folds", 3, "--json")
+    done = run("fit", table, "-e", "tree", "--metric", metric, "--folds", 3, "--json")
     assert done.returncode == 0, done.stderr
     scores = json.loads(done.stdout)["scores"]
     assert next(iter(scores)) == shown
@@ -103,7 +104,7 @@ def test_metrics(run: Run, table: str, metric: str, shown: str, better_is_lower:
 
 
 def test_the_depth_follows_the_metric(run: Run) -> None:
-    found = json.loads(run("fit", "diabetes", "--metric", "mae", "--json").stdout)
+    found = json.loads(run("fit", "diabetes", "-e", "tree", "--metric", "mae", "--json").stdout)
     tried = found["candidates"]
     best = min(tried, key=lambda c: c["mean"])
     least = next(c for c in tried if c["mean"] <= best["mean"] + best["standard_error"])
@@ -149,13 +150,13 @@ def test_from_a_table_to_answers(tmp_path: Path, name: str) -> None:
     cls = getattr(committee, name)
     counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
     settings = {key: value for key, value in counts.items() if key in cls().get_params()}
-    problem = pose_problem(read_source(source, "utf-8"), None, "auto", [])
+    problem = pose_problem(read_source(source, "utf-8"), Roles(), "auto")
     found = Study(problem, Plan(name, settings, folds=2, seed=0, jobs=1)).run(lambda: None)
     assert found.estimator == name
     assert set(found.importances) in (set(), set(problem.features.column_names))
     write_model(found.model, tmp_path / "m.committee")
     loaded = load_model(str(tmp_path / "m.committee"), [])
-    (answers,) = Predictor(loaded, open_stream(source, "utf-8"), False, []).predict_chunks()
+    (answers,) = Predictor(loaded, open_stream(source, "utf-8"), Wanted()).predict_chunks()
     assert answers.column("prediction").to_pylist() == found.model.predict(problem.features).tolist()
     described = inspect_model(str(tmp_path / "m.committee"), [])
     assert described.estimator == name

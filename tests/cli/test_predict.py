@@ -10,9 +10,11 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sklearn.datasets import load_diabetes
 
 import committee
-from committee.cli.predicting import Predictor
+from committee.cli.inspecting import inspect_model
+from committee.cli.predicting import Predictor, Wanted
 from committee.cli.stream import open_stream
 from tests.cli.conftest import Run, make_run
 
@@ -106,7 +108,7 @@ def test_pieces_give_what_the_whole_does(
         pyarrow.feather.write_feather(frame, str(path), chunksize=70)
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 64)
     monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1000)
-    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), False, []).predict_chunks())
+    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), Wanted()).predict_chunks())
     assert len(pieces) >= 6
     assert max(piece.num_rows for piece in pieces) <= 64
     found = pa.concat_tables(pieces).column("prediction").to_numpy()
@@ -149,7 +151,7 @@ def test_mistakes(run: Run, tmp_path: Path) -> None:
         (("predict", "bad.committee", "t.csv"), 1, "damaged"),
         (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no ending"),
         (("predict", "m.committee", "t.csv", "-p"), 2, "does not predict probabilities"),
-        (("predict", "m.committee", "t.csv", "--keep", "b"), 2, "no column 'b' to keep"),
+        (("predict", "m.committee", "t.csv", "--keep", "b"), 2, "no column 'b'"),
         (("inspect", "bad.committee"), 1, "damaged"),
     ]:
         done = run(*arguments)
@@ -185,3 +187,21 @@ def test_inspect(run: Run, fitted: Path) -> None:
     assert found["importances"] == dict(
         sorted(zip(model.feature_names_in_, model.feature_importances_, strict=True), key=lambda pair: -pair[1])
     )
+
+
+def test_inspect_tells_what_a_model_found_out_about_itself(run: Run, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    jury = committee.CommitteeRegressor(portfolio=["linear"], random_state=0).fit(X, y)
+    committee.save(jury, tmp_path / "jury.committee")
+    shown = run("inspect", "jury.committee").stdout
+    for fragment in ("score estimate: ", "score error: ", "linear", "weight"):
+        assert fragment in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    found = inspect_model(str(tmp_path / "jury.committee"), [])
+    assert found.scores == {"score_estimate_": jury.score_estimate_, "score_error_": jury.score_error_}
+    assert found.members == jury.leaderboard_
+    forest = committee.RandomForestRegressor(20, oob_score=True, random_state=0).fit(X, y)
+    committee.save(forest, tmp_path / "forest.committee")
+    found = inspect_model(str(tmp_path / "forest.committee"), [])
+    assert found.scores == {"oob_score_": pytest.approx(forest.oob_score_)}
+    assert found.members == []

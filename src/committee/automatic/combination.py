@@ -110,17 +110,21 @@ class Combination:
                 nested[fresh] = np.einsum("m,mrc->rc", self.weigh(answers, others), answers[:, fresh])
         return nested, np.flatnonzero(~np.isnan(nested[:, 0]))
 
+    def score(self, answers: FloatArray, rows: NDArray[np.intp]) -> float:
+        """Score of answers about some of the rows."""
+        return float(self._choose_score(rows)(answers[rows]))
+
     def estimate(self, answers: FloatArray, rows: NDArray[np.intp]) -> Estimate:
         """Score of answers about some of the rows, with its standard error."""
-        score = self._choose_score(rows)(answers[rows])
+        score = self.score(answers, rows)
         blocks = self._draw_blocks(rows)
         n_blocks = int(blocks.max()) + 1
         if n_blocks < 2:
-            return Estimate(float(score), float("nan"))
+            return Estimate(score, float("nan"))
         kept = [rows[blocks != b] for b in range(n_blocks)]
-        without = np.array([self._choose_score(some)(answers[some]) for some in kept])
+        without = np.array([self.score(answers, some) for some in kept])
         spread = float(((without - without.mean()) ** 2).sum())
-        return Estimate(float(score), float(np.sqrt((n_blocks - 1) / n_blocks * spread)))
+        return Estimate(score, float(np.sqrt((n_blocks - 1) / n_blocks * spread)))
 
     def _choose_score(self, rows: NDArray[np.intp]) -> Callable[[FloatArray], float]:
         goal = self._goal[rows]

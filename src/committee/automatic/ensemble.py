@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
 from committee.automatic.combination import Combination
+from committee.automatic.margins import find_margin, rank_errors
 from committee.automatic.plain_members import PlainMember
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries
 from committee.base import CommitteeEstimator, resolve_seed
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset, Schema
     from committee.ensembles.out_of_fold import Folds
-    from committee.typing import FloatArray, Task
+    from committee.typing import BoolArray, FloatArray, Task
 
 __all__ = ["CommitteeClassifier", "CommitteeRegressor"]
 
@@ -145,21 +146,20 @@ class BaseCommittee(CommitteeEstimator):
         # A row of great weight is in nearly every bag, so that nobody could answer for it.
         own_folds = self.cv is not None or lesson.weights is not None
         setting = Setting(self._task == "classify", categories, groups is not None, own_folds, self.n_jobs, seed)
-        candidates, seconds = self._train(lesson, folds, setting, dataset, started)
+        jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
+        candidates, seconds = self._train(lesson, folds, setting, jury, self._number_classes(dataset), started)
 
-        covered = find_covered(candidates)
-        if lesson.weights is not None:
-            covered &= lesson.weights > 0.0
+        covered = _find_judged(candidates, lesson)
         rows = np.flatnonzero(covered)
         if not len(rows):
             raise DataError("No row has an out-of-fold answer from every member; use other folds.")
         answers: FloatArray = np.stack([np.where(covered[:, None], one.answers, 0.0) for one in candidates])
-        jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
         # A constant changes no ranking and few votes, so that other metrics may take it in without noticing.
         first = 0 if self.metric is None or len(candidates) == 1 else 1
         weights = np.zeros(len(candidates))
         weights[first:] = jury.weigh(answers[first:], rows)
-        nested = jury.estimate(*jury.answer_nested(answers[first:], rows, folds))
+        unseen = jury.answer_nested(answers[first:], rows, folds)
+        nested = jury.estimate(*unseen)
         alone = [jury.estimate(said, rows) for said in answers]
         board = [
             {"name": one.name, "score": own.score, "error": own.error, "seconds": spent, "weight": float(weight)}
@@ -174,6 +174,7 @@ class BaseCommittee(CommitteeEstimator):
                 "leaderboard_": sorted(board, key=lambda row: -row["score"]),
                 "score_estimate_": nested.score,
                 "score_error_": nested.error,
+                **self._keep_unseen(lesson, unseen[0]),
             },
         )
         return self
@@ -246,13 +247,12 @@ class BaseCommittee(CommitteeEstimator):
     # The loop.
 
     def _train(
-        self, lesson: Lesson, folds: Folds, setting: Setting, dataset: Dataset, started: float
+        self, lesson: Lesson, folds: Folds, setting: Setting, jury: Combination, classes: Any, started: float
     ) -> tuple[list[Candidate], list[float]]:
         """Fit one entry after the other, as long as the budget lasts; their answers and seconds."""
-        classes = self._number_classes(dataset)
         entries = [PRIOR]
         if classes is None or len(classes[0]) > 1:
-            entries += choose_entries(self.portfolio, self.n_members, dataset.n_rows)
+            entries += choose_entries(self.portfolio, self.n_members, lesson.n_rows)
         candidates: list[Candidate] = []
         seconds: list[float] = []
         with show_progress("Committee", len(entries), verbose=int(self.verbose)) as tell:
@@ -263,7 +263,9 @@ class BaseCommittee(CommitteeEstimator):
                 candidates.append(self._fit_entry(entry, number, lesson, folds, setting, classes))
                 seconds.append(time.perf_counter() - begun)
                 if tell is not None:
-                    tell(number + 1)
+                    rows = np.flatnonzero(_find_judged(candidates[-1:], lesson))
+                    score = f" {jury.score(candidates[-1].answers, rows):.4g}" if len(rows) else ""
+                    tell(number + 1, entry.name + score)
         return candidates, seconds
 
     def _has_time(self, elapsed: float, seconds: list[float]) -> bool:
@@ -285,6 +287,13 @@ class BaseCommittee(CommitteeEstimator):
                 lesson, [one], folds, classes, refit=entry.way != "folds", out_of_bag=not by_folds, n_jobs=n_jobs
             )
         return one
+
+    def _keep_unseen(self, lesson: Lesson, unseen: FloatArray) -> dict[str, Any]:
+        """Out-of-fold answers, named as forests name theirs out of bag, and what they were wrong by."""
+        if self._task == "classify":
+            return {"oof_decision_function_": unseen}
+        errors = rank_errors(np.abs(lesson.y - unseen[:, 0]), lesson.weights)
+        return {"oof_prediction_": unseen[:, 0], "_oof_errors": errors}
 
     def _settle(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
         """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
@@ -318,6 +327,12 @@ class BaseCommittee(CommitteeEstimator):
         return np.asarray(total)
 
 
+def _find_judged(candidates: list[Candidate], lesson: Lesson) -> BoolArray:
+    """The rows that every candidate has answered for and that count."""
+    covered = find_covered(candidates)
+    return covered if lesson.weights is None else covered & (lesson.weights > 0.0)
+
+
 def _present(one: Candidate, classes: Any) -> Any:
     return FoldAverage(one.by_fold, classes) if one.whole is None else one.whole
 
@@ -338,6 +353,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         rows that neither its members nor its weights have seen.
     score_error_ : float
         Its standard error over rows (or groups); NaN where there is but one.
+    oof_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Probabilities of the training rows, by members and weights that have not seen them; NaN where there are none.
     leaderboard_ : list of dict
         A row for each member that was fitted, the best first: ``name``, out-of-fold ``score`` and its standard
         ``error``, ``seconds``, ``weight``. The member ``prior`` knows the frequencies of the classes only; it has
@@ -368,6 +385,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
     _task = "classify"
 
     classes_: NDArray[Any]
+    oof_decision_function_: FloatArray
 
     def __init__(
         self,
@@ -430,6 +448,8 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         rows that neither its members nor its weights have seen.
     score_error_ : float
         Its standard error over rows (or groups); NaN where there is but one.
+    oof_prediction_ : ndarray of shape (n_samples,)
+        Values of the training rows, by members and weights that have not seen them; NaN where there are none.
     leaderboard_ : list of dict
         A row for each member that was fitted, the best first: ``name``, out-of-fold ``score`` and its standard
         ``error``, ``seconds``, ``weight``. The member ``prior`` knows the mean only; it has weight with the default
@@ -456,6 +476,9 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
     """
 
     _task = "regress"
+
+    oof_prediction_: FloatArray
+    _oof_errors: FloatArray
 
     def __init__(
         self,
@@ -487,3 +510,28 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         ndarray of shape (n_samples,)
         """
         return self._average(X)[:, 0]
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
+        """Interval for the target of each row: the prediction, and to both sides how far it was off out of fold.
+
+        If the rows are exchangeable the interval holds the target with a probability close to ``coverage``: the
+        errors are those of committees that had not seen their rows, as in the cross-validated intervals that
+        [Barber2021] starts from. It is as wide everywhere.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        coverage : float, default=0.9
+            In (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends; infinite where there were too few training rows for such a coverage.
+        """
+        if not 0.0 < coverage < 1.0:
+            raise DataError(f"coverage must be in (0, 1); got {coverage!r}.")
+        values = self.predict(X)
+        margin = find_margin(self._oof_errors, float(coverage))
+        return np.column_stack([values - margin, values + margin])

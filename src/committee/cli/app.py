@@ -1,19 +1,17 @@
 """The commands and their options; what goes wrong becomes one sentence, one hint and an exit code."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import committee
 from committee.cli import options
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.cli.output import check_place, show_size, write_model
-from committee.cli.problem import pose_problem
+from committee.cli.problem import Roles, pose_problem
+from committee.cli.progress import watch_fits
 from committee.cli.show import make_console, show_findings, show_problem, write_json
 from committee.cli.table import read_source
 
@@ -48,13 +46,13 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 
   committee fit                                      a bundled table
 
-  committee fit wine -e random-forest                another one, a forest
-
   committee fit houses.csv --target price            your own
 
-  committee fit people.parquet --target income --set min_samples_leaf=20 --json
+  committee fit houses.csv --target price --time 300 -o houses.committee
 
-  committee fit houses.csv --target price -e extra-trees -o houses.committee
+  committee fit wine -e random-forest --set n_estimators=500
+
+  committee fit visits.parquet -t outcome --groups patient --metric roc-auc
 
   committee fit --config houses.toml                 all options from a file
 """
@@ -64,9 +62,12 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 def fit(
     table: options.TableName = "breast_cancer",
     target: options.Target = None,
-    estimator: options.Estimator = "tree",
+    estimator: options.Estimator = "committee",
     settings: options.Settings = None,
     metric: options.MetricName = None,
+    seconds: options.Seconds = None,
+    groups: options.Groups = None,
+    weights: options.Weights = None,
     drop: options.Drop = None,
     task: options.TaskName = "auto",
     folds: options.Folds = 5,
@@ -78,26 +79,25 @@ def fit(
     as_json: options.AsJson = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fit an estimator to a table, and tell how well it predicts rows it has not seen.
+    """Fit a committee to a table, and tell how well it predicts rows it has not seen.
 
-    The depth of a single tree is chosen by cross-validation inside each training part, so that the score is honest.
+    Without --estimator it puts itself together: boosted trees, forests, a linear model and neighbours are fitted within
+    --time, and weighed by what they say about rows that they have not seen.
 
-    Set max_depth, max_leaf_nodes or ccp_alpha yourself and nothing is searched. Nothing is written without -o.
+    Nothing is written without -o.
     """
     del config  # has been applied to the others
     del debug  # looked up by `run`, which must know it even where parsing fails
     chosen = options.parse_settings(settings)
     place = None if output is None else check_place(output)
-    problem = pose_problem(read_source(table, encoding), target, task, drop or [])
+    problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
-    from committee.cli.study import Plan, Study
+    from committee.cli.fitting import fit_problem
+    from committee.cli.study import Plan
 
-    study = Study(problem, Plan(estimator, chosen, folds, seed, jobs, metric))
+    plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
-    if not as_json:
-        show_problem(console, problem)
-    with _show_progress("fitting", study.n_fits) as advance:
-        findings = study.run(advance)
+    findings = fit_problem(problem, plan, lambda: None if as_json else show_problem(console, problem))
     n_bytes = 0 if place is None else write_model(findings.model, place)
     if as_json:
         typer.echo(write_json(problem, findings, output))
@@ -111,9 +111,11 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 
   committee predict houses.committee new.csv                  to the screen
 
-  committee predict houses.committee new.parquet -o answers.parquet
+  committee predict houses.committee new.parquet --interval 0.9 -o answers.parquet
 
   committee predict churn.committee new.csv.gz --probabilities --keep id -o answers.csv
+
+  committee predict churn.committee new.csv --explain 3       and the reasons
 """
 
 
@@ -121,16 +123,12 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 def predict(
     model: options.ModelFile,
     table: options.TableName,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="File for the answers: .csv, .tsv, .csv.gz or .parquet."),
-    ] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", "-p", help="The probability of each class as well.")
-    ] = False,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")
-    ] = None,
+    output: options.AnswersOut = None,
+    probabilities: options.Probabilities = False,
+    calibrated: options.Calibrated = False,
+    interval: options.Coverage = None,
+    explain: options.Reasons = 0,
+    keep: options.Keep = None,
     jobs: options.Jobs = None,
     encoding: options.Encoding = "utf-8",
     trust: options.Trust = None,
@@ -143,24 +141,76 @@ def predict(
     Without -o the answers go to the screen as CSV.
     """
     del debug  # looked up by `run`
-    from committee.cli.predicting import Predictor, choose_writer, load_model
+    from committee.cli.predicting import Predictor, Wanted
+    from committee.cli.rows import load_model
     from committee.cli.stream import open_stream
+    from committee.cli.writing import choose_writer, write_chunks
 
     place = None if output is None else check_place(output)
     open_writer = choose_writer(place)
-    fitted = load_model(model, trust or [])
-    if jobs is not None and "n_jobs" in fitted.get_params():
-        fitted.set_params(n_jobs=jobs)
-    predictor = Predictor(fitted, open_stream(table, encoding), probabilities, keep or [])
-    n_rows = 0
-    with open_writer() as write:
-        for answers in predictor.predict_chunks():
-            write(answers)
-            n_rows += answers.num_rows
-        if n_rows == 0:
-            raise CommandError(f"'{table}' has columns but no rows.", "There is nothing to predict.")
+    fitted = options.set_jobs(load_model(model, trust or []), jobs)
+    wanted = Wanted(probabilities, calibrated, interval, explain)
+    predictor = Predictor(fitted, open_stream(table, encoding), wanted, keep or [])
+    n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
     if place is not None:
         make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(place))}[/]", soft_wrap=True)
+
+
+_EXPLAIN_EXAMPLES = """[bold]Examples[/]
+
+  committee explain houses.committee new.csv --target price   what it rests on
+
+  committee explain houses.committee new.csv -o reasons.csv --keep id
+
+  committee explain houses.committee new.csv --json
+"""
+
+
+@app.command(epilog=_EXPLAIN_EXAMPLES)
+def explain(
+    model: options.ModelFile,
+    table: options.TableName,
+    target: options.Truth = None,
+    output: options.ReasonsOut = None,
+    keep: options.Keep = None,
+    metric: options.MetricName = None,
+    rows: options.SampleRows = 1000,
+    repeats: options.Shuffles = 10,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    encoding: options.Encoding = "utf-8",
+    trust: options.Trust = None,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Tell what a model rests on: what is lost when a feature is shuffled, and how much each moves predictions.
+
+    The first needs the --target, and is best judged by rows that the model was not fitted on.
+
+    -o writes what each feature adds to the prediction of every row (Shapley values).
+    """
+    del debug  # looked up by `run`
+    from committee.cli.explaining import Question, explain_model, explain_rows, show_account
+    from committee.cli.rows import ModelRows, load_model
+    from committee.cli.stream import open_stream
+    from committee.cli.writing import choose_writer, write_chunks
+
+    place = None if output is None else check_place(output)
+    open_writer = None if place is None else choose_writer(place)
+    fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding)
+    truth = target or stream.target
+    question = Question(rows, repeats, metric, seed, jobs)
+    account = explain_model(ModelRows(fitted, stream, [] if truth is None else [truth]), truth, question)
+    n_rows = 0
+    if open_writer is not None:
+        n_rows = write_chunks(open_writer, explain_rows(ModelRows(fitted, stream, keep or [])), table)
+    if as_json:
+        typer.echo(account.write_json())
+        return
+    console = make_console()
+    show_account(console, account)
+    if place is not None:
+        console.print(f"\nReasons of {n_rows:,} rows written to [bold]{escape(str(place))}[/]", soft_wrap=True)
 
 
 _INSPECT_EXAMPLES = """[bold]Examples[/]
@@ -214,6 +264,8 @@ def compare(
         typer.Option("--set", metavar="[EST.]NAME=VALUE", help="A parameter, of all or of one of them; repeatable."),
     ] = None,
     metric: options.MetricName = None,
+    groups: options.Groups = None,
+    weights: options.Weights = None,
     drop: options.Drop = None,
     task: options.TaskName = "auto",
     folds: options.Folds = 5,
@@ -230,29 +282,48 @@ def compare(
     """
     del debug  # looked up by `run`
     chosen = options.parse_settings(settings)
-    problem = pose_problem(read_source(table, encoding), target, task, drop or [])
+    problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
     from committee.cli.comparing import plan_contest, show_results, write_results
     from committee.cli.study import Plan
 
     plan = Plan("", {}, folds, seed, jobs, metric)
     contest = plan_contest(problem, estimators or [], chosen, plan, repeats)
-    with _show_progress("comparing", contest.n_fits) as advance:
-        scores = contest.run(advance)
+    with watch_fits("comparing", contest.n_fits) as display:
+        scores = contest.run(display.advance, display.note)
     if as_json:
         typer.echo(write_results(contest, scores))
     else:
         show_results(make_console(), contest, scores)
 
 
-@contextmanager
-def _show_progress(verb: str, total: int) -> Iterator[Any]:
-    """A bar on the error stream if somebody watches it; yields what to call after each step."""
-    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=make_console(stderr=True), transient=True)
-    progress.disable = not sys.stderr.isatty()
-    with progress:
-        bar = progress.add_task(verb, total=total)
-        yield lambda: progress.advance(bar)
+_BENCH_EXAMPLES = """[bold]Examples[/]
+
+  committee bench                              a few minutes, every case
+
+  committee bench --only boosting --rows 100000
+
+  committee bench -o times                     also a page, data and a picture
+"""
+
+
+@app.command(epilog=_BENCH_EXAMPLES)
+def bench(
+    only: options.Only = None,
+    rows: options.BenchRows = 20_000,
+    threads: options.Threads = None,
+    quick: options.Quick = False,
+    output: options.BenchOut = None,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Measure forests, AdaBoost and boosting beside the libraries that are installed.
+
+    Every library gets a process of its own, the same table and the same threads; the best run counts.
+    """
+    del debug  # looked up by `run`
+    from committee.cli.bench.command import measure
+
+    measure(only or [], quick, rows, threads, output, as_json)
 
 
 def run() -> int:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from committee.cli.catalog import find_class
 from committee.cli.errors import USAGE, CommandError
-from committee.cli.show import make_table
+from committee.cli.show import make_table, show_head
 from committee.cli.study import Plan, Study
 
 if TYPE_CHECKING:
@@ -118,13 +118,15 @@ class Contest:
         """Models that will be fitted."""
         return self.repeats * self.folds * sum(study.n_fits_a_part for study in self.studies)
 
-    def run(self, advance: Callable[[], None]) -> NDArray[np.float64]:
+    def run(self, advance: Callable[[], None], tell: Callable[[str], None] | None = None) -> NDArray[np.float64]:
         """Fit everything.
 
         Parameters
         ----------
         advance : callable
             Called after each fitted model.
+        tell : callable, optional
+            Called with the mean scores so far, in words.
 
         Returns
         -------
@@ -137,6 +139,8 @@ class Contest:
         for repeat in range(self.repeats):
             for train, test in first.split(everything, self.folds, first.plan.seed + repeat):
                 scores.append([study.score(study.learn(train, advance), test) for study in self.studies])
+                if tell is not None:
+                    tell(" ".join(f"{mean:.4f}" for mean in np.mean(scores, axis=0)))
         return np.array(scores).T
 
 
@@ -251,10 +255,7 @@ def show_results(console: Console, contest: Contest, scores: NDArray[np.float64]
     """
     problem, metric = contest.studies[0].problem, contest.metric
     better = "higher" if metric.sign > 0 else "lower"
-    console.print(
-        f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features, "
-        f"target [bold]{escape(problem.target)}[/] ({problem.task})"
-    )
+    show_head(console, problem)
     console.print(f"{metric.name} ({better} is better), {contest.repeats} times {contest.folds} folds\n")
     table = make_table("estimator", ">mean", ">std. error", ">difference", ">p-value")
     for entry in _judge(contest, scores):

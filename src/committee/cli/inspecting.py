@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from committee.cli.output import show_size
-from committee.cli.predicting import load_model
+from committee.cli.rows import load_model
 from committee.cli.show import make_table, show_importances, tell_rest
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Inspection", "inspect_model", "show_inspection"]
 
 _MOST_COLUMNS = 30
+_SCORES = ("oob_score_", "score_estimate_", "score_error_")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Inspection:
         What it tells apart; empty if it predicts a quantity.
     importances : dict of str to float
         By column, largest first; empty if it has none.
+    scores : dict of str to float
+        What it found out about itself while it was fitted: out-of-bag scores, the estimate of a committee.
+    members : list of dict
+        The leaderboard of an automatic committee; empty for others.
     library : dict
         Versions that it was written with.
     stripped : bool
@@ -53,6 +58,8 @@ class Inspection:
     n_features: int | None
     classes: tuple[str, ...]
     importances: dict[str, float]
+    scores: dict[str, float]
+    members: list[dict[str, Any]]
     library: dict[str, Any]
     stripped: bool
     n_bytes: int
@@ -94,6 +101,8 @@ def inspect_model(name: str, trusted: Sequence[str]) -> Inspection:
         n_features=about.n_features,
         classes=tuple(str(label) for label in getattr(model, "classes_", ())),
         importances=ranked,
+        scores={name: float(value) for name in _SCORES if isinstance(value := getattr(model, name, None), float)},
+        members=[dict(row) for row in getattr(model, "leaderboard_", ())],
         library=about.library,
         stripped=about.stripped,
         n_bytes=about.n_bytes,
@@ -127,6 +136,14 @@ def show_inspection(console: Console, found: Inspection) -> None:
     if found.classes:
         shown = ", ".join(found.classes[:_MOST_COLUMNS]) + (", …" if len(found.classes) > _MOST_COLUMNS else "")
         console.print(f"{len(found.classes)} classes: {escape(shown)}")
+    for name, value in found.scores.items():
+        console.print(f"{name.rstrip('_').replace('_', ' ')}: {value:.4f}")
+    if found.members:
+        members = make_table("member", ">score", ">weight")
+        for row in found.members:
+            members.add_row(escape(row["name"]), f"{row['score']:.4f} ± {row['error']:.4f}", f"{row['weight']:.2f}")
+        console.print()
+        console.print(members)
     parameters = make_table("parameter", "value")
     for name, value in found.parameters.items():
         parameters.add_row(escape(name), escape(repr(value)))

@@ -13,24 +13,43 @@ from committee.cli.errors import USAGE, CommandError
 from committee.datasets import BUNDLED
 
 __all__ = [
+    "AnswersOut",
     "AsJson",
+    "BenchOut",
+    "BenchRows",
+    "Calibrated",
     "Config",
+    "Coverage",
     "Debug",
     "Drop",
     "Encoding",
     "Estimator",
     "Folds",
+    "Groups",
     "Jobs",
+    "Keep",
     "MetricName",
     "ModelFile",
     "ModelOut",
+    "Only",
+    "Probabilities",
+    "Quick",
+    "Reasons",
+    "ReasonsOut",
+    "SampleRows",
+    "Seconds",
     "Seed",
     "Settings",
+    "Shuffles",
     "TableName",
     "Target",
     "TaskName",
+    "Threads",
     "Trust",
+    "Truth",
+    "Weights",
     "parse_settings",
+    "set_jobs",
 ]
 
 
@@ -71,6 +90,23 @@ MetricName = Annotated[
         show_default=False,
     ),
 ]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        "--time",
+        metavar="SECONDS",
+        min=0.001,
+        help="After this the automatic committee begins no further member; 60 unless n_members is set.",
+        show_default=False,
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option("--groups", metavar="COL", help="Rows that are alike here stay together; no feature."),
+]
+Weights = Annotated[
+    str | None, typer.Option("--weights", metavar="COL", help="How much each row counts, from 0 on; no feature.")
+]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")]
 TaskName = Annotated[
     Literal["auto", "classification", "regression"],
@@ -98,11 +134,81 @@ Config = Annotated[
         help="A TOML file of options; what is given here goes before it.",
     ),
 ]
+AnswersOut = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="OUT", help="File for the answers: .csv, .tsv, .csv.gz or .parquet."),
+]
+ReasonsOut = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="OUT", help="File for the reasons of every row: .csv, .tsv or .parquet."),
+]
+Probabilities = Annotated[bool, typer.Option("--probabilities", "-p", help="The probability of each class as well.")]
+Calibrated = Annotated[
+    bool,
+    typer.Option("--calibrated", help="The same, if the model has calibrated them on out-of-bag rows; else an error."),
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="SHARE",
+        min=0.01,
+        max=0.999,
+        help="Ends of an interval that holds this share of the targets, for instance 0.9.",
+        show_default=False,
+    ),
+]
+Reasons = Annotated[
+    int,
+    typer.Option("--explain", metavar="K", min=0, help="The K features that move each prediction most, and how much."),
+]
+Keep = Annotated[list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")]
+Truth = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COL", help="The column that the model predicts, if there.")
+]
+SampleRows = Annotated[
+    int, typer.Option("--rows", metavar="N", min=1, help="Rows to look at, drawn at random from the table.")
+]
+Shuffles = Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="How often each feature is shuffled.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="WORD", help="Only cases whose name holds this word; repeatable."),
+]
+BenchRows = Annotated[int, typer.Option("--rows", metavar="N", min=1000, help="Rows to learn from, of 28 columns.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, help="For every library; by default all cores.", show_default=False),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Tiny data: shows that everything runs, times mean nothing.")]
+BenchOut = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FOLDER", help="Write bench.md, bench.json and bench.svg there."),
+]
 Trust = Annotated[
     list[str] | None,
     typer.Option("--trust", metavar="TYPE", help="A type of another library that the model may hold; repeatable."),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def set_jobs(model: Any, jobs: int | None) -> Any:
+    """A model with as many threads as ``--jobs`` says.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    jobs : int or None
+        None changes nothing.
+
+    Returns
+    -------
+    estimator
+        The same one.
+    """
+    if jobs is not None and "n_jobs" in model.get_params():
+        model.set_params(n_jobs=jobs)
+    return model
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 from numpy.typing import NDArray
 
-from committee.cli.errors import USAGE, CommandError, suggest
-from committee.cli.output import refuse_writing
-from committee.cli.problem import write_numbers
-from committee.cli.stream import TableStream, check_kinds
-from committee.cli.table import COMPRESSED, TEXT_FORMATS, find_format
+from committee.cli.errors import USAGE, CommandError
+from committee.cli.rows import ModelRows
 
-__all__ = ["Predictor", "choose_writer", "load_model"]
+if TYPE_CHECKING:
+    from committee.cli.reasons import Explainer
+    from committee.cli.stream import TableStream
 
-Write = Callable[[pa.Table], None]
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+__all__ = ["Predictor", "Wanted", "name_answers"]
+
+# Names of columns that predictions come in.
+_TAKEN = ("prediction", "probability_", "lower", "upper", "base_value", "reason_", "effect_")
 
 
-def load_model(name: str, trusted: Sequence[str]) -> Any:
-    """Read a model file.
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted besides the prediction.
 
     Parameters
     ----------
-    name : str
-        Its path.
-    trusted : sequence of str
-        Types of other libraries that it may hold.
-
-    Returns
-    -------
-    estimator
-        Checked, and mapped rather than copied.
+    probabilities : bool
+        The probability of each class.
+    calibrated : bool
+        Only if they are calibrated on out-of-bag rows.
+    interval : float or None
+        Share of targets that an interval around the prediction should hold.
+    reasons : int
+        How many of the features that moved the prediction most.
     """
-    from committee.io.model_file import load
 
-    if not Path(name).is_file():
-        raise CommandError(f"There is no model file '{name}'.", "committee fit -o writes one.", USAGE)
-    return load(name, trusted=list(trusted))
+    probabilities: bool = False
+    calibrated: bool = False
+    interval: float | None = None
+    reasons: int = 0
 
 
 class Predictor:
@@ -58,29 +53,23 @@ class Predictor:
         Fitted.
     stream : TableStream
         The table.
-    probabilities : bool
-        Whether the probability of each class is wanted.
+    wanted : Wanted
+        What besides the prediction.
     keep : sequence of str
         Columns of the table that are copied to the answer.
     """
 
-    def __init__(self, model: Any, stream: TableStream, probabilities: bool, keep: Sequence[str]) -> None:
+    def __init__(self, model: Any, stream: TableStream, wanted: Wanted, keep: Sequence[str] = ()) -> None:
         self.model = model
-        self.stream = stream
-        self.probabilities = probabilities
+        self.wanted = wanted
         self.keep = list(keep)
-        self._names = self._find_columns()
-        schema = getattr(model, "_schema", None)
-        levels = getattr(schema, "categories", ())
-        named = list(zip(self._names, levels, strict=False))
-        # Levels that are text are of dtype object; only then is a column text whatever it looks like.
-        self._texts = [name for name, known in named if known is not None and known.dtype == object]
-        check_kinds(stream, [name for name, known in named if known is None])
-        self._check_keep()
-        if probabilities and not hasattr(model, "predict_proba"):
-            raise CommandError(
-                f"{type(model).__name__} does not predict probabilities.", "Leave out --probabilities.", USAGE
-            )
+        self.rows = ModelRows(model, stream, keep)
+        for name in self.keep:
+            if name.startswith(_TAKEN):
+                raise CommandError(
+                    f"The column '{name}' cannot be kept beside a prediction of that name.", "Rename it first.", USAGE
+                )
+        self._check_wanted()
 
     def predict_chunks(self) -> Iterator[pa.Table]:
         """The answers in the order of the rows.
@@ -88,72 +77,55 @@ class Predictor:
         Yields
         ------
         pyarrow.Table
-            Columns that are kept, then the prediction, then the probabilities.
+            Columns that are kept, then the prediction, then what else is wanted.
         """
-        wanted = list(dict.fromkeys([*self.keep, *self._names]))
-        kept_texts = [name for name in self.keep if name not in self._names] if self._stays_text() else []
-        for chunk in self.stream.read_chunks(wanted, [*self._texts, *kept_texts]):
-            rows = self._take_rows(chunk)
+        explainer: Explainer | None = None
+        for chunk, rows in self.rows.read():
             answers = {name: chunk.column(name) for name in self.keep}
-            answers |= _name_answers(self.model.predict(rows))
-            if self.probabilities:
+            predicted = self.model.predict(rows)
+            answers |= name_answers(predicted)
+            if self.wanted.probabilities or self.wanted.calibrated:
                 answers |= _name_probabilities(self.model, rows)
+            if self.wanted.interval is not None:
+                answers |= _name_interval(self.model, rows, self.wanted.interval)
+            if self.wanted.reasons:
+                from committee.cli.reasons import Explainer
+
+                explainer = explainer or Explainer(self.model, rows)
+                answers |= explainer.explain(rows, predicted).name_strongest(self.wanted.reasons)
             yield pa.table(answers)
 
-    def _find_columns(self) -> list[str]:
-        found = self.stream.schema.names
-        fitted = getattr(self.model, "feature_names_in_", None)
-        if fitted is None:
-            width = getattr(self.model, "n_features_in_", None)
-            if width != len(found):
-                raise CommandError(
-                    f"The model knows no names of columns and wants {width} of them; "
-                    f"'{self.stream.name}' has {len(found)}.",
-                    "Leave only the columns that the model was fitted on, in their order.",
-                )
-            return list(found)
-        missing = [str(name) for name in fitted if name not in found]
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    def _check_wanted(self) -> None:
+        name, wanted = type(self.model).__name__, self.wanted
+        if (wanted.probabilities or wanted.calibrated) and not hasattr(self.model, "predict_proba"):
+            raise CommandError(f"{name} does not predict probabilities.", "Leave out --probabilities.", USAGE)
+        if wanted.calibrated and getattr(self.model, "calibration", None) is None:
             raise CommandError(
-                f"'{self.stream.name}' has no column '{missing[0]}'{more}, which the model was fitted on.",
-                suggest(missing[0], list(found)),
+                f"The probabilities of this {name} are not calibrated on out-of-bag rows.",
+                "Fit it with -e random-forest --set calibration=isotonic, or use --probabilities as they are.",
+                USAGE,
             )
-        return [str(name) for name in fitted]
-
-    def _check_keep(self) -> None:
-        for name in self.keep:
-            if name not in self.stream.schema.names:
-                raise CommandError(
-                    f"'{self.stream.name}' has no column '{name}' to keep.",
-                    suggest(name, list(self.stream.schema.names)),
-                    USAGE,
-                )
-            if name.startswith(("prediction", "probability_")):
-                raise CommandError(
-                    f"The column '{name}' cannot be kept beside a prediction of that name.", "Rename it first.", USAGE
-                )
-
-    def _stays_text(self) -> bool:
-        """A column that is only copied stays as it was written, unless its file says what it is."""
-        path = self.stream.path
-        return path is not None and find_format(path) in TEXT_FORMATS
-
-    def _take_rows(self, chunk: pa.Table) -> Any:
-        columns = {name: write_numbers(chunk.column(name)) for name in self._names}
-        if hasattr(self.model, "feature_names_in_"):
-            return pa.table(columns).combine_chunks()
-        try:
-            numbers = [column.cast(pa.float64()).to_numpy() for column in columns.values()]
-        except pa.ArrowException as error:
+        if wanted.interval is not None and not hasattr(self.model, "predict_interval"):
             raise CommandError(
-                "The model was fitted on an array of numbers, and the table holds something else.",
-                "Leave only columns of numbers.",
-            ) from error
-        return np.column_stack(numbers)
+                f"{name} predicts no intervals.",
+                "CommitteeRegressor does, and a forest for quantities fitted with --set oob_score=True.",
+                USAGE,
+            )
 
 
-def _name_answers(predicted: NDArray[Any]) -> dict[str, pa.Array]:
+def name_answers(predicted: NDArray[Any]) -> dict[str, pa.Array]:
+    """Predictions as columns.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        As a model says.
+
+    Returns
+    -------
+    dict of str to pyarrow.Array
+        One column, or one for each output.
+    """
     if predicted.ndim == 1:
         return {"prediction": pa.array(predicted.tolist() if predicted.dtype.kind in "OU" else predicted)}
     return {f"prediction_{k}": pa.array(column.tolist()) for k, column in enumerate(predicted.T)}
@@ -166,80 +138,17 @@ def _name_probabilities(model: Any, rows: Any) -> dict[str, pa.Array]:
     return {f"probability_{label}": pa.array(shares[:, k]) for k, label in enumerate(model.classes_)}
 
 
-def choose_writer(place: Path | None) -> Callable[[], Any]:
-    """What makes a file of answers, by its ending; it takes the tables one after another.
-
-    Parameters
-    ----------
-    place : pathlib.Path or None
-        The file: ``.csv`` or ``.tsv``, compressed or not, or ``.parquet``. None is the standard output, as CSV.
-
-    Returns
-    -------
-    callable
-        Makes a context that yields a function of a table.
-    """
-    if place is None:
-        return lambda: _write_text(sys.stdout.buffer, ",")
-    suffixes = [suffix.lower() for suffix in place.suffixes]
-    packed = suffixes[-1:] and suffixes[-1] in COMPRESSED
-    kind = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
-    if kind in _DELIMITERS:
-        return lambda: _write_file(place, _DELIMITERS[kind])
-    if kind in (".parquet", ".pq") and not packed:
-        return lambda: _write_file(place, None)
-    raise CommandError(
-        f"'{place}' has no ending that names a format to write.", "Use .csv, .tsv, .csv.gz or .parquet.", USAGE
-    )
-
-
-@contextmanager
-def _write_file(place: Path, delimiter: str | None) -> Iterator[Write]:
-    """Beside its place first, and there only when it is whole."""
-    part = place.with_name(f".{os.getpid()}.{place.name}")
-    try:
-        try:
-            if delimiter is None:
-                with _write_parquet(part) as write:
-                    yield write
-            else:
-                with pa.output_stream(str(part), compression="detect") as out, _write_text(out, delimiter) as write:
-                    yield write
-            os.replace(part, place)
-        except OSError as error:
-            raise refuse_writing(place, error) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
-def _write_parquet(part: Path) -> Iterator[Write]:
-    writer: Any = None
-
-    def write(table: pa.Table) -> None:
-        nonlocal writer
-        if writer is None:
-            writer = pyarrow.parquet.ParquetWriter(str(part), table.schema)
-        writer.write_table(table)
+def _name_interval(model: Any, rows: Any, coverage: float) -> dict[str, pa.Array]:
+    from sklearn.exceptions import NotFittedError
 
     try:
-        yield write
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-@contextmanager
-def _write_text(out: Any, delimiter: str) -> Iterator[Write]:
-    header = True
-
-    def write(table: pa.Table) -> None:
-        nonlocal header
-        buffer = pa.BufferOutputStream()
-        options = pyarrow.csv.WriteOptions(include_header=header, delimiter=delimiter)
-        pyarrow.csv.write_csv(table, buffer, options)
-        out.write(memoryview(buffer.getvalue()))
-        header = False
-
-    yield write
-    out.flush()
+        ends = model.predict_interval(rows, coverage)
+    except NotFittedError as error:
+        if not getattr(model, "keep_leaf_samples", False):
+            raise CommandError(
+                f"This {type(model).__name__} has not kept what intervals need.",
+                "Fit it again with --set oob_score=True (or --set keep_leaf_samples=True).",
+                USAGE,
+            ) from error
+        ends = model.predict_quantiles(rows, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0])
+    return {"lower": pa.array(ends[:, 0]), "upper": pa.array(ends[:, 1])}

@@ -41,6 +41,28 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are for; those that are not named are features.
+
+    Parameters
+    ----------
+    target : str or None
+        The column to predict; None where the table knows its own.
+    groups : str or None
+        Rows that belong together.
+    weights : str or None
+        How much each row counts.
+    drop : sequence of str
+        Columns to leave out.
+    """
+
+    target: str | None = None
+    groups: str | None = None
+    weights: str | None = None
+    drop: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Problem:
     """Features, target and what the user should know about them.
 
@@ -60,6 +82,10 @@ class Problem:
         What kind of prediction.
     notices : tuple of str
         Sentences about what was left out and why.
+    groups : ndarray of shape (n_rows,) or None
+        Numbers of the groups that rows belong to.
+    weights : ndarray of shape (n_rows,) or None
+        How much each row counts.
     """
 
     source: str
@@ -69,6 +95,8 @@ class Problem:
     y: NDArray[Any]
     task: Task
     notices: tuple[str, ...]
+    groups: NDArray[np.intp] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -82,49 +110,85 @@ class Problem:
         return {str(labels[i]): int(counts[i]) for i in order}
 
 
-def pose_problem(source: Source, target: str | None, task: str, drop: Sequence[str]) -> Problem:
+def pose_problem(source: Source, roles: Roles, task: str) -> Problem:
     """Choose columns, read the target and decide the task.
 
     Parameters
     ----------
     source : Source
         The table.
-    target : str or None
-        Column to predict; None where the table knows its own.
+    roles : Roles
+        What its columns are for.
     task : str
         "auto", "classification" or "regression".
-    drop : sequence of str
-        Columns to leave out.
 
     Returns
     -------
     Problem
         Ready to be fitted.
     """
-    table, target = source.table, target or source.target
-    names = table.column_names
+    table, target = source.table, roles.target or source.target
     if target is None:
+        names = table.column_names
         raise CommandError(
             "The column to predict is not named.",
             f"Add --target with one of: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}.",
             USAGE,
         )
-    for name in (target, *drop):
-        if name not in names:
-            raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)
-    if target in drop:
-        raise CommandError(f"The target '{target}' cannot be dropped.", "Choose another --target.", USAGE)
-
+    _check_roles(source, target, roles)
     notices: list[str] = []
     table = _keep_known_targets(table, target, notices)
     y, decided = _read_target(table.column(target), target, task)
-    features, columns = _choose_features(table.drop_columns([target, *drop]), notices)
+    groups = None if roles.groups is None else _read_groups(table.column(roles.groups), roles.groups)
+    weights = None if roles.weights is None else _read_weights(table.column(roles.weights), roles.weights)
+    others = {target, *roles.drop} | ({roles.groups, roles.weights} - {None})
+    features, columns = _choose_features(table.drop_columns(sorted(map(str, others))), notices)
     if not columns:
         raise CommandError(
             f"Beside the target '{target}' no column of '{source.name}' can be used.",
             " ".join(notices) or "A table needs at least one other column.",
         )
-    return Problem(source.name, features, columns, target, y, decided, tuple(notices))
+    return Problem(source.name, features, columns, target, y, decided, tuple(notices), groups, weights)
+
+
+def _check_roles(source: Source, target: str, roles: Roles) -> None:
+    names = source.table.column_names
+    given = {"--groups": roles.groups, "--weights": roles.weights}
+    for name in (target, *roles.drop, *filter(None, given.values())):
+        if name not in names:
+            raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)
+    if target in roles.drop:
+        raise CommandError(f"The target '{target}' cannot be dropped.", "Choose another --target.", USAGE)
+    for option, column in given.items():
+        if column == target:
+            raise CommandError(f"{option} cannot be the target '{target}'.", f"Choose another {option}.", USAGE)
+
+
+def _read_groups(column: pa.ChunkedArray, name: str) -> NDArray[np.intp]:
+    if column.null_count:
+        raise CommandError(
+            f"The --groups column '{name}' is missing in {column.null_count} rows.", "Every row needs a group."
+        )
+    codes = column.combine_chunks().dictionary_encode()
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    if len(codes.dictionary) < 2:
+        raise CommandError(f"All rows are of one group by '{name}'.", "Choose other --groups; two are needed.")
+    numbers: NDArray[np.intp] = codes.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    return numbers
+
+
+def _read_weights(column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+    if name_kind(column.type) not in ("number", "boolean") or pa.types.is_dictionary(column.type):
+        raise CommandError(f"The --weights column '{name}' holds no numbers.", "Weights are numbers from 0 on.")
+    weights: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        raise CommandError(
+            f"The --weights column '{name}' has a missing, negative or infinite value.",
+            "Weights are numbers from 0 on.",
+        )
+    if not weights.any():
+        raise CommandError(f"All weights in '{name}' are zero.", "Choose other --weights.")
+    return weights
 
 
 def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.Table:

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from committee.cli.findings import Estimate, Findings, Leaderboard
     from committee.cli.problem import Problem
-    from committee.cli.study import Estimate, Findings
 
 _MOST_ROWS = 12
 _BAR = 30
@@ -46,10 +46,7 @@ def show_problem(console: Console, problem: Problem) -> None:
     problem : Problem
         What.
     """
-    console.print(
-        f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features, "
-        f"target [bold]{escape(problem.target)}[/] ({problem.task})"
-    )
+    show_head(console, problem)
     columns = make_table("feature", "type", ">missing", ">values")
     for column in problem.columns[:_MOST_ROWS]:
         share = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "-"
@@ -63,6 +60,22 @@ def show_problem(console: Console, problem: Problem) -> None:
         console.print(f"target from {y.min():g} to {y.max():g}, mean {y.mean():g}, standard deviation {y.std():g}")
     for notice in problem.notices:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def show_head(console: Console, problem: Problem) -> None:
+    """Print the name and size of a table, and what is to be predicted.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    problem : Problem
+        What.
+    """
+    console.print(
+        f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features", soft_wrap=True
+    )
+    console.print(f"target [bold]{escape(problem.target)}[/] ({problem.task})", soft_wrap=True)
 
 
 def show_findings(console: Console, findings: Findings, folds: int) -> None:
@@ -89,7 +102,11 @@ def show_findings(console: Console, findings: Findings, folds: int) -> None:
             sizes.add_row(str(candidate.max_depth), _write_estimate(candidate.score) + chosen)
         console.print(sizes)
         console.print("* the smallest depth within one standard error of the best")
-    console.print(f"\nScore on rows not seen in training, {folds} folds (± standard error):")
+    if findings.leaderboard is not None:
+        _show_leaderboard(console, findings.leaderboard)
+        console.print("\nThe committee on rows not seen in training (± standard error):")
+    else:
+        console.print(f"\nScore on rows not seen in training, {folds} folds (± standard error):")
     scores = make_table("", ">model", ">naive", ">difference")
     for name, comparison in findings.comparisons.items():
         cells = map(_write_estimate, (comparison.model, comparison.baseline))
@@ -98,6 +115,23 @@ def show_findings(console: Console, findings: Findings, folds: int) -> None:
     show_importances(console, findings.importances)
     for notice in findings.notices:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def _show_leaderboard(console: Console, board: Leaderboard) -> None:
+    n_members = len([one for one in board.standings if one.name != "prior"])
+    summary = f"{n_members} member{'s' if n_members != 1 else ''} in {board.seconds:.1f} s"
+    if board.left_out:
+        summary += f"; the time was up before {', '.join(board.left_out)}. A larger --time lets them in."
+    console.print(summary)
+    better = "higher" if board.sign > 0 else "lower"
+    console.print(f"\nLeaderboard by {board.metric} ({better} is better), on rows not seen in training:")
+    table = make_table("", f">{board.metric}", ">weight", ">seconds")
+    table.add_row("[bold]committee[/]", _write_estimate(board.committee), "", f"{board.seconds:.1f}")
+    for one in board.standings:
+        name = "naive" if one.name == "prior" else one.name
+        weight = f"{one.weight:.2f}" if one.weight else "-"
+        table.add_row(escape(name), _write_estimate(one.score), weight, f"{one.seconds:.1f}")
+    console.print(table)
 
 
 def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
@@ -119,8 +153,10 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
     """
 
     def estimate(value: Estimate) -> dict[str, Any]:
-        return {"mean": value.mean, "standard_error": value.error, "folds": list(value.folds)}
+        folds = {"folds": list(value.folds)} if value.folds else {}
+        return {"mean": value.mean, "standard_error": value.error} | folds
 
+    board = findings.leaderboard
     document = {
         "table": problem.source,
         "rows": problem.n_rows,
@@ -141,6 +177,7 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
             }
             for name, comparison in findings.comparisons.items()
         },
+        "leaderboard": None if board is None else _list_standings(board),
         "leaves": findings.n_leaves,
         "depth": findings.depth,
         "importances": findings.importances,
@@ -148,6 +185,20 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
         "notices": [*problem.notices, *findings.notices],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
+
+
+def _list_standings(board: Leaderboard) -> dict[str, Any]:
+    """All but the seconds, so that the document depends on nothing but the table, the options and the seed."""
+    return {
+        "metric": board.metric,
+        "greater_is_better": board.sign > 0,
+        "committee": {"score": board.committee.mean, "standard_error": board.committee.error},
+        "members": [
+            {"name": one.name, "score": one.score.mean, "standard_error": one.score.error, "weight": one.weight}
+            for one in board.standings
+        ],
+        "left_out": list(board.left_out),
+    }
 
 
 def make_table(*headings: str) -> Table:

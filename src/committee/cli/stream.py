@@ -23,6 +23,7 @@ from committee.cli.table import (
     find_text_options,
     open_binary,
     open_feather,
+    open_unpacked,
     read_source,
 )
 
@@ -47,12 +48,15 @@ class TableStream:
         Its columns; of a text table, as its first block tells.
     encoding : str
         Of a text table.
+    target : str or None
+        The target column, where the table itself knows it.
     """
 
     name: str
     path: Path | None
     schema: pa.Schema
     encoding: str
+    target: str | None = None
 
     def read_chunks(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
         """The rows in order, at most ``MOST_ROWS`` at a time.
@@ -124,7 +128,8 @@ def open_stream(name: str, encoding: str) -> TableStream:
     """
     path = find_file(name)
     if path is None:
-        return TableStream(name, None, read_source(name, encoding).table.schema, encoding)
+        bundled = read_source(name, encoding)
+        return TableStream(name, None, bundled.table.schema, encoding, bundled.target)
     kind = find_format(path)
     with explain_reading(path, kind):
         if kind in (".parquet", ".pq"):
@@ -169,7 +174,7 @@ def _open_text(path: Path, encoding: str, types: dict[str, pa.DataType] | None) 
     if types is not None:
         options["convert_options"].column_types = types
         options["convert_options"].include_columns = list(types)
-    return pyarrow.csv.open_csv(path, **options)
+    return pyarrow.csv.open_csv(open_unpacked(path), **options)
 
 
 def _iterate_batches(reader: Any) -> Iterator[pa.RecordBatch]:
@@ -185,7 +190,7 @@ def _parse_lines(path: Path, schema: pa.Schema | None) -> Iterator[pa.Table]:
     options = pyarrow.json.ParseOptions(
         explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
     )
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with open_unpacked(path) as stream:
         rest = b""
         while block := stream.read(_BLOCK_BYTES):
             head, newline, tail = (rest + block).rpartition(b"\n")

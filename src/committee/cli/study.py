@@ -1,25 +1,31 @@
 """The work behind ``committee fit``: choose a size by cross-validation, score it on rows it never saw, fit all."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import has_fit_parameter
 
 import committee
 from committee.cli.catalog import find_class
 from committee.cli.errors import USAGE, CommandError, suggest
+from committee.cli.findings import Candidate, Comparison, Estimate, Findings
 from committee.cli.metrics import choose_metrics
 from committee.cli.problem import Problem, Task
 
+__all__ = ["AUTOMATIC", "DEPTHS", "Plan", "Study", "is_automatic", "learn_nothing", "rank_importances"]
+
 Rows = NDArray[np.intp]
 
+# The committee that puts itself together, which tests itself.
+AUTOMATIC = "Committee"
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, None)
 # Parameters that bound a tree's size: whoever sets one has chosen.
 _SIZE_PARAMETERS = frozenset({"max_depth", "max_leaf_nodes", "ccp_alpha"})
@@ -27,87 +33,6 @@ _SIZE_PARAMETERS = frozenset({"max_depth", "max_leaf_nodes", "ccp_alpha"})
 _SEARCHED = ("DecisionTree", "ExtraTreeC", "ExtraTreeR")
 # The search inside each training part needs only the order of the candidates.
 _INNER_FOLDS = 3
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A score over folds.
-
-    Parameters
-    ----------
-    folds : tuple of float
-        One score a fold.
-    """
-
-    folds: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Average over the folds."""
-        return float(np.mean(self.folds))
-
-    @property
-    def error(self) -> float:
-        """Standard error of the mean."""
-        return float(np.std(self.folds, ddof=1) / np.sqrt(len(self.folds)))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One metric: the model's score, the naive one, and their paired difference."""
-
-    model: Estimate
-    baseline: Estimate
-
-    @property
-    def difference(self) -> Estimate:
-        """Model minus baseline, fold by fold: the folds share their difficulty, so this is the sharper test."""
-        return Estimate(tuple(m - b for m, b in zip(self.model.folds, self.baseline.folds, strict=True)))
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A depth that was tried on all rows, with its cross-validated score."""
-
-    max_depth: int | None
-    score: Estimate
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What a study found.
-
-    Parameters
-    ----------
-    estimator : str
-        Name of the class.
-    params : dict
-        What was set, by the user or by the search.
-    candidates : tuple of Candidate
-        The depths tried; empty if the user had chosen.
-    comparisons : dict of str to Comparison
-        By metric.
-    importances : dict of str to float
-        By feature, largest first.
-    n_leaves : int
-        Leaves of the model fitted on all rows.
-    depth : int
-        Its depth.
-    model : estimator
-        Fitted on all rows.
-    notices : tuple of str
-        What the user should know.
-    """
-
-    estimator: str
-    params: dict[str, Any]
-    candidates: tuple[Candidate, ...]
-    comparisons: dict[str, Comparison]
-    importances: dict[str, float]
-    n_leaves: int | None
-    depth: int | None
-    model: Any
-    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,6 +53,8 @@ class Plan:
         Threads.
     metric : str or None
         What chooses the size and is shown first; the usual one of the task if None.
+    seconds : float or None
+        After which the automatic committee begins no further member; other estimators have no such limit.
     """
 
     estimator: str
@@ -136,6 +63,7 @@ class Plan:
     seed: int
     jobs: int | None
     metric: str | None = None
+    seconds: float | None = None
 
 
 class Study:
@@ -152,9 +80,9 @@ class Study:
     def __init__(self, problem: Problem, plan: Plan) -> None:
         self.problem = problem
         self.plan = plan
-        self._template = self._make_template()
-        self.name = type(self._template).__name__
         self.metrics = choose_metrics(plan.metric, problem.task)
+        self.template = self._make_template()
+        self.name = type(self.template).__name__
         self._searches = self.name.startswith(_SEARCHED) and not _SIZE_PARAMETERS & set(plan.settings)
         self._notices: list[str] = []
         self._check_folds()
@@ -175,13 +103,15 @@ class Study:
         """What the user should know."""
         return tuple(self._notices)
 
-    def run(self, advance: Callable[[], None]) -> Findings:
+    def run(self, advance: Callable[[], None], tell: Callable[[str], None] | None = None) -> Findings:
         """Fit everything.
 
         Parameters
         ----------
         advance : callable
             Called after each fitted model.
+        tell : callable, optional
+            Called with the score so far, in words.
 
         Returns
         -------
@@ -190,25 +120,30 @@ class Study:
         """
         scores: dict[str, tuple[list[float], list[float]]] = {metric.name: ([], []) for metric in self.metrics}
         everything = np.arange(self.problem.n_rows)
+        parts: list[tuple[Rows, Any]] = []
         for train, test in self.split(everything, self.plan.folds, self.plan.seed):
             model, rows, y = self.learn(train, advance), self._take(test), self.problem.y[test]
-            naive = _learn_nothing(self.problem.task, self.problem.y[train])
+            naive = learn_nothing(self.problem, train)
             for metric in self.metrics:
-                scores[metric.name][0].append(metric.score(model, rows, y))
-                scores[metric.name][1].append(metric.score(naive, np.zeros((len(test), 1)), y))
+                counted = self._weigh(test)
+                scores[metric.name][0].append(metric.score(model, rows, y, counted))
+                scores[metric.name][1].append(metric.score(naive, np.zeros((len(test), 1)), y, counted))
+            parts.append((test, _ask(model, rows)))
+            if tell is not None:
+                tell(f"{self.metrics[0].name} {np.mean(scores[self.metrics[0].name][0]):.4f}")
         depth, candidates = self._choose_depth(everything, self.plan.folds, advance)
         model = self._fit(everything, depth, advance)
-        params = dict(self.plan.settings) | ({"max_depth": depth} if self._searches else {})
         return Findings(
             estimator=self.name,
-            params=params,
+            params=dict(self.plan.settings) | ({"max_depth": depth} if self._searches else {}),
+            comparisons={name: Comparison.of_folds(tuple(m), tuple(b)) for name, (m, b) in scores.items()},
+            model=model,
+            answers=_put_together(parts, self.problem.n_rows),
+            notices=self.notices,
             candidates=candidates,
-            comparisons={name: Comparison(Estimate(tuple(m)), Estimate(tuple(b))) for name, (m, b) in scores.items()},
-            importances=self._rank_importances(model),
+            importances=rank_importances(model, self.problem),
             n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,
             depth=int(model.get_depth()) if hasattr(model, "get_depth") else None,
-            model=model,
-            notices=self.notices,
         )
 
     def learn(self, rows: Rows, advance: Callable[[], None]) -> Any:
@@ -231,7 +166,7 @@ class Study:
 
     def score(self, model: Any, rows: Rows) -> float:
         """The first metric of a model on some rows, in its usual direction."""
-        return self.metrics[0].score(model, self._take(rows), self.problem.y[rows])
+        return self.metrics[0].score(model, self._take(rows), self.problem.y[rows], self._weigh(rows))
 
     def _make_template(self) -> Any:
         estimator = getattr(committee, find_class(self.plan.estimator, self.problem.task))()
@@ -241,12 +176,33 @@ class Study:
                 raise CommandError(
                     f"{type(estimator).__name__} has no parameter '{name}'.", suggest(name, sorted(known)), USAGE
                 )
-        defaults = {"random_state": self.plan.seed, "n_jobs": self.plan.jobs}
+        if self.problem.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+            raise CommandError(f"{type(estimator).__name__} takes no weights.", "Leave out --weights.", USAGE)
+        automatic = type(estimator).__name__.startswith(AUTOMATIC)
+        if self.plan.seconds is not None and not automatic:
+            raise CommandError(
+                f"{type(estimator).__name__} cannot be told a time.",
+                "--time is for the automatic committee; choose a smaller model with --set.",
+                USAGE,
+            )
+        defaults: dict[str, Any] = {"random_state": self.plan.seed, "n_jobs": self.plan.jobs}
+        if automatic:
+            defaults |= {"time_budget": self.plan.seconds, "metric": self._name_goal()}
         chosen = {name: value for name, value in defaults.items() if name in known} | dict(self.plan.settings)
         return estimator.set_params(**chosen)
 
+    def _name_goal(self) -> str | None:
+        """What a committee is put together by: None is its own, log-loss or the root of the squared error."""
+        if self.plan.metric is None or self.metrics[0].library in ("neg_log_loss", "neg_root_mean_squared_error"):
+            return None
+        return self.metrics[0].library
+
     def _check_folds(self) -> None:
         folds, n_rows = self.plan.folds, self.problem.n_rows
+        if self.name.startswith(AUTOMATIC):
+            return  # it draws folds of its own, and knows what they need
+        if self.problem.groups is not None and (n_groups := int(self.problem.groups.max()) + 1) < folds:
+            raise CommandError(f"{n_groups} groups are too few for {folds} folds.", "Lower --folds.", USAGE)
         if self.problem.task == "regression":
             # Each score needs two rows, and each training part two for its own folds.
             if n_rows < 2 * folds:
@@ -269,12 +225,17 @@ class Study:
             )
 
     def split(self, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-        """Rows to learn from and rows to score on, fold by fold; classes keep their shares."""
-        splitter = StratifiedKFold if self.problem.task == "classification" else KFold
+        """Rows to learn from and rows to score on, fold by fold; classes keep their shares, groups stay whole."""
+        classify, groups = self.problem.task == "classification", self.problem.groups
+        if groups is None:
+            splitter: Any = (StratifiedKFold if classify else KFold)(folds, shuffle=True, random_state=seed)
+        else:
+            groups = groups[rows]
+            splitter = (StratifiedGroupKFold if classify else GroupKFold)(folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
             # Rare classes are told of once, in the notices.
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-            parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, self.problem.y[rows]))
+            parts = list(splitter.split(rows, self.problem.y[rows], groups))
         for train, test in parts:
             yield rows[train], rows[test]
 
@@ -289,30 +250,103 @@ class Study:
         candidates = []
         for depth in DEPTHS:
             scores = [self.score(self._fit(train, depth, advance), test) for train, test in parts]
-            candidates.append(Candidate(depth, Estimate(tuple(scores))))
+            candidates.append(Candidate(depth, Estimate.of_folds(tuple(scores))))
         best = max((c.score for c in candidates), key=lambda score: sign * score.mean)
         chosen = next(c for c in candidates if sign * c.score.mean >= sign * best.mean - best.error)
         return chosen.max_depth, tuple(candidates)
 
     def _fit(self, rows: Rows, depth: int | None, advance: Callable[[], None]) -> Any:
-        model = type(self._template)(**self._template.get_params())
+        model = type(self.template)(**self.template.get_params())
         if self._searches:
             model.set_params(max_depth=depth)
-        model.fit(self._take(rows), self.problem.y[rows])
+        given: dict[str, Any] = {}
+        if self.problem.weights is not None:
+            given["sample_weight"] = self.problem.weights[rows]
+        if self.problem.groups is not None and self.name.startswith(AUTOMATIC):
+            given["groups"] = self.problem.groups[rows]
+        model.fit(self._take(rows), self.problem.y[rows], **given)
         advance()
         return model
 
     def _take(self, rows: Rows) -> pa.Table:
         return self.problem.features.take(rows)
 
-    def _rank_importances(self, model: BaseEstimator) -> dict[str, float]:
-        names = self.problem.features.column_names
-        values = cast("Sequence[float]", getattr(model, "feature_importances_", ()))
-        ranked = sorted(zip(names, map(float, values), strict=False), key=lambda item: -item[1])
-        return dict(ranked)
+    def _weigh(self, rows: Rows) -> NDArray[np.float64] | None:
+        return None if self.problem.weights is None else self.problem.weights[rows]
 
 
-def _learn_nothing(task: Task, y: NDArray[Any]) -> BaseEstimator:
-    """The most frequent class or the mean, whatever the features say."""
-    naive = DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()
-    return naive.fit(np.zeros((len(y), 1)), y)
+def is_automatic(estimator: str, task: Task) -> bool:
+    """Whether an ``--estimator`` means the committee that puts itself together.
+
+    Parameters
+    ----------
+    estimator : str
+        As :func:`committee.cli.catalog.find_class` knows it.
+    task : "classification" or "regression"
+        What is predicted.
+
+    Returns
+    -------
+    bool
+    """
+    return find_class(estimator, task).startswith(AUTOMATIC)
+
+
+def rank_importances(model: Any, problem: Problem) -> dict[str, float]:
+    """What a model says about its features, the most important first.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    problem : Problem
+        What it was fitted on.
+
+    Returns
+    -------
+    dict of str to float
+        Empty if it says nothing.
+    """
+    values = getattr(model, "feature_importances_", ())
+    ranked = sorted(zip(problem.features.column_names, map(float, values), strict=False), key=lambda item: -item[1])
+    return dict(ranked)
+
+
+def learn_nothing(problem: Problem, rows: Rows) -> BaseEstimator:
+    """The most frequent class and the shares of all, or the mean, whatever the features say.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose target is learnt.
+    rows : ndarray of int
+        To learn from.
+
+    Returns
+    -------
+    estimator
+        Fitted; takes rows of any one column.
+    """
+    naive = DummyClassifier(strategy="prior") if problem.task == "classification" else DummyRegressor()
+    weights = None if problem.weights is None else problem.weights[rows]
+    return naive.fit(np.zeros((len(rows), 1)), problem.y[rows], sample_weight=weights)
+
+
+def _ask(model: Any, rows: pa.Table) -> tuple[Any, NDArray[Any]]:
+    """Classes and probabilities where a model has them, else None and its answers."""
+    if hasattr(model, "predict_proba"):
+        return model.classes_, model.predict_proba(rows)
+    return None, model.predict(rows)
+
+
+def _put_together(parts: list[tuple[Rows, Any]], n_rows: int) -> NDArray[Any]:
+    """Answers for all rows; a class that a part's model had not met has probability zero there."""
+    classes = parts[0][1][0]
+    if classes is None:
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        return np.concatenate([said for _, (_, said) in parts])[order]
+    every = np.unique(np.concatenate([known for _, (known, _) in parts]))
+    shares = np.zeros((n_rows, len(every)))
+    for rows, (known, said) in parts:
+        shares[np.ix_(rows, np.searchsorted(every, known))] = said
+    return shares

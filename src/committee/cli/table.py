@@ -2,6 +2,7 @@
 
 import codecs
 import difflib
+import lzma
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pyarrow.parquet
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.datasets import BUNDLED, load_table
 
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -137,8 +138,8 @@ def explain_reading(path: Path, kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except (pa.ArrowException, UnicodeError, OSError, EOFError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
+    except (pa.ArrowException, UnicodeError, OSError, EOFError, lzma.LZMAError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise CommandError(
             f"'{path}' could not be read as {kind.lstrip('.')}: {reason}.",
             "Check that the ending tells the true format and that the file is whole.",
@@ -187,7 +188,7 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
         codecs.lookup(encoding)
     except LookupError as error:
         raise CommandError(f"'{encoding}' is no encoding.", "Common ones: utf-8, latin-1, utf-16.", USAGE) from error
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with open_unpacked(path) as stream:
         head: bytes = stream.read(1 << 16)
     _check_text(path, head, encoding)
     tabs = find_format(path) in _TAB_SEPARATED
@@ -217,7 +218,9 @@ def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
 
 
 def _read_text(path: Path, encoding: str) -> pa.Table:
-    table = pyarrow.csv.read_csv(path, **find_text_options(path, encoding))
+    options = find_text_options(path, encoding)
+    with open_unpacked(path) as stream:
+        table = pyarrow.csv.read_csv(stream, **options)
     check_text_columns(table.schema, path, encoding)
     return table
 
@@ -268,6 +271,24 @@ def check_names(columns: Sequence[str], name: str) -> None:
         )
 
 
+def open_unpacked(path: Path) -> Any:
+    """The bytes of a file from first to last, unpacked if its ending says that it is compressed.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    pyarrow.NativeFile
+        Open for reading.
+    """
+    if path.suffix.lower() == ".xz":  # the one that pyarrow leaves to Python
+        return pa.PythonFile(lzma.open(path, "rb"), mode="r")
+    return pa.input_stream(str(path), compression="detect")
+
+
 def open_binary(path: Path) -> Any:
     """A file of a binary format, to be read in any order; one that was compressed as a whole is unpacked in memory.
 
@@ -283,7 +304,7 @@ def open_binary(path: Path) -> Any:
     """
     if path.suffix.lower() not in COMPRESSED:
         return pa.memory_map(str(path))
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with open_unpacked(path) as stream:
         return pa.BufferReader(stream.read())
 
 
@@ -319,7 +340,8 @@ def open_feather(path: Path) -> Any:
 
 
 def _read_json_lines(path: Path, _: str) -> pa.Table:
-    return pyarrow.json.read_json(path)
+    with open_unpacked(path) as stream:
+        return pyarrow.json.read_json(stream)
 
 
 _READERS: dict[str, Callable[[Path, str], Any]] = {

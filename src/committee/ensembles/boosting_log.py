@@ -103,6 +103,15 @@ class BoostingLog:
         said = [bool(callback(report)) for callback in self.callbacks]
         return enough or any(said)
 
+    def describe(self) -> str:
+        """The latest score of rows held out, or else the latest loss of rows out of bag or of training, in words."""
+        if self.watch is not None:
+            return self.watch.describe()
+        for what, losses in (("out-of-bag", self.oob_losses), ("training", self.train_losses)):
+            if losses:
+                return f"{what} loss {losses[-1]:.4g}"
+        return ""
+
     @property
     def best_out_of_bag(self) -> int:
         """Rounds up to the largest sum of out-of-bag improvements, at least one."""

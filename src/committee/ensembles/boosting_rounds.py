@@ -11,11 +11,10 @@ from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from committee.data import Dataset
     from committee.ensembles.boosting_log import BoostingLog
     from committee.ensembles.boosting_watch import Watch
+    from committee.ensembles.progress import Tell
     from committee.typing import FloatArray
 
 __all__ = ["KeptTrees", "Rounds", "Start", "sum_trees"]
@@ -119,7 +118,7 @@ class Rounds:
         gains = np.asarray(self.state.gains)
         return gains if self._kept is None else gains + self._kept.gains
 
-    def boost(self, last: int, watch: Watch | BoostingLog | None, tell: Callable[[int], None] | None = None) -> None:
+    def boost(self, last: int, watch: Watch | BoostingLog | None, tell: Tell | None = None) -> None:
         """Friedman's algorithm [Friedman2001]: go on to round ``last``, or until the watch says that it is enough."""
         state = self.state
         if watch is None and tell is None and self.dart is None and not self.loss.is_custom:
@@ -134,9 +133,10 @@ class Rounds:
             state.grow_trees()
             if self.dart is not None:
                 self.dart.put_back(self, dropped)
+            enough = watch is not None and watch.look(self)
             if tell is not None:
-                tell(m + 1)
-            if watch is not None and watch.look(self):
+                tell(m + 1, "" if watch is None else watch.describe())
+            if enough:
                 break
 
     def _find_gradients(self) -> None:

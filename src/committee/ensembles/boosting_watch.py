@@ -298,6 +298,12 @@ class Watch:
         self._measure(rounds)
         return self._has_settled(self.held_out_scores if self.held_out is not None else self.training_scores)
 
+    def describe(self) -> str:
+        """The latest score in words."""
+        held_out = bool(self.held_out_scores)
+        scores = self.held_out_scores if held_out else self.training_scores
+        return f"{'held-out' if held_out else 'training'} score {scores[-1]:.4g}" if scores else ""
+
     def _measure(self, rounds: Rounds) -> None:
         self.training_scores.append(self._judge_training(rounds))
         if self.held_out is not None:

@@ -1,23 +1,61 @@
-"""How far a long fit is, told on the standard error stream: by Rich where it is installed, as plain text elsewhere."""
+"""How far a long fit is: told to whoever listens, or on the standard error stream, by Rich where it is installed."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["show_progress"]
+__all__ = ["Listener", "Tell", "listen", "show_progress"]
 
 _PLAIN_SECONDS = 2.0
 """Seconds between two lines of plain text."""
 
 
+class Tell(Protocol):
+    """Says how much is done, and what came of it."""
+
+    def __call__(self, done: int, note: str = "") -> None:
+        """So many steps are done."""
+
+
+class Listener(Protocol):
+    """Whoever wants to show the progress of fits in a way of their own."""
+
+    def open(self, title: str, total: int) -> Tell:
+        """A fit begins, perhaps inside another one."""
+
+    def close(self) -> None:
+        """The latest fit that began has ended."""
+
+
+# Of the thread that asked; members that are fitted on other threads tell nobody, their committee does.
+_listening: ContextVar[Listener | None] = ContextVar("committee_listener", default=None)
+
+
 @contextmanager
-def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Callable[[int], None] | None]:
+def listen(listener: Listener) -> Iterator[None]:
+    """Send the progress of all fits of this thread to a listener, whatever their ``verbose`` says.
+
+    Parameters
+    ----------
+    listener : Listener
+        Told of each fit that begins, how far it is, and that it ends.
+    """
+    token = _listening.set(listener)
+    try:
+        yield
+    finally:
+        _listening.reset(token)
+
+
+@contextmanager
+def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Tell | None]:
     """A function to tell how much is done, or None where nobody wants to know.
 
     Parameters
@@ -29,6 +67,14 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Callable[
     verbose : int
         0 for silence.
     """
+    listener = _listening.get()
+    if listener is not None:
+        tell = listener.open(title, total)
+        try:
+            yield tell
+        finally:
+            listener.close()
+        return
     if not verbose:
         yield None
         return
@@ -41,19 +87,24 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Callable[
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        def tell(done: int, note: str = "") -> None:
+            bar.update(task, completed=done, description=f"{title} ({note})" if note else title)
+
+        yield tell
 
 
-def _write_lines(title: str, total: int) -> Iterator[Callable[[int], None]]:
+def _write_lines(title: str, total: int) -> Iterator[Tell]:
     started = time.monotonic()
     told = started
 
-    def tell(done: int) -> None:
+    def tell(done: int, note: str = "") -> None:
         nonlocal told
         now = time.monotonic()
         if now - told >= _PLAIN_SECONDS or done >= total:
             told = now
-            sys.stderr.write(f"{title}: {done} of {total}, {now - started:.0f} s\n")
+            said = f" ({note})" if note else ""
+            sys.stderr.write(f"{title}{said}: {done} of {total}, {now - started:.0f} s\n")
             sys.stderr.flush()
 
     yield tell

@@ -234,13 +234,17 @@ def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, se
             raw = raw if asked.baseline is None else raw + asked.baseline
             yield feature, [_Witness.of(classes, response.finish_all(own)) for own in raw]
         return
-    table = X if hasattr(X, "iloc") else np.asarray(X)
+    table = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
     yield -1, [(model, table)]
     for feature in range(len(response.names)):
         yield feature, ((model, _swap_column(table, feature, order)) for order in draw(feature))
 
 
 def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+    if hasattr(table, "set_column"):  # PyArrow
+        return table.set_column(feature, table.column_names[feature], table.column(feature).take(order))
+    if hasattr(table, "with_columns"):  # Polars
+        return table.with_columns(table.to_series(feature)[order])
     changed = table.copy()
     if hasattr(changed, "iloc"):
         changed.isetitem(feature, table.iloc[:, feature].to_numpy()[order])

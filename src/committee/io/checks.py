@@ -302,6 +302,10 @@ def _check_estimator(model: Any) -> None:
     if _is_a(state.get("_model"), "WordVotes"):
         words, n_features = state["_model"].words, state.get("n_features_in_")
         _require(_is_count(n_features, _MOST_FEATURES) and (words < n_features).all(), "words must be in the table")
+    if "_oof_errors" in state:
+        errors = state["_oof_errors"]
+        _require(isinstance(errors, np.ndarray) and errors.dtype.kind == "f" and errors.ndim == 2, "errors are ranked")
+        _require(errors.shape[1] == 2, "every error has its rank")
     if "_leaf_record" in state:
         record = state["_leaf_record"]
         same = _is_a(record, "LeafRecord") and trees is not None

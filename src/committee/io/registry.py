@@ -106,7 +106,10 @@ STATES |= {
 }
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
-_TRAINING_ONLY = frozenset({"oob_decision_function_", "oob_prediction_", "oob_trace_", "_importances", "_gains"})
+_TRAINING_ONLY = frozenset(
+    {"oob_decision_function_", "oob_prediction_", "oob_trace_", "oof_decision_function_", "oof_prediction_"}
+    | {"_importances", "_gains"}
+)
 
 _NAMES = {(entry.home, entry.name): name for name, entry in STATES.items()}
 

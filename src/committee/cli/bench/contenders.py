@@ -1,0 +1,176 @@
+"""The same model in every library, as alike as their parameters allow."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["PEERS", "list_contenders", "make_adaboost", "make_boosting", "make_forest"]
+
+#: Libraries by the names that tables know them by, ours first.
+PEERS = {
+    "committee": "committee",
+    "scikit-learn": "sklearn",
+    "LightGBM": "lightgbm",
+    "XGBoost": "xgboost",
+    "CatBoost": "catboost",
+}
+
+
+def list_contenders() -> list[str]:
+    """The libraries that are installed, ours first.
+
+    Returns
+    -------
+    list of str
+        Names in ``PEERS``.
+    """
+    return [name for name, module in PEERS.items() if find_spec(module) is not None]
+
+
+def make_forest(contender: str, name: str, params: dict[str, Any], threads: int) -> Any:
+    """A forest with the same number of trees, grown as far as the library lets it.
+
+    Parameters
+    ----------
+    contender : str
+        A name in ``PEERS``.
+    name : str
+        The class in scikit-learn, for instance ``"RandomForestClassifier"``.
+    params : dict
+        ``n_estimators``, and what else scikit-learn's class takes.
+    threads : int
+        For the fit and the prediction.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    if contender in ("committee", "scikit-learn"):
+        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+        return getattr(import_module(room), name)(random_state=0, n_jobs=threads, **params)
+    is_class = name.endswith("Classifier")
+    n_trees = params["n_estimators"]
+    if contender == "LightGBM":
+        lightgbm = import_module("lightgbm")
+        kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
+        return kind(
+            boosting_type="rf",
+            n_estimators=n_trees,
+            num_leaves=2**14,
+            min_child_samples=1,
+            min_child_weight=0.0,
+            subsample=0.632,
+            subsample_freq=1,
+            feature_fraction_bynode=0.2 if is_class else 1.0,
+            n_jobs=threads,
+            verbose=-1,
+            random_state=0,
+        )
+    xgboost = import_module("xgboost")
+    kind = xgboost.XGBRFClassifier if is_class else xgboost.XGBRFRegressor
+    return kind(
+        n_estimators=n_trees,
+        max_depth=0,
+        grow_policy="lossguide",
+        tree_method="hist",
+        subsample=0.632,
+        colsample_bynode=0.2 if is_class else 1.0,
+        min_child_weight=0.0,
+        reg_lambda=0.0,
+        n_jobs=threads,
+        random_state=0,
+    )
+
+
+def make_adaboost(contender: str, n_estimators: int, threads: int, exact: bool = False) -> Any:
+    """SAMME on stumps of the Gini index: scikit-learn's default.
+
+    Parameters
+    ----------
+    contender : str
+        ``"committee"`` or ``"scikit-learn"``.
+    n_estimators : int
+        Rounds.
+    threads : int
+        Of ours; scikit-learn's has one.
+    exact : bool
+        Whether our stumps look at every value rather than at bins.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    if contender == "scikit-learn":
+        return import_module("sklearn.ensemble").AdaBoostClassifier(n_estimators=n_estimators, random_state=0)
+    from committee import AdaBoostClassifier, DecisionStumpClassifier
+
+    stump = DecisionStumpClassifier(criterion="gini", exact=exact)
+    return AdaBoostClassifier(stump, n_estimators=n_estimators, n_jobs=threads)
+
+
+def make_boosting(contender: str, rounds: int, leaves: int, threads: int, is_class: bool = True) -> Any:
+    """Gradient boosting with equal rounds, leaves, bins and learning rate.
+
+    The rest is each library's default, but for L2, which XGBoost alone sets to one.
+
+    Parameters
+    ----------
+    contender : str
+        A name in ``PEERS``; LightGBM's quantised mode has a word after it.
+    rounds, leaves : int
+        How many trees, and how large they are.
+    threads : int
+        For the fit and the prediction.
+    is_class : bool
+        Whether classes are predicted rather than values.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    ending = "Classifier" if is_class else "Regressor"
+    if contender in ("committee", "scikit-learn"):
+        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+        made = getattr(import_module(room), f"HistGradientBoosting{ending}")
+        more = {"n_jobs": threads} if contender == "committee" else {}
+        told = {"max_iter": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+        return made(random_state=0, **told, **more)
+    if contender.startswith("LightGBM"):
+        return getattr(import_module("lightgbm"), f"LGBM{ending}")(
+            n_estimators=rounds,
+            num_leaves=leaves,
+            learning_rate=0.1,
+            use_quantized_grad=contender.endswith("quantised"),
+            n_jobs=threads,
+            verbose=-1,
+        )
+    if contender == "XGBoost":
+        return getattr(import_module("xgboost"), f"XGB{ending}")(
+            n_estimators=rounds,
+            max_leaves=leaves,
+            max_depth=0,
+            grow_policy="lossguide",
+            tree_method="hist",
+            max_bin=255,
+            learning_rate=0.1,
+            reg_lambda=0.0,
+            n_jobs=threads,
+        )
+    if contender == "CatBoost":
+        return getattr(import_module("catboost"), f"CatBoost{ending}")(
+            iterations=rounds,
+            grow_policy="Lossguide",
+            max_leaves=leaves,
+            depth=16,
+            border_count=254,
+            learning_rate=0.1,
+            thread_count=threads,
+            verbose=False,
+            allow_writing_files=False,
+        )
+    raise ValueError(f"no contender is called {contender!r}")

@@ -1,0 +1,120 @@
+"""The machine: what it is, whether it is quiet, and how to make it busy on purpose."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import committee
+
+__all__ = ["QUIET", "describe_machine", "list_cores", "measure_load", "occupy_core"]
+
+PACKAGES = ("committee", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost", "catboost", "pandas")
+#: Share of all cores that others may use before times mean little.
+QUIET = 0.05
+_TICKS = Path("/proc/stat")
+
+
+def describe_machine() -> dict[str, str]:
+    """Processor, memory, system and versions, for the head of a report.
+
+    Returns
+    -------
+    dict of str to str
+        What is not installed is absent.
+    """
+    found = {
+        "processor": _read_processor(),
+        "cores": str(len(list_cores())),
+        "memory": _read_memory(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = committee.__version__ if package == "committee" else "absent"
+    return found
+
+
+def _read_memory() -> str:
+    try:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    except (AttributeError, ValueError, OSError):
+        return "unknown"
+
+
+def _read_processor() -> str:
+    try:
+        lines = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return platform.processor() or "unknown"
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("Model name:")]
+    return models[0] if models else "unknown"
+
+
+def list_cores() -> list[int]:
+    """Cores that this process may run on, in order.
+
+    Returns
+    -------
+    list of int
+        Their numbers; all of them where the system does not tell.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def measure_load(seconds: float = 1.0) -> float:
+    """Share of all cores that is in use while this process sleeps.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it sleeps.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN where the system does not tell.
+    """
+    if not _TICKS.exists():
+        return float("nan")
+    busy, total = _read_ticks()
+    time.sleep(seconds)
+    busy_after, total_after = _read_ticks()
+    return (busy_after - busy) / max(total_after - total, 1)
+
+
+def _read_ticks() -> tuple[int, int]:
+    # The first line sums over the cores: user, nice, system, idle, iowait, irq, softirq, steal, ...
+    ticks = [int(field) for field in _TICKS.read_text().splitlines()[0].split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
+@contextmanager
+def occupy_core(core: int) -> Iterator[None]:
+    """Keep one core busy with a process that has nothing to do with ours.
+
+    Parameters
+    ----------
+    core : int
+        Its number.
+    """
+    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nprint(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as hog:
+        try:
+            assert hog.stdout is not None
+            hog.stdout.readline()
+            yield
+        finally:
+            hog.kill()
