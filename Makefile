@@ -61,6 +61,9 @@ sanitize-thread:  ## data races only
 bench:  ## measure against scikit-learn (benchmarks/README.md)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks
 
+readme:  ## write the README's table of times from benchmarks/results
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks.readme
+
 docs:  ## build the pages into build/docs
 	PYTHONPATH=$(CURDIR)/src sphinx-build -W --keep-going -b html docs build/docs
 
@@ -68,4 +71,4 @@ clean:  ## remove everything that was built
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test lint format sanitize sanitize-address sanitize-thread bench docs clean
+.PHONY: help setup build test lint format sanitize sanitize-address sanitize-thread bench readme docs clean

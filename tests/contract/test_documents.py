@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +23,13 @@ def test_the_readme_has_the_two_commands() -> None:
     assert commands[1] in read(".ci/run")
 
 
-def test_the_examples_of_the_readme_run() -> None:
-    (example,) = list_blocks(read("README.md"), "python")
-    exec(compile(example, "README.md", "exec"), {})
+def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)  # one of them writes a file
+    examples = list_blocks(read("README.md"), "python")
+    assert len(examples) == 4
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)
 
 
 @pytest.mark.parametrize("page", ["start.md", "text.md", "combining.md"])

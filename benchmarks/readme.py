@@ -1,0 +1,81 @@
+"""The table of times in the README, from what the suites measured: `python -m benchmarks.readme` (or `make readme`).
+
+A test compares the two, so that the README says nothing that was not measured.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import OURS, RESULTS, show_seconds
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN, END = "<!-- times: begin (make readme) -->", "<!-- times: end -->"
+PEERS = ("scikit-learn", "LightGBM", "XGBoost", "CatBoost")
+#: Suite, case, and what the README calls it. What was not measured yet is left out.
+ROWS = (
+    ("trees", "fit 100,000 x 28, two classes", "decision tree, fit 100,000 rows"),
+    ("forests", "fit, full trees", "random forest of 100 full trees, fit 100,000 rows"),
+    ("forests", "fit, extra-trees", "100 extra-trees, fit 100,000 rows"),
+    ("forests", "predict, a batch", "random forest, predict 50,000 rows"),
+    ("forests", "predict, one row", "random forest, predict one row"),
+    ("adaboost", "fit, many rows", "AdaBoost of stumps, fit"),
+    ("adaboost", "predict, one row", "AdaBoost of stumps, predict one row"),
+    ("boosting", "fit, 100,000 rows, 31 leaves, 2 threads", "boosting, 100 rounds of 31 leaves, fit 100,000 rows"),
+    ("boosting", "fit, 1,000,000 rows, 255 leaves, 2 threads", "boosting, 50 rounds of 255 leaves, fit 1,000,000 rows"),
+    ("boosting", "predict, a batch", "boosting of 500 rounds, predict 50,000 rows"),
+    ("boosting", "predict, one row", "boosting of 500 rounds, predict one row"),
+    ("stacking", "fit", "stack of forest, extra-trees, logistic model and naive Bayes, fit 20,000 rows"),
+    ("inspection", "Shapley values", "Shapley values"),
+)
+
+
+def render_table(folder: Path = RESULTS) -> str:
+    """The lines between the marks: the table, and what it was measured on."""
+    suites: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(found, dict) and "outcomes" in found:
+            suites[path.stem] = found
+    lines, machines = [], []
+    for suite, case, label in ROWS:
+        outcomes = suites.get(suite, {}).get("outcomes", {}).get(case, {})
+        ours = outcomes.get(OURS, {}).get("best")
+        if ours is None:
+            continue
+        cells = [_write_peer(outcomes.get(peer, {}).get("best"), ours) for peer in PEERS]
+        lines.append(f"| {label} | **{show_seconds(ours)}** | {' | '.join(cells)} |")
+        machines.append(_describe(suites[suite]["machine"]))
+    if not lines:
+        return "No suite has been run yet."
+    head = [f"| | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
+    where = "; ".join(dict.fromkeys(machines))
+    note = "Best times, and in brackets how many times ours they are, with the same data and threads. Measured on "
+    note += f"{where}."
+    return "\n".join([*head, *lines, "", note])
+
+
+def _write_peer(seconds: float | None, ours: float) -> str:
+    if seconds is None:
+        return ""
+    ratio = seconds / ours
+    return f"{show_seconds(seconds)} ({f'{ratio:,.0f}' if ratio >= 100 else f'{ratio:.3g}'})"
+
+
+def _describe(machine: dict[str, str]) -> str:
+    names = {"scikit-learn": "scikit-learn", "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+    found = [f"{name} {machine[key]}" for key, name in names.items() if machine.get(key, "absent") != "absent"]
+    return f"{machine['cores']} cores of {machine['processor']} ({', '.join(found)})"
+
+
+def fill(text: str, table: str) -> str:
+    """The README with this table between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    README.write_text(fill(README.read_text(encoding="utf-8"), render_table()), encoding="utf-8")
