@@ -43,6 +43,8 @@ class TreeModel:
     link : {"identity", "logit", "softmax", "log", "other"}
         What the raw prediction is of the answer: itself, log-odds, log-shares up to a constant, logarithm, or
         something else, so that the estimator has to be asked.
+    link_scale : float
+        What the raw prediction is multiplied by before the link: 2 where it is half the log-odds, as in AdaBoost.
     """
 
     trees: Any
@@ -53,6 +55,7 @@ class TreeModel:
     n_columns: int | None = None
     baseline: FloatArray | None = None
     link: Literal["identity", "logit", "softmax", "log", "other"] = "identity"
+    link_scale: float = 1.0
 
     @property
     def width(self) -> int:

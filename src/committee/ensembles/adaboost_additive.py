@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -99,6 +99,11 @@ class Gentle(AdditiveRule):
         own = expit(2.0 * decision)
         return np.asarray(own / own.sum(axis=1, keepdims=True))
 
+    @property
+    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
+        """For several classes a link of its own."""
+        return super().link if self.n_classes <= 2 else ("other", 1.0)
+
 
 class Logit(AdditiveRule):
     """LogitBoost: Newton steps on the log-likelihood of the classes."""
@@ -125,6 +130,11 @@ class Logit(AdditiveRule):
         if self.n_classes == 1:
             return np.ones_like(decision)
         return np.asarray(softmax(decision, axis=1))
+
+    @property
+    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
+        """Softmax of f as it is."""
+        return ("logit", 2.0) if self.n_classes == 2 else ("softmax", 1.0)
 
 
 ADDITIVE_RULES: dict[str, Any] = {"gentle": Gentle, "logit": Logit}

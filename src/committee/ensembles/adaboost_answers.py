@@ -13,8 +13,9 @@ from sklearn.utils import get_tags
 
 from committee.base import CommitteeEstimator
 from committee.data.intake import take_in_rows
-from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees
-from committee.exceptions import DataError
+from committee.engines.tree_model import TreeModel
+from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees, replace_leaves
+from committee.exceptions import DataError, ParameterTypeError
 from committee.inspection.margins import measure_margins, suspect_labels
 
 if TYPE_CHECKING:
@@ -68,6 +69,28 @@ def sum_up(
     if rule.combine == "votes":
         return members.vote(rows, weights, rule.n_classes, span, n_jobs)
     return members.score(rows, weights, rule.score_shares, span, n_jobs)
+
+
+def sum_leaves(members: BoostedTrees, rule: Rule) -> Any:
+    """Trees whose leaves hold what a member of weight 1 adds to f there; for two classes to that of the second."""
+    width = rule.width
+    offsets = np.asarray(members.trees.leaf_offsets, dtype=np.intp)
+    columns = np.repeat(np.arange(len(members)) % width, offsets[1:] - offsets[:-1])
+
+    def find_terms(values: FloatArray) -> FloatArray:
+        each = np.arange(len(values))
+        if rule.combine == "scores":
+            sums = rule.score_shares(values / values.sum(axis=1, keepdims=True))
+        else:
+            sums = np.zeros((len(values), width if rule.combine == "values" else rule.n_classes))
+            if rule.combine == "values":
+                sums[each, columns] = values[:, 0]
+            else:
+                sums[each, values.argmax(axis=1)] = 1.0
+        terms = rule.to_decision(sums, np.ones(1))
+        return terms[:, 1:] if rule.n_classes == 2 else terms
+
+    return replace_leaves(members.trees, find_terms, keep_weights=True)
 
 
 class Validation:
@@ -389,6 +412,19 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         return np.asarray(np.searchsorted(self.classes_, given), dtype=np.intp)
 
     # Looking inside.
+
+    def _present_trees(self) -> TreeModel:
+        """The additive model f, which `decision_function` tells, as a sum of trees, for questions about features."""
+        members, rule = self._fitted_members(), self._rule
+        if isinstance(members, BoostedMembers):
+            raise ParameterTypeError(
+                f"Questions about trees can be put to a {type(self).__name__} of this library's trees; its members are "
+                f"of class {type(members.estimators[0]).__name__}."
+            )
+        weights = np.repeat(rule.weigh_terms(self.estimator_weights_), rule.width)
+        link, scale = rule.link
+        trees = sum_leaves(members, rule)
+        return TreeModel(trees, self._schema, "sum", tree_weights=weights, link=link, link_scale=scale)
 
     @property
     def estimators_(self) -> Sequence[Any]:

@@ -39,6 +39,7 @@ __all__ = [
     "can_share_bins",
     "choose_table",
     "plan_resampling",
+    "replace_leaves",
 ]
 
 
@@ -185,11 +186,25 @@ class BoostedTrees(Sequence[BaseTree]):
 
 def score_leaves(trees: Any, to_scores: Callable[[FloatArray], FloatArray]) -> Any:
     """Trees of class weights as trees of scores."""
+
+    def score(values: FloatArray) -> FloatArray:
+        return to_scores(values / values.sum(axis=1, keepdims=True))
+
+    return replace_leaves(trees, score, keep_weights=False)
+
+
+def replace_leaves(trees: Any, replace: Callable[[FloatArray], FloatArray], *, keep_weights: bool) -> Any:
+    """Trees of the same splits whose leaves hold other values; questions about features need their training weights."""
     state = dict(trees.__getstate__())
     values = np.asarray(state["values"], dtype=np.float64)
-    state["values"] = np.ascontiguousarray(to_scores(values / values.sum(axis=1, keepdims=True)))
+    weights = np.asarray(state["leaf_weights"])
+    if keep_weights and not len(weights) and len(state["outputs"]):
+        # The arena leaves out what it can derive: the weight of a leaf is the sum over its classes.
+        weights = values.sum(axis=1)
+    state["values"] = np.ascontiguousarray(replace(values))
     state["outputs"] = []
-    for name in ("leaf_samples", "leaf_weights", "node_impurity"):
+    state["leaf_weights"] = weights if keep_weights else weights[:0]
+    for name in ("leaf_samples", "node_impurity"):
         state[name] = state[name][:0]
     return get_engine().Trees.from_arrays(state)
 

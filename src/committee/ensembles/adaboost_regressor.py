@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 
 from committee.base import CommitteeEstimator, resolve_seed
 from committee.data.intake import take_in, take_in_rows
+from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost_additive import AnyRegressions, TreeRegressions
 from committee.ensembles.adaboost_members import (
     BoostedMembers,
@@ -343,6 +344,19 @@ class AdaBoostRegressor(RegressorMixin, CommitteeEstimator):  # type: ignore[mis
         """
         for answers in self.staged_predict(X):
             yield float(r2_score(y, answers, sample_weight=sample_weight))
+
+    def _present_trees(self) -> TreeModel:
+        """The weighted mean of the trees, for questions about features; a median (R2) is no sum of trees."""
+        members, weights = self._fitted_members(), self.estimator_weights_
+        if self._takes_median or isinstance(members, BoostedMembers):
+            reason = "takes the median of its members (algorithm='r2')"
+            if not self._takes_median:
+                reason = f"has members of class {type(self.estimator_).__name__}"
+            raise ParameterTypeError(
+                f"Questions about trees can be put to an {type(self).__name__} that takes the mean "
+                f"(algorithm='rt') of this library's trees; this one {reason}."
+            )
+        return TreeModel(members.trees, self._schema, "mean", tree_weights=weights if weights.sum() > 0.0 else None)
 
     @property
     def estimators_(self) -> Sequence[Any]:

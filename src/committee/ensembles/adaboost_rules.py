@@ -105,6 +105,15 @@ class Rule(ABC):
         """Probabilities whose log-odds f estimates [FriedmanHastieTibshirani2000, Zhu2009]."""
         return np.asarray(softmax(decision / max(1, self.n_classes - 1), axis=1))
 
+    @property
+    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
+        """`to_proba` as the link of a `TreeModel`, and what f is multiplied by before it."""
+        return ("logit", 2.0) if self.n_classes == 2 else ("softmax", 1.0 / max(1, self.n_classes - 1))
+
+    def weigh_terms(self, weights: FloatArray) -> FloatArray:
+        """What the decision of each member alone, with weight 1, is multiplied by in f."""
+        return weights
+
     def score_shares(self, shares: FloatArray) -> FloatArray:
         """What a member adds to f, from its probabilities; for rules that combine scores."""
         raise NotImplementedError

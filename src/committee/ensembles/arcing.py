@@ -73,6 +73,15 @@ class Majority(VotingRule):
         """Shares of the votes."""
         return decision + 1.0 / self.n_classes
 
+    @property
+    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
+        """Shares are f moved, which no link does."""
+        return "other", 1.0
+
+    def weigh_terms(self, weights: FloatArray) -> FloatArray:
+        """The mean over the members."""
+        return weights / len(weights)
+
     def span(self, weights: FloatArray) -> float:
         """All votes for one class."""
         return 1.0

@@ -145,6 +145,7 @@ class TreeResponse:
         """Answers from raw predictions with a column for every class, or output."""
         if self._is_linear:
             return raw
+        raw = self.model.link_scale * raw
         if self.model.link == "logit":
             shares = expit(raw)
             return np.concatenate([1.0 - shares, shares], axis=-1)
@@ -180,6 +181,7 @@ class TreeResponse:
     def _finish(self, raw: FloatArray) -> FloatArray:
         if self._is_linear:
             return self._choose(raw)
+        raw = self.model.link_scale * raw
         if self.model.link == "logit":
             return expit(raw)  # type: ignore[no-any-return]
         return self._choose(softmax(raw, axis=-1)) if self.model.link == "softmax" else np.exp(raw)

@@ -124,8 +124,13 @@ def shap_values(
 
     and :math:`f(x) = v(\emptyset) + \sum_i \phi_i`. Without a background, a split on an unknown feature sends a row
     both ways in proportion to the training weights of the children ("path-dependent"); with one, unknown features
-    take the values of its rows ("interventional"), which breaks the ties between correlated features. Forests explain
-    probabilities or values, boosting its raw score.
+    take the values of its rows ("interventional"), which breaks the ties between correlated features.
+
+    What is explained: of trees, bags and forests probabilities or values; of gradient boosting the raw score, before
+    the link; of AdaBoost and arcing, for every algorithm, the ``decision_function``, a sum over the members of what
+    the vote, the score or the value of a leaf adds to it; of ``AdaBoostRegressor(algorithm="rt")`` the mean (the median
+    of "r2" is no sum). For two classes boosted models have one output, that of the second class. The weights of
+    children are those that the tree was grown with: in AdaBoost the weights of its round.
 
     The path-dependent values are found in time proportional to the splits times half the number of distinct features
     on a path: the weights of the sets are an integral over :math:`t \in [0, 1]` [Owen1972] of products that factorise
@@ -134,7 +139,7 @@ def shap_values(
     Parameters
     ----------
     model : fitted estimator
-        A tree, forest, bag of trees or boosted trees of this library.
+        A tree, forest, bag of trees, AdaBoost of trees or boosted trees of this library.
     X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
         Rows to explain.
     background : array-like, sparse matrix or data frame, optional

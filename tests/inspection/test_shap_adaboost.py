@@ -1,0 +1,111 @@
+"""AdaBoost and arcing as sums of trees: Shapley values, dependence and importance of everything that they decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.inspection import partial_dependence as peer_dependence
+from sklearn.naive_bayes import GaussianNB
+
+from committee import AdaBoostClassifier, AdaBoostRegressor, ArcingClassifier, DecisionTreeClassifier
+from committee import DecisionTreeRegressor as Regressor
+from committee.exceptions import ParameterTypeError
+from committee.inspection import partial_dependence, permutation_importance, shap_importance, shap_values
+
+X_IRIS, Y_IRIS = load_iris(return_X_y=True)
+X, Y = load_diabetes(return_X_y=True)
+DEEP = DecisionTreeClassifier(max_depth=3)
+SMALL = {"n_estimators": 9, "random_state": 0}
+TWO = [AdaBoostClassifier(algorithm=name, **SMALL) for name in ("discrete", "real")] + [
+    AdaBoostClassifier(DEEP, algorithm="discrete", learning_rate=0.5, **SMALL),
+    AdaBoostClassifier(DEEP, algorithm="discrete", method="resample", **SMALL),
+    ArcingClassifier(DecisionTreeClassifier(max_depth=1), algorithm="arc-gv", method="reweight", **SMALL),
+]
+ANY = [AdaBoostClassifier(algorithm=name, **SMALL) for name in ("samme", "samme.r", "gentle", "logit")] + [
+    AdaBoostClassifier(DEEP, algorithm="samme", **SMALL),
+    AdaBoostClassifier(DEEP, algorithm="samme.r", learning_rate=0.3, **SMALL),
+    AdaBoostClassifier(Regressor(max_depth=3), algorithm="gentle", **SMALL),
+    AdaBoostClassifier(Regressor(max_depth=3), algorithm="logit", learning_rate=0.5, **SMALL),
+    ArcingClassifier(DecisionTreeClassifier(max_depth=2), **SMALL),
+]
+
+
+def name_case(case):
+    return f"{type(case).__name__}-{case.algorithm}"
+
+
+def fit(model, n_classes):
+    # Two of the three kinds that are not parted by one question, so that boosting has something to do.
+    return clone(model).fit(X_IRIS, Y_IRIS == 1 if n_classes == 2 else Y_IRIS)
+
+
+CASES = [(model, 2) for model in TWO + ANY] + [(model, 3) for model in ANY]
+
+
+@pytest.mark.parametrize(("model", "n_classes"), CASES, ids=lambda c: c if isinstance(c, int) else name_case(c))
+def test_values_add_up_to_the_decision(model, n_classes):
+    model = fit(model, n_classes)
+    wanted = model.decision_function(X_IRIS)
+    assert len(model.estimator_weights_) > 1
+    for options in ({}, {"background": X_IRIS[::10]}, {"interactions": True}):
+        found = shap_values(model, X_IRIS, **options)
+        np.testing.assert_allclose(found.predictions, wanted, rtol=0, atol=1e-9)
+        assert found.output_names == (None if n_classes == 2 else ["0", "1", "2"])
+    assert np.abs(found.values).max() > 0.1
+
+
+@pytest.mark.parametrize(("model", "n_classes"), CASES, ids=lambda c: c if isinstance(c, int) else name_case(c))
+def test_dependence_and_importance_ask_the_same_model(model, n_classes):
+    model = fit(model, n_classes)
+    grid = {"percentiles": (0.05, 0.95), "grid_resolution": 4, "kind": "both"}
+    for method in ("predict_proba", "decision_function"):
+        found = partial_dependence(model, X_IRIS, 2, method="brute", response_method=method, **grid)
+        wanted = peer_dependence(model, X_IRIS, [2], method="brute", response_method=method, **grid)
+        np.testing.assert_allclose(found["individual"], wanted["individual"], atol=1e-12)
+        np.testing.assert_allclose(found["average"], wanted["average"], atol=1e-12)
+    y = Y_IRIS == 1 if n_classes == 2 else Y_IRIS
+    assert permutation_importance(model, X_IRIS, y, n_repeats=1).baseline == pytest.approx(model.score(X_IRIS, y))
+
+
+def test_a_stump_alone_has_the_textbook_values():
+    # One stump of weight alpha that says -1 for a share s of the weight and +1 for the rest.
+    x = np.arange(10.0)[:, None]
+    y = np.array([0, 0, 1, 1, 1, 0, 1, 1, 1, 1])
+    model = AdaBoostClassifier(n_estimators=1, algorithm="discrete").fit(x, y)
+    alpha, says = model.estimator_weights_[0], np.where(model.predict(x) == 1, 1.0, -1.0)
+    found = shap_values(model, x)
+    np.testing.assert_allclose(found.base_values, alpha * says.mean(), atol=1e-12)
+    np.testing.assert_allclose(found.values[:, 0], alpha * (says - says.mean()), atol=1e-12)
+
+
+def test_missing_values_categories_and_names():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=300), "kind": rng.choice(["a", "b", "c"], 300)})
+    frame.loc[::7, "size"] = np.nan
+    y = np.where((frame["kind"] == "b") | (frame["size"] > 0.5), "yes", "no")
+    model = AdaBoostClassifier(DEEP, **SMALL).fit(frame, y)
+    found = shap_values(model, frame)
+    np.testing.assert_allclose(found.predictions, model.decision_function(frame), atol=1e-9)
+    assert shap_importance(model, frame).feature_names == ["size", "kind"]
+
+
+def test_regression_by_the_mean_is_a_sum_and_by_the_median_is_none():
+    model = AdaBoostRegressor(algorithm="rt", **SMALL).fit(X, Y)
+    np.testing.assert_allclose(shap_values(model, X[:30]).predictions, model.predict(X[:30]), atol=1e-9)
+    median = AdaBoostRegressor(**SMALL).fit(X, Y)
+    with pytest.raises(ParameterTypeError, match="takes the median of its members"):
+        shap_values(median, X)
+    # Questions that need no trees are put to the model itself.
+    found = partial_dependence(median, X[:50], 2, grid_resolution=3)
+    wanted = peer_dependence(median, X[:50], [2], grid_resolution=3, method="brute")
+    np.testing.assert_allclose(found["average"], wanted["average"])
+
+
+def test_members_of_other_kinds_are_refused():
+    model = AdaBoostClassifier(GaussianNB(), **SMALL).fit(X_IRIS, Y_IRIS)
+    with pytest.raises(ParameterTypeError, match="its members are of class GaussianNB"):
+        shap_values(model, X_IRIS)
+    other = AdaBoostRegressor(Regressor(), algorithm="rt", **SMALL)
+    with pytest.raises(Exception, match="not fitted"):
+        shap_values(other, X)
