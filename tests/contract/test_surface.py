@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,8 @@ def test_functions_are_explained(name: str) -> None:
 def test_examples_run(module: str) -> None:
     loaded = importlib.import_module(module)
     failed, _ = doctest.testmod(loaded, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     assert failed == 0
 
 

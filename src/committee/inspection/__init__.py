@@ -17,7 +17,8 @@ from committee.inspection.importance import (
     shap_importance,
 )
 from committee.inspection.jury import JuryCurve, measure_jury
-from committee.inspection.margins import measure_margins, suspect_labels
+from committee.inspection.margins import measure_margins, suspect_labels, weigh_rows
+from committee.inspection.proximity import measure_proximity, scale_proximity
 from committee.inspection.shap import ShapValues, shap_values
 
 __all__ = [
@@ -40,11 +41,14 @@ __all__ = [
     "measure_diversity",
     "measure_jury",
     "measure_margins",
+    "measure_proximity",
     "oob_importance",
     "partial_dependence",
     "permutation_importance",
+    "scale_proximity",
     "shap_importance",
     "shap_values",
     "suspect_labels",
     "vc_bound",
+    "weigh_rows",
 ]

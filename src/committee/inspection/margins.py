@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["measure_margins", "suspect_labels"]
+__all__ = ["measure_margins", "suspect_labels", "weigh_rows"]
 
 
 def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1.0) -> FloatArray:
@@ -70,3 +70,29 @@ def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 1
     """
     own = scores[np.arange(len(labels)), labels]
     return np.argsort(own, kind="stable")[:n_suspects]
+
+
+def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
+    r"""The weights that boosting would go on with: in proportion to :math:`e^{-f_y(x) / (K - 1)}` [Zhu2009].
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        f, a column a class; for two classes -f and f.
+    labels : ndarray of shape (n_rows,)
+        Number of the recorded class.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Their sum is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weigh_rows(np.array([[0.5, -0.5], [0.5, -0.5]]), np.array([0, 1])).round(3).tolist()
+    [0.269, 0.731]
+    """
+    own = scores[np.arange(len(labels)), labels] / max(1, scores.shape[1] - 1)
+    raised = np.exp(own.min() - own)
+    return np.asarray(raised / raised.sum())

@@ -22,9 +22,11 @@ _GAP = 0.12
 _LARGEST_FONT = 12.0
 _EDGE_COLOR = "#606060"
 
+__all__ = ["TreeLayout", "fit_text", "lay_out", "plot_tree"]
+
 
 @dataclass
-class _Layout:
+class TreeLayout:
     """Where each shown node stands: `x` in boxes from the left, `depth` in levels from the root."""
 
     nodes: list[int]
@@ -34,8 +36,12 @@ class _Layout:
     hidden: set[int]
 
 
-def _lay_out(caption: TreeCaption, max_depth: int | None) -> _Layout:
-    """Place nodes as [ReingoldTilford1981]: subtrees as close as their outlines allow, parents in the middle."""
+def lay_out(caption: TreeCaption, max_depth: int | None, *, show_hidden: bool = True) -> TreeLayout:
+    """Place nodes as [ReingoldTilford1981]: subtrees as close as their outlines allow, parents in the middle.
+
+    With `show_hidden` the nodes just below the deepest level have a place too, where there is a sign that they are left
+    out.
+    """
     tree = caption.tree
     depth: dict[int, int] = {0: 0}
     children: dict[int, tuple[int, int]] = {}
@@ -48,7 +54,7 @@ def _lay_out(caption: TreeCaption, max_depth: int | None) -> _Layout:
         for node in level:
             if max_depth is not None and depth[node] > max_depth:
                 hidden.add(node)
-            elif not caption.is_leaf(node):
+            elif not caption.is_leaf(node) and (show_hidden or depth[node] != max_depth):
                 pair = (int(tree.children_left[node]), int(tree.children_right[node]))
                 children[node] = pair
                 below += pair
@@ -73,7 +79,7 @@ def _lay_out(caption: TreeCaption, max_depth: int | None) -> _Layout:
         if node in children:
             left_child, right_child = children[node]
             x[left_child], x[right_child] = x[node] - half[node], x[node] + half[node]
-    return _Layout(nodes, children, x, depth, hidden)
+    return TreeLayout(nodes, children, x, depth, hidden)
 
 
 def _merge(near: list[float], far: list[float], shift_near: float, shift_far: float) -> list[float]:
@@ -100,6 +106,20 @@ def _fit_font(ax: Axes, boxes: list[Annotation], columns: float, levels: int) ->
     for box in boxes:
         box.set_fontsize(_LARGEST_FONT * scale)
     return float(_LARGEST_FONT * scale)
+
+
+def fit_text(ax: Axes, texts: list[Any], columns: float, largest: float) -> float:
+    """Shrink the font until the widest text fits into its column of the grid; the size found."""
+    figure = ax.get_figure(root=True)
+    figure.canvas.draw()  # type: ignore[union-attr]
+    room = ax.get_window_extent().width / columns
+    for text in texts:
+        text.set_fontsize(largest)
+    widest = max(text.get_window_extent().width for text in texts)
+    size = largest * min(1.0, room / (widest * (1.0 + _GAP / 2)))
+    for text in texts:
+        text.set_fontsize(size)
+    return float(size)
 
 
 def plot_tree(
@@ -149,7 +169,7 @@ def plot_tree(
     except ImportError as error:
         raise ImportError("plot_tree needs matplotlib; install committee[plot].") from error
     caption = TreeCaption("plot_tree", decision_tree, feature_names, class_names, style)
-    layout = _lay_out(caption, max_depth)
+    layout = lay_out(caption, max_depth)
     ax = plt.gca() if ax is None else ax
     ax.clear()
     ax.set_axis_off()
@@ -163,7 +183,7 @@ def plot_tree(
     return boxes
 
 
-def _draw_nodes(ax: Axes, caption: TreeCaption, layout: _Layout, fontsize: float) -> list[Annotation]:
+def _draw_nodes(ax: Axes, caption: TreeCaption, layout: TreeLayout, fontsize: float) -> list[Annotation]:
     boxes = []
     filled, shape = caption.style.get("filled"), "round" if caption.style.get("rounded") else "square"
     for node in layout.nodes:
@@ -197,10 +217,10 @@ def _draw_nodes(ax: Axes, caption: TreeCaption, layout: _Layout, fontsize: float
     return boxes
 
 
-def _draw_answers(ax: Axes, layout: _Layout, fontsize: float) -> None:
+def _draw_answers(ax: Axes, layout: TreeLayout, fontsize: float) -> None:
     """True and False beside the root's branches; all others read the same way."""
     if 0 not in layout.children:
         return
     for child, answer, align in zip(layout.children[0], ("True", "False"), ("right", "left"), strict=True):
         middle = (layout.x[0] + layout.x[child]) / 2.0
-        ax.text(middle, 0.5, f" {answer} ", ha=align, va="bottom", fontsize=fontsize, color=_EDGE_COLOR, zorder=2)
+        ax.text(middle, 0.5, f" {answer} ", ha=align, va="center", fontsize=fontsize, color=_EDGE_COLOR, zorder=2)

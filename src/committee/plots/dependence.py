@@ -1,0 +1,343 @@
+"""What a model says as one or two features vary: lines, heat maps, and maps of the land."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import cos, radians
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from committee.data.rows import count_rows, select_rows
+from committee.exceptions import ParameterError
+from committee.inspection.dependence import partial_dependence
+from committee.inspection.response import find_features, make_response
+from committee.plots.display import PanelDisplay
+from committee.plots.style import ACCENT, GREY, choose_map, shorten, shorten_all, tidy_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["DependencePanel", "PartialDependenceDisplay", "choose_output", "mark_deciles", "name_ticks"]
+
+_LATITUDES, _LONGITUDES = {"latitude", "lat"}, {"longitude", "lon", "long", "lng"}
+_MOST_TICKS = 12
+_MOST_LINED_LEVELS = 4
+
+
+@dataclass
+class DependencePanel:
+    """One panel of a `PartialDependenceDisplay`.
+
+    Attributes
+    ----------
+    feature_names : list of one or two str
+        What varies.
+    grid : list of ndarray
+        Values of each: numbers, or levels of a category.
+    average : ndarray of shape (n_points,) or (n_points, n_points)
+        The dependence.
+    individual : ndarray of shape (n_curves, n_points) or None
+        Curves of rows.
+    observed : list of ndarray
+        Values of the features in the rows, for the marks along the axes.
+    """
+
+    feature_names: list[str]
+    grid: list[NDArray[Any]]
+    average: FloatArray
+    individual: FloatArray | None
+    observed: list[FloatArray]
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the two features are longitude and latitude."""
+        names = [name.strip().lower() for name in self.feature_names]
+        return len(names) == 2 and bool(
+            (names[0] in _LONGITUDES and names[1] in _LATITUDES) or (names[0] in _LATITUDES and names[1] in _LONGITUDES)
+        )
+
+
+@dataclass
+class PartialDependenceDisplay(PanelDisplay):
+    """Partial dependence, a panel for each feature (a line) or pair of features (a heat map).
+
+    Thin grey lines are rows, the thick one is their mean; marks along the axis are the deciles of the rows, since a
+    line says little where there are none. Longitude and latitude make a map: longitude across, north at the top, and a
+    degree of both about as long as it is on the ground; places without rows are left white.
+
+    Parameters
+    ----------
+    panels : list of DependencePanel
+        What is shown.
+    response : str
+        What the model answers, at the vertical axis.
+    n_columns : int
+        Panels in a row.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        Of the panels.
+    lines_ : list
+        The line of the mean of each panel; None in heat maps.
+    images_ : list
+        The heat map of each panel; None where there is a line.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import RandomForestRegressor
+    >>> from committee.plots import PartialDependenceDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, y)
+    >>> shown = PartialDependenceDisplay.from_estimator(forest, X, ["bmi", ("bmi", "s5")], grid_resolution=20)
+    >>> [panel.average.shape for panel in shown.panels]
+    [(20,), (20, 20)]
+    """
+
+    panels: list[DependencePanel]
+    response: str = "prediction"
+    n_columns: int = 3
+
+    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    images_: list[Any] = field(init=False, repr=False, default_factory=list)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        features: Any,
+        *,
+        kind: Literal["average", "both"] = "both",
+        target: Any = None,
+        max_curves: int = 60,
+        grid_resolution: int = 50,
+        percentiles: tuple[float, float] = (0.05, 0.95),
+        response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
+        n_columns: int = 3,
+        ax: Any = None,
+    ) -> Self:
+        """Find the dependence, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of any library.
+        X : array-like or data frame
+            Rows to average over.
+        features : list of int, str or pairs of them, or a single one of these
+            A panel each.
+        kind : {"both", "average"}
+            Whether curves of single rows are drawn beside the mean.
+        target : class label or int, optional
+            With more than two classes the class, with several outputs the number of the one that is shown.
+        max_curves : int, default=60
+            Rows, spread over X, whose curves are drawn; the mean is over all.
+        grid_resolution, percentiles, response_method
+            As in `committee.inspection.partial_dependence`.
+        n_columns : int, default=3
+            Panels in a row.
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        PartialDependenceDisplay
+        """
+        if kind not in ("average", "both"):
+            raise ParameterError(f"The 'kind' argument must be 'average' or 'both'; got {kind!r}.")
+        asked = [features] if isinstance(features, str | int | np.integer | tuple) else list(features)
+        told: Any = {"grid_resolution": grid_resolution, "percentiles": percentiles, "response_method": response_method}
+        reader = make_response(estimator, X, response_method=response_method)
+        output, label = choose_output(estimator, target, response_method)
+        few = spread_rows(X, max_curves)
+        panels = []
+        for wanted in asked:
+            own = [wanted] if isinstance(wanted, str | int | np.integer) else list(wanted)
+            if len(own) > 2:
+                raise ParameterError(f"A panel shows one or two features; got {own!r}.")
+            numbers = _order_map(find_features(reader, own), reader.names)
+            found = partial_dependence(estimator, X, numbers, **told)
+            curves = None
+            if kind == "both" and len(own) == 1:
+                at = {numbers[0]: found["grid_values"][0]}
+                rows = partial_dependence(
+                    estimator, few, numbers, kind="individual", custom_values=at, response_method=response_method
+                )
+                curves = _pick(rows["individual"], output)
+            names = [reader.names[k] for k in numbers]
+            observed = [reader.column(k) for k in numbers]
+            panels.append(
+                DependencePanel(names, found["grid_values"], _pick(found["average"], output), curves, observed)
+            )
+        return cls(panels, label, n_columns).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        size = (5.6, 4.4) if len(self.panels) == 1 else (3.7, 3.2)
+        axes = self._open_panels(ax, len(self.panels), self.n_columns, size)
+        self.lines_, self.images_ = [], []
+        for one, panel in zip(axes, self.panels, strict=True):
+            if len(panel.feature_names) == 1:
+                self.lines_.append(self._draw_line(one, panel))
+                self.images_.append(None)
+            else:
+                self.lines_.append(None)
+                self.images_.append(self._draw_heat(one, panel))
+        self._level_lines(axes)
+        return self
+
+    def _level_lines(self, axes: NDArray[Any]) -> None:
+        """One scale for all lines, or a flat line would look as important as a steep one."""
+        lined = [one for one, line in zip(axes, self.lines_, strict=True) if line is not None]
+        if len(lined) > 1:
+            ends = np.array([one.get_ylim() for one in lined])
+            for one in lined:
+                one.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+
+    def _draw_line(self, axes: Any, panel: DependencePanel) -> Any:
+        places, names = _place(panel.grid[0])
+        look: dict[str, Any] = {"drawstyle": "default"} if names is None else {"linestyle": "none", "marker": "o"}
+        if panel.individual is not None:
+            faint: dict[str, Any] = {"color": GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 1}
+            if names is not None:
+                # Levels have no order: lines between more than a few of them would pretend one.
+                faint |= {"marker": ".", "linewidth": 0.3 if len(names) <= _MOST_LINED_LEVELS else 0.0}
+            axes.plot(places, panel.individual.T, **faint)
+        (line,) = axes.plot(places, panel.average, color=ACCENT, linewidth=2.4, zorder=3, **look)
+        if names is None:
+            mark_deciles(axes, panel.observed[0])
+        else:
+            name_ticks(axes.xaxis, places, names)
+        axes.set_xlabel(shorten(panel.feature_names[0]))
+        axes.set_ylabel(self.response)
+        tidy_axes(axes, grid="y")
+        return line
+
+    def _draw_heat(self, axes: Any, panel: DependencePanel) -> Any:
+        (across, names_across), (up, names_up) = _place(panel.grid[0]), _place(panel.grid[1])
+        surface = np.where(_find_inhabited(panel, across, up), panel.average, np.nan) if panel.is_map else panel.average
+        image = axes.pcolormesh(across, up, surface.T, cmap=choose_map(), shading="nearest", rasterized=True)
+        if (
+            not panel.is_map
+            and names_across is None
+            and names_up is None
+            and min(panel.average.shape) > 2
+            and np.ptp(panel.average) > 0
+        ):
+            lines = axes.contour(across, up, panel.average.T, levels=6, colors="white", linewidths=0.7)
+            axes.clabel(lines, fontsize=7, fmt=lambda value: f"{value:.3g}")
+        for axis, places, names in ((axes.xaxis, across, names_across), (axes.yaxis, up, names_up)):
+            if names is not None:
+                name_ticks(axis, places, names)
+        axes.set_xlabel(shorten(panel.feature_names[0]))
+        axes.set_ylabel(shorten(panel.feature_names[1]))
+        if panel.is_map:
+            axes.set_aspect(1.0 / cos(radians(float(np.mean(up)))))
+        elif names_across is None and names_up is None:
+            mark_deciles(axes, panel.observed[0])
+            mark_deciles(axes, panel.observed[1], upright=True)
+        self.figure_.colorbar(image, ax=axes, label=self.response)
+        return image
+
+
+def choose_output(estimator: Any, target: Any, response_method: str) -> tuple[int, str]:
+    """Number of the output that is shown, and what it is called."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return (0 if target is None else int(target)), "prediction"
+    names = np.asarray(classes).tolist()
+    raw = response_method == "decision_function" or not hasattr(estimator, "predict_proba")
+    what = "score of {}" if raw else "probability of {}"
+    if len(names) == 2:
+        if target is not None and target != names[1]:
+            raise ParameterError(f"Of two classes the second one, {names[1]!r}, is shown; got target={target!r}.")
+        return 0, what.format(shorten(names[1], 18))
+    if target not in names:
+        raise ParameterError(
+            f"The 'target' argument must be one of the {len(names)} classes ({', '.join(map(repr, names[:8]))}"
+            f"{', ...' if len(names) > 8 else ''}); got {target!r}."
+        )
+    return names.index(target), what.format(shorten(target, 18))
+
+
+def spread_rows(X: Any, most: int) -> Any:
+    """So many rows at most, evenly over the table."""
+    n_rows = count_rows(X)
+    if n_rows <= most:
+        return X
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    return select_rows(table, np.linspace(0, n_rows - 1, most).astype(np.intp))
+
+
+def mark_deciles(axes: Any, values: FloatArray, *, upright: bool = False) -> None:
+    """Marks along an axis, a tenth of the rows between any two."""
+    known = values[~np.isnan(values)]
+    deciles = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9)))
+    low, high = axes.get_ylim() if upright else axes.get_xlim()
+    place = axes.get_yaxis_transform() if upright else axes.get_xaxis_transform()
+    draw = axes.hlines if upright else axes.vlines
+    draw(deciles[(deciles >= low) & (deciles <= high)], 0.0, 0.035, transform=place, color="black", linewidth=1.0)
+
+
+def _pick(found: FloatArray, output: int) -> FloatArray:
+    if output >= len(found):
+        raise ParameterError(f"There are {len(found)} outputs, numbered from 0; got {output}.")
+    return found[output]  # type: ignore[no-any-return]
+
+
+def _order_map(numbers: list[int], names: list[str]) -> list[int]:
+    """Longitude before latitude, whatever the user said: it is the axis across."""
+    if len(numbers) == 2 and names[numbers[0]].strip().lower() in _LATITUDES:
+        other = names[numbers[1]].strip().lower()
+        return numbers[::-1] if other in _LONGITUDES else numbers
+    return numbers
+
+
+def _find_inhabited(panel: DependencePanel, across: FloatArray, up: FloatArray) -> NDArray[np.bool_]:
+    """Cells of the grid with a row in them or next to them: the sea has no prices."""
+    known = ~np.isnan(panel.observed[0]) & ~np.isnan(panel.observed[1])
+    columns, rows = (
+        np.clip(np.searchsorted((axis[1:] + axis[:-1]) / 2.0, values[known]), 0, len(axis) - 1)
+        for axis, values in zip((across, up), panel.observed, strict=True)
+    )
+    near = np.zeros((len(across) + 2, len(up) + 2), dtype=bool)
+    for right in range(3):
+        for above in range(3):
+            near[columns + right, rows + above] = True
+    return near[1:-1, 1:-1]
+
+
+def _place(grid: NDArray[Any]) -> tuple[FloatArray, list[str] | None]:
+    """Places along an axis, and names of the levels if these are no numbers."""
+    if grid.dtype.kind in "fiu":
+        return grid.astype(np.float64), None
+    return np.arange(len(grid), dtype=np.float64), shorten_all(grid.tolist(), 14)
+
+
+def name_ticks(axis: Any, places: FloatArray, names: Sequence[str]) -> None:
+    """Names of levels; of very many only some, or they would lie on one another."""
+    step = -(-len(names) // _MOST_TICKS)
+    axis.set_ticks(places[::step], list(names)[::step])
+    if axis.axis_name == "x" and sum(map(len, names)) > 24:
+        axis.set_tick_params(rotation=45)
+        for label in axis.get_ticklabels():
+            label.set_ha("right")
+            label.set_rotation_mode("anchor")

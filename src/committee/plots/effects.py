@@ -1,0 +1,291 @@
+"""Accumulated local effects as lines, and Friedman's H as bars and as a table of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from committee.exceptions import ParameterError
+from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
+from committee.inspection.response import find_features, make_response
+from committee.plots.dependence import choose_output, mark_deciles, name_ticks
+from committee.plots.display import Display, PanelDisplay
+from committee.plots.style import ACCENT, INK, choose_map, shorten, shorten_all, tidy_axes
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["InteractionDisplay", "LocalEffectsDisplay"]
+
+
+@dataclass
+class LocalEffectsDisplay(PanelDisplay):
+    """Accumulated local effects, a panel for each feature, all on one scale.
+
+    Parameters
+    ----------
+    feature_names : list of str
+        The panels.
+    grid : list of ndarray
+        Points of each feature: edges of bins, or levels of a category.
+    effects : list of ndarray
+        The effect at each point; its mean over the rows is zero.
+    observed : list of ndarray
+        Values of the features in the rows, for the marks along the axes.
+    response : str
+        What the model answers.
+    n_columns : int
+        Panels in a row.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        Of the panels.
+    lines_ : list of matplotlib lines or bars
+        The effect of each feature; bars for categories.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import RandomForestRegressor
+    >>> from committee.plots import LocalEffectsDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, y)
+    >>> shown = LocalEffectsDisplay.from_estimator(forest, X, ["bmi", "s5"])
+    >>> len(shown.lines_)
+    2
+    """
+
+    feature_names: list[str]
+    grid: list[NDArray[Any]]
+    effects: list[FloatArray]
+    observed: list[FloatArray]
+    response: str = "prediction"
+    n_columns: int = 3
+
+    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        features: Any,
+        *,
+        target: Any = None,
+        grid_resolution: int = 40,
+        response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
+        n_columns: int = 3,
+        ax: Any = None,
+    ) -> Self:
+        """Find the effects, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of any library.
+        X : array-like or data frame
+            Rows whose predictions are looked at.
+        features : int, str or list of them
+            A panel each.
+        target : class label or int, optional
+            With more than two classes the class, with several outputs the number of the one that is shown.
+        grid_resolution, response_method
+            As in `committee.inspection.accumulated_local_effects`.
+        n_columns : int, default=3
+            Panels in a row.
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        LocalEffectsDisplay
+        """
+        reader = make_response(estimator, X, response_method=response_method)
+        numbers = find_features(reader, features)
+        output, label = choose_output(estimator, target, response_method)
+        grid, effects = [], []
+        for number in numbers:
+            found = accumulated_local_effects(
+                estimator, X, number, grid_resolution=grid_resolution, response_method=response_method
+            )
+            if output >= len(found["average"]):
+                raise ParameterError(f"There are {len(found['average'])} outputs, numbered from 0; got {output}.")
+            grid.append(found["grid_values"][0])
+            effects.append(found["average"][output])
+        names, observed = [reader.names[k] for k in numbers], [reader.column(k) for k in numbers]
+        return cls(names, grid, effects, observed, label, n_columns).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        n_panels = len(self.feature_names)
+        size = (5.6, 4.2) if n_panels == 1 else (3.6, 3.0)
+        axes = self._open_panels(ax, n_panels, self.n_columns, size)
+        self.lines_ = []
+        low = min(float(effect.min()) for effect in self.effects)
+        high = max(float(effect.max()) for effect in self.effects)
+        room = 0.08 * (high - low) or 0.5
+        for one, name, grid, effect, values in zip(
+            axes, self.feature_names, self.grid, self.effects, self.observed, strict=True
+        ):
+            one.axhline(0.0, color=INK, linewidth=0.8, linestyle=":")
+            if grid.dtype.kind in "fiu":
+                (line,) = one.plot(grid.astype(np.float64), effect, color=ACCENT, linewidth=2.2)
+                mark_deciles(one, values)
+                self.lines_.append(line)
+            else:
+                self.lines_.append(one.bar(np.arange(len(grid)), effect, color=ACCENT, width=0.7))
+                name_ticks(one.xaxis, np.arange(len(grid), dtype=np.float64), shorten_all(grid.tolist(), 14))
+            one.set_ylim(low - room, high + room)
+            one.set_xlabel(shorten(name))
+            one.set_ylabel(f"effect on {self.response}")
+            tidy_axes(one, grid="y")
+        return self
+
+
+@dataclass
+class InteractionDisplay(Display):
+    """Friedman's H: how much of the effect of each pair of features is due to their acting together.
+
+    A cell off the diagonal is a pair; on the diagonal is a feature with all others together.
+
+    Parameters
+    ----------
+    feature_names : list of str
+        The features.
+    table : ndarray of shape (n_features, n_features)
+        H; symmetric.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    image_ : matplotlib image
+        The table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import RandomForestRegressor
+    >>> from committee.plots import InteractionDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> forest = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    >>> shown = InteractionDisplay.from_estimator(forest, X, random_state=0)
+    >>> bool(shown.table[0, 1] > shown.table[0, 2])
+    True
+    """
+
+    feature_names: list[str]
+    table: FloatArray
+
+    image_: Any = field(init=False, repr=False, default=None)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        features: Any = None,
+        *,
+        target: Any = None,
+        max_rows: int = 200,
+        random_state: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Measure H, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of any library.
+        X : array-like or data frame
+            Rows.
+        features : sequence of int or str, optional
+            Features to look at, by default all.
+        target : class label or int, optional
+            With more than two classes the class, with several outputs the number of the one that is shown.
+        max_rows : int, default=200
+            If X has more rows, so many of them are drawn.
+        random_state : int, RandomState, Generator or None
+            Seed of the draw.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        InteractionDisplay
+        """
+        output, _ = choose_output(estimator, target, "auto")
+        found = friedman_h(estimator, X, features, max_rows=max_rows, random_state=random_state)
+        return cls.from_interactions(found, output=output, ax=ax)
+
+    @classmethod
+    def from_interactions(cls, interactions: Interactions, *, output: int = 0, ax: Any = None) -> Self:
+        """Draw what was measured.
+
+        Parameters
+        ----------
+        interactions : Interactions
+            From `committee.inspection.friedman_h`.
+        output : int, default=0
+            Which one, if there are several.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        InteractionDisplay
+        """
+        if not 0 <= output < len(interactions.total):
+            raise ParameterError(f"There are {len(interactions.total)} outputs, numbered from 0; got {output!r}.")
+        table = np.diag(interactions.total[output])
+        place = {number: k for k, number in enumerate(interactions.features)}
+        for (one, other), strength in zip(interactions.pairs, interactions.pairwise[output], strict=True):
+            table[place[one], place[other]] = table[place[other], place[one]] = strength
+        return cls(list(interactions.feature_names), table).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        n_features = len(self.feature_names)
+        side = min(2.6 + 0.42 * n_features, 11.0)
+        axes = self._open(ax, (side + 0.9, side))
+        # H seldom comes near 1, and a scale up to there would show nothing but its dark end.
+        most = max(np.ceil(10.0 * float(self.table.max())) / 10.0, 0.1)
+        self.image_ = axes.imshow(self.table, cmap=choose_map(), vmin=0.0, vmax=most)
+        names = shorten_all(self.feature_names, 22)
+        small = {"fontsize": "small"} if n_features > 12 else {}
+        axes.set_xticks(np.arange(n_features), names, rotation=45, ha="right", rotation_mode="anchor", **small)
+        axes.set_yticks(np.arange(n_features), names, **small)
+        if n_features <= 15:
+            for (row, column), strength in np.ndenumerate(self.table):
+                color = "white" if strength < 0.6 * most else "black"
+                axes.text(column, row, f"{strength:.2f}", ha="center", va="center", fontsize="x-small", color=color)
+        self.figure_.colorbar(self.image_, ax=axes, label="H (diagonal: with all others)", shrink=0.85)
+        return self

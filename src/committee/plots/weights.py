@@ -1,0 +1,290 @@
+"""The weights that boosting gives the rows: how they grow, and which rows have the most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.inspection.margins import weigh_rows
+from committee.plots.answers import number_target
+from committee.plots.display import Display, PanelDisplay
+from committee.plots.plane import draw_points, read_plane, size_points
+from committee.plots.style import COLORS, INK, add_legend, name_classes, shorten, shorten_all, tidy_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["HeaviestRowsDisplay", "RowWeightsDisplay"]
+
+
+@dataclass
+class RowWeightsDisplay(PanelDisplay):
+    """The rows in the plane of two features before each of some rounds; the area of a point is its weight.
+
+    Parameters
+    ----------
+    rounds : list of int
+        Numbers of the rounds, a panel each.
+    weights : ndarray of shape (n_panels, n_rows)
+        Weights that the members of these rounds were fitted on.
+    points : ndarray of shape (n_rows, 2)
+        The rows.
+    target : ndarray of shape (n_rows,)
+        Numbers of their classes.
+    class_names : list of str
+        Names of the classes.
+    feature_names : tuple of two str
+        What is written at the axes.
+    n_columns : int
+        Panels in a row.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        Of the panels.
+    points_ : list of list of matplotlib collections
+        The rows of each panel, one collection a class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from committee import AdaBoostClassifier
+    >>> from committee.plots import RowWeightsDisplay
+    >>> X, y = make_moons(100, noise=0.3, random_state=0)
+    >>> model = AdaBoostClassifier(n_estimators=20, keep_sample_weights=True).fit(X, y)
+    >>> shown = RowWeightsDisplay.from_estimator(model, X, y, rounds=(1, 20))
+    >>> bool((shown.weights[0] == 1 / 100).all()), bool(shown.weights[1].max() > 0.02)
+    (True, True)
+    """
+
+    rounds: list[int]
+    weights: FloatArray
+    points: FloatArray
+    target: NDArray[Any]
+    class_names: list[str]
+    feature_names: tuple[str, str]
+    n_columns: int = 4
+
+    points_: list[list[Any]] = field(init=False, repr=False, default_factory=list)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        rounds: Sequence[int] = (1, 2, 5, 20),
+        features: Sequence[Any] | None = None,
+        class_names: Sequence[str] | None = None,
+        n_columns: int = 4,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the weights that a boosted model kept.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Boosted with ``keep_sample_weights=True``.
+        X, y : table and array-like
+            As they were passed to `fit`.
+        rounds : sequence of int
+            Numbers of rounds; those beyond the last one are left out.
+        features : pair of int or str, optional
+            The columns to show if there are more than two.
+        class_names : sequence of str, optional
+            In the order of ``classes_``.
+        n_columns : int, default=4
+            Panels in a row.
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RowWeightsDisplay
+        """
+        trace = getattr(estimator, "sample_weights_trace_", None)
+        if trace is None:
+            raise ParameterError(
+                f"This {type(estimator).__name__} kept no weights; fit one with keep_sample_weights=True."
+            )
+        plane = read_plane(X, features)
+        if trace.shape[1] != len(plane.points):
+            raise DataError(f"X must be the {trace.shape[1]} rows of the fit; it has {len(plane.points)}.")
+        chosen = [int(number) for number in rounds if 1 <= number <= len(trace)]
+        if not chosen:
+            raise ParameterError(
+                f"The 'rounds' argument must hold numbers from 1 to {len(trace)}, the rounds that there were; got "
+                f"{list(rounds)!r}."
+            )
+        names = name_classes(np.asarray(estimator.classes_), class_names)
+        target = number_target(estimator, y, len(plane.points))
+        assert target is not None
+        weights = trace[np.array(chosen) - 1]
+        return cls(chosen, weights, plane.points, target, names, plane.names, n_columns).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        axes = self._open_panels(ax, len(self.rounds), self.n_columns, (3.0, 3.0), share=True)
+        self.points_ = []
+        for k, (one, number, weights) in enumerate(zip(axes, self.rounds, self.weights, strict=True)):
+            areas = size_points(weights, len(weights))
+            self.points_.append(draw_points(one, self.points, self.target, self.class_names, areas, alpha=0.75))
+            one.set_title(f"round {number}")
+            one.set_xlabel(shorten(self.feature_names[0]))
+            one.set_ylabel(shorten(self.feature_names[1]))
+            tidy_axes(one)
+            if k == 0:
+                add_legend(one, len(self.class_names))
+        if ax is None:
+            self._label_outer()
+        # A heavy row in the legend would cover the picture.
+        legend = axes[0].get_legend()
+        for handle in legend.legend_handles:
+            handle.set_sizes([30.0])
+        return self
+
+
+@dataclass
+class HeaviestRowsDisplay(Display):
+    """The rows that boosting would give the most weight next, whose labels one may look at again.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Shares of the weight of all rows.
+    rows : ndarray of int
+        Numbers of the heaviest rows, heaviest first.
+    row_names : list of str
+        What they are called.
+    marked : ndarray of bool of shape (n_rows,) or None
+        Rows to hatch, such as those whose labels are known to be wrong.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    bars_ : matplotlib bars
+        One for each row shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from committee import AdaBoostClassifier
+    >>> from committee.plots import HeaviestRowsDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wrong = np.arange(0, 569, 50)
+    >>> y[wrong] = 1 - y[wrong]
+    >>> model = AdaBoostClassifier(n_estimators=50).fit(X, y)
+    >>> shown = HeaviestRowsDisplay.from_estimator(model, X, y, marked=np.isin(np.arange(569), wrong))
+    >>> bool(np.isin(shown.rows, wrong).mean() > 10 * np.mean(np.isin(np.arange(569), wrong)))
+    True
+    """
+
+    weights: FloatArray
+    rows: NDArray[np.intp]
+    row_names: list[str]
+    marked: NDArray[np.bool_] | None = None
+
+    bars_: Any = field(init=False, repr=False, default=None)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_rows: int = 15,
+        row_names: Sequence[str] | None = None,
+        marked: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Find the heaviest rows of a boosted classifier, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            `AdaBoostClassifier` or `ArcingClassifier`: the weight of a row is in proportion to exp(-f_y / (K - 1)), f
+            its ``decision_function``.
+        X, y : table and array-like
+            Rows, usually those of the fit, and their classes as they are recorded.
+        n_rows : int, default=15
+            How many to show.
+        row_names : sequence of str, optional
+            Names of all rows; by default their number and class.
+        marked : array-like of bool, optional
+            Rows to hatch.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        HeaviestRowsDisplay
+        """
+        if not hasattr(estimator, "suspected_labels"):
+            raise ParameterTypeError(
+                f"The 'estimator' argument must be a boosted classifier with weights of rows, such as "
+                f"AdaBoostClassifier; got {type(estimator).__name__}."
+            )
+        decision = np.asarray(estimator.decision_function(X))
+        labels = number_target(estimator, y, len(decision))
+        assert labels is not None
+        scores = np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
+        weights = weigh_rows(scores, labels)
+        rows = np.argsort(-weights, kind="stable")[:n_rows]
+        names = row_names
+        if names is None:
+            names = [f"row {k} ({label})" for k, label in enumerate(np.asarray(y).tolist())]
+        if len(names) != len(weights) or (marked is not None and len(marked) != len(weights)):
+            raise DataError(f"'row_names' and 'marked' must have an entry for each of the {len(weights)} rows.")
+        flags = None if marked is None else np.asarray(marked, dtype=bool)
+        return cls(weights, rows, shorten_all([names[k] for k in rows]), flags).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        n_rows = len(self.rows)
+        axes = self._open(ax, (6.0, 1.2 + 0.26 * n_rows))
+        self.bars_ = axes.barh(np.arange(n_rows), self.weights[self.rows], color=COLORS[1], height=0.7)
+        if self.marked is not None:
+            for bar, row in zip(self.bars_, self.rows, strict=True):
+                if self.marked[row]:
+                    bar.set(facecolor=COLORS[0], hatch="//", edgecolor=INK)
+            axes.barh([0], [0], color=COLORS[0], hatch="//", edgecolor=INK, label="marked")
+        axes.axvline(1.0 / len(self.weights), color=INK, linestyle=":", label="equal weights, 1/n")
+        axes.set_yticks(np.arange(n_rows), self.row_names)
+        axes.invert_yaxis()
+        axes.set_xlabel("share of the weight")
+        axes.set_title("Heaviest rows")
+        axes.legend(fontsize="small", loc="lower right")
+        tidy_axes(axes, grid="x")
+        return self
