@@ -11,7 +11,20 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinxcontrib.bibtex",
+    "sphinx_gallery.gen_gallery",
 ]
+# Every picture of the library, drawn while the pages are built.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "matplotlib_animations": True,
+    "image_scrapers": ("matplotlib",),
+    "download_all_examples": False,
+    "show_memory": False,
+    "abort_on_example_error": True,
+}
 bibtex_bibfiles = ["references.bib"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -20,4 +33,4 @@ autodoc_typehints = "none"
 suppress_warnings = ["ref.ref", "ref.term"]
 html_theme = "pydata_sphinx_theme"
 html_title = "committee"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py"]

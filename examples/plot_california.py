@@ -1,0 +1,45 @@
+"""
+A map of house prices
+=====================
+
+Partial dependence on longitude and latitude, all else being equal: the Bay Area and Los Angeles stand out. The table is
+scikit-learn's copy of California housing, which is looked for in its data folder (or in the folder that the environment
+variable ``COMMITTEE_DATA`` names) and not downloaded.
+"""
+
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import fetch_california_housing
+
+from committee import HistGradientBoostingRegressor
+from committee.plots import ImportanceDisplay, PartialDependenceDisplay
+
+folder = os.environ.get("COMMITTEE_DATA")
+try:
+    housing = fetch_california_housing(
+        data_home=None if folder is None else Path(folder, "scikit_learn_data"),
+        download_if_missing=False,
+        as_frame=True,
+    )
+except OSError:
+    housing = None
+    print("California housing is not here; call sklearn.datasets.fetch_california_housing() once to fetch it.")
+
+if housing is not None:
+    X, y = housing.data, housing.target
+    rows = np.random.default_rng(0).choice(len(X), 8000, replace=False)
+    X, y = X.iloc[rows], y.iloc[rows]
+    model = HistGradientBoostingRegressor(max_iter=150, random_state=0).fit(X, y)
+    PartialDependenceDisplay.from_estimator(
+        model, X, ("Latitude", "Longitude"), grid_resolution=60, percentiles=(0.0, 1.0)
+    )
+
+# %%
+# Income, occupancy and place lead the importances.
+if housing is not None:
+    PartialDependenceDisplay.from_estimator(model, X, ["MedInc", "AveOccup", "HouseAge"], grid_resolution=40)
+    ImportanceDisplay.from_estimator(model, X, y, kind="permutation", random_state=0)
+plt.show()

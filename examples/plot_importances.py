@@ -1,0 +1,32 @@
+"""
+Which features matter
+=====================
+
+Three ways to ask the same forest. Whiskers are standard deviations over the trees or the shuffles.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import train_test_split
+
+from committee import RandomForestClassifier
+from committee.plots import ImportanceDisplay, ImportanceMapDisplay
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+forest = RandomForestClassifier(random_state=0).fit(X, y)
+ImportanceDisplay.from_estimator(forest, max_features=12)
+
+# %%
+# Shuffled among held-out rows: features that tell the same stand in for one another, so that none matters much.
+ImportanceDisplay.from_estimator(forest, X_test, y_test, kind="permutation", max_features=12, random_state=0)
+
+# %%
+# The mean size of Shapley values.
+ImportanceDisplay.from_estimator(forest, X_test, kind="shap", max_features=12)
+
+# %%
+# Where features are pixels, importances are an image: digits differ in the middle.
+digits = RandomForestClassifier(random_state=0).fit(*load_digits(return_X_y=True))
+ImportanceMapDisplay.from_estimator(digits, (8, 8))
+plt.show()
