@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,31 @@ from benchmarks.forest_jobs import make_problem
 from benchmarks.measure import Outcome, time_calls, time_fit
 
 WARM_UP_ROWS = 200
+_LOSSGUIDE = {"grow_policy": "Lossguide", "depth": 16}
+
+
+class Compiled:
+    """A model of LightGBM's, compiled by lleaves; how long that takes is not measured."""
+
+    def __init__(self, task: str, rounds: int, leaves: int, threads: int) -> None:
+        self.model, self.threads = make_model("LightGBM", task, rounds, leaves, threads), threads
+
+    def fit(self, X: Any, y: Any) -> Compiled:
+        """Train and compile."""
+        import lleaves
+
+        self.model.fit(X, y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "model.txt")
+            self.model.booster_.save_model(path)
+            self.compiled = lleaves.Model(path)
+            self.compiled.compile()
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each of two classes."""
+        found = self.compiled.predict(X, n_jobs=self.threads)
+        return np.column_stack([1.0 - found, found])
 
 
 class Hessboost:
@@ -53,9 +81,10 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
     if contender in ("committee", "scikit-learn"):
         room = {"committee": "committee.ensembles.boosting", "scikit-learn": "sklearn.ensemble"}[contender]
         name = "HistGradientBoostingClassifier" if is_class else "HistGradientBoostingRegressor"
-        more = {"n_jobs": threads} if contender == "committee" else {"early_stopping": False}
+        more = {"n_jobs": threads} if contender == "committee" else {}
         made = getattr(importlib.import_module(room), name)
-        return made(max_iter=rounds, max_leaf_nodes=leaves, learning_rate=0.1, random_state=0, **more)
+        told = {"max_iter": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+        return made(random_state=0, **told, **more)
     if contender.startswith("LightGBM"):
         import lightgbm
 
@@ -68,7 +97,14 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
             n_jobs=threads,
             verbose=-1,
         )
-    if contender == "XGBoost":
+    if contender == "committee, vectors":
+        from committee import GradientBoostingClassifier, GradientBoostingRegressor
+
+        made = GradientBoostingClassifier if is_class else GradientBoostingRegressor
+        told = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+        told |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
+        return made(multi_strategy="multi_output_tree", random_state=0, n_jobs=threads, **told)
+    if contender.startswith("XGBoost"):
         import xgboost
 
         kind = xgboost.XGBClassifier if is_class else xgboost.XGBRegressor
@@ -82,22 +118,23 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
             learning_rate=0.1,
             reg_lambda=0.0,
             n_jobs=threads,
+            **({"multi_strategy": "multi_output_tree"} if contender.endswith("vectors") else {}),
         )
-    if contender == "CatBoost":
+    if contender.startswith("CatBoost"):
         import catboost
 
         kind = catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor
         return kind(
             iterations=rounds,
-            grow_policy="Lossguide",
-            max_leaves=leaves,
-            depth=16,
+            **({"depth": 5} if contender.endswith("symmetric") else _LOSSGUIDE | {"max_leaves": leaves}),
             border_count=254,
             learning_rate=0.1,
             thread_count=threads,
             verbose=False,
             allow_writing_files=False,
         )
+    if contender == "lleaves":
+        return Compiled(task, rounds, leaves, threads)
     if contender == "hessboost":
         return Hessboost(task, rounds, leaves, threads)
     raise ValueError(f"no contender is called {contender!r}")
@@ -147,3 +184,35 @@ def predict_boosting(
     rows = found.X_test[:n_rows]
     predict = model.predict if task == "values" else model.predict_proba
     return {**time_calls(lambda: predict(rows), repeats), "score": score_model(model, task, found)}
+
+
+def split_boosting(
+    contender: str,
+    task: str,
+    problem: dict[str, Any],
+    rounds: int,
+    leaves: int,
+    repeats: int,
+    threads: int,
+    loss: str,
+    n_splits: int,
+) -> Outcome:
+    """Mean R² over random splits of all rows, 80 % to learn from."""
+    from sklearn.model_selection import ShuffleSplit
+
+    found = make_problem(problem["kind"], problem["n_rows"] + problem["n_test"], 0)
+    seconds, scores = [], []
+    for train, test in ShuffleSplit(n_splits, test_size=0.2, random_state=0).split(found.X):
+        model = make_model(contender, task, rounds, leaves, threads).set_params(**_name_loss(contender, loss))
+        began = time.perf_counter()
+        model.fit(found.X[train], found.y[train])
+        seconds.append(time.perf_counter() - began)
+        scores.append(model.score(found.X[test], found.y[test]))
+    return {"seconds": seconds, "cpu": [], "score": float(np.mean(scores))}
+
+
+def _name_loss(contender: str, loss: str) -> dict[str, Any]:
+    if contender.startswith("LightGBM"):
+        # Where it turns linear: ours is at a quantile of the residuals, theirs a number.
+        return {"objective": {"squared_error": "regression"}.get(loss, loss)}
+    return {"loss": loss}

@@ -59,11 +59,20 @@ nb::tuple find_slopes(const Loss& loss, const Vector<double>& y, const Columns& 
 
 void bind_loss(nb::module_& m) {
   nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
-  c.def_static("make", &make_loss, nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
-               "`parameter` is the level of 'quantile', the quantile of 'huber', the power of "
-               "'tweedie'; NaN for the default.");
+  c.def_static(
+      "make",
+      [](const std::string& name, double parameter, u32 n_scores,
+         const std::vector<double>& levels) {
+        return make_loss(name, parameter, n_scores, levels);
+      },
+      nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
+      nb::arg("levels") = std::vector<double>(),
+      "`parameter` is the level of 'quantile', the quantile of 'huber', the power of 'tweedie'; "
+      "NaN for the default. `levels`: one quantile a score, ascending, of a repeated target.");
   c.def_prop_ro("n_scores", &Loss::n_scores, "Scores of a row.");
-  c.def_prop_ro("delta", &Loss::delta, "Where Huber's loss turns linear.");
+  c.def_prop_ro(
+      "delta", [](const Loss& loss) { return loss.delta(0); },
+      "Where Huber's loss (of the first output) turns linear.");
   c.def("find_slopes", &find_slopes, nb::arg("y"), nb::arg("scores"),
         "First and second derivative by each score: two arrays (n_rows, n_scores).");
   c.def(
@@ -121,10 +130,11 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
                                         const std::optional<Vector<double>>& target,
                                         const std::optional<Vector<double>>& weights,
                                         const std::string& loss, double parameter, u32 n_scores,
-                                        const BoostingParams& params) {
+                                        const BoostingParams& params,
+                                        const std::vector<double>& levels) {
   BoostingInput input;
   input.data = &data;
-  auto function = make_loss(loss, parameter, n_scores);
+  auto function = make_loss(loss, parameter, n_scores, levels);
   if (target) {
     check_target(*function, target->shape(0), data.n_rows);
     input.target.assign(target->data(), target->data() + target->shape(0));
@@ -217,7 +227,7 @@ void bind_trees(nb::class_<Boosting>& c) {
   c.def_prop_ro("n_scores", &Boosting::n_scores, "Scores of a row.");
   c.def_prop_ro("n_threads", &Boosting::n_threads, "Threads at work.");
   c.def_prop_ro("nbytes", &Boosting::bytes, "Memory of the private state.");
-  c.def_prop_ro("delta", [](const Boosting& self) { return self.loss().delta(); });
+  c.def_prop_ro("delta", [](const Boosting& self) { return self.loss().delta(0); });
   c.def_prop_ro("params", &Boosting::params, nb::rv_policy::reference_internal,
                 "The parameters; learning_rate, subsample and colsample_* may be changed between "
                 "rounds.");
@@ -283,7 +293,7 @@ void bind_boosting(nanobind::module_& m) {
       "(n_rows,), classes as 0.0, 1.0, .., and for several outputs the columns one after another.");
   c.def(nb::new_(&make_boosting), nb::arg("data"), nb::arg("target").none(),
         nb::arg("weights").none(), nb::arg("loss"), nb::arg("parameter"), nb::arg("n_scores"),
-        nb::arg("params"), nb::keep_alive<0, 2>());
+        nb::arg("params"), nb::arg("levels") = std::vector<double>(), nb::keep_alive<0, 2>());
   bind_rounds(c);
   bind_scores(c);
   bind_trees(c);

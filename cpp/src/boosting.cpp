@@ -31,7 +31,8 @@ struct Boosting::State {
         drawn(weights),
         records(*input.data, weights, {told.joint_columns, told.goss_other > 0.0}, n_threads),
         gradients(input.data->n_rows, loss->n_scores()),
-        grower(*input.data, records, drawn, params, n_threads),
+        grower(*input.data, records, drawn, params, told.vector_leaves ? loss->n_scores() : 1,
+               n_threads),
         scores(input.data->n_rows * loss->n_scores(), 0.0) {}
 
   ScoreView view() const { return {input.target.data(), scores.data(), input.data->n_rows}; }
@@ -187,22 +188,29 @@ void Boosting::grow_trees(InterruptWatch& watch) {
   plan.by_values = s.params.reg_alpha > 0.0 || s.params.max_delta_step > 0.0 ||
                    std::any_of(s.params.monotonic.begin(), s.params.monotonic.end(),
                                [](i32 m) { return m != 0; });
+  plan.constant_hessian = s.gradients.constant_hessian();
   const WordPlan& words = s.records.words();
-  const u64 round = s.n_grown;
+  std::vector<TreeScore> scores;
   for (u32 k = 0; k < n_scores(); ++k) {
     plan.gradient_unit =
         std::ldexp(s.gradients.gradient_unit(k), words.gradient_shift) * s.drawn.unit;
     plan.hessian_unit = std::ldexp(s.gradients.hessian_unit(k), words.hessian_shift) * s.drawn.unit;
+    scores.push_back({s.gradients.slopes(k), plan});
+  }
+  const u32 width = s.params.vector_leaves ? n_scores() : 1;  // of a tree's leaves
+  for (u32 first = 0; first < n_scores(); first += width) {
     StoredTree stored;
-    stored.slot = k;
-    stored.tree = s.grower.grow(s.gradients.slopes(k), plan, round + k, watch);
+    stored.slot = first;
+    stored.tree = s.grower.grow(std::span(scores).subspan(first, width), s.n_grown++, watch);
     stored.cuts = s.grower.cuts();
-    LeafUpdate update{*s.loss, s.view(),   s.gradients, s.drawn, plan, s.params.learning_rate,
-                      k,       s.n_threads};
-    settle_leaves(update, s.grower, stored.tree, s.scores.data() + k * n_rows());
+    for (u32 k = first; k < first + width; ++k) {
+      const LeafUpdate update{*s.loss, s.view(),       s.gradients,
+                              s.drawn, scores[k].plan, s.params.learning_rate,
+                              k,       s.n_threads};
+      settle_leaves(update, s.grower, k - first, stored.tree, s.scores.data() + k * n_rows());
+    }
     s.trees.push_back(std::move(stored));
   }
-  s.n_grown += n_scores();
 }
 
 double Boosting::State::measure(std::span<const u32> rows) const {

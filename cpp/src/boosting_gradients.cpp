@@ -17,7 +17,7 @@ constexpr int kMostWeightBits = 31;
 constexpr int kEnoughBits = 16;
 constexpr std::size_t kTaskRows = 16 * kLossBlock;
 // Slopes that cost no exponential are found sooner than a thread is woken, up to so many rows.
-constexpr std::size_t kSharedRows = 32768;
+constexpr std::size_t kSharedRows = 8192;
 
 int count_bits(u64 total) {
   int bits = 0;
@@ -36,6 +36,47 @@ int find_power(double largest) {
 i32 round_fixed(double x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   return static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(x + kShift)));
+}
+
+void fix_block(const double* g, const double* h, std::size_t n, const SlopePowers& powers,
+               FixedSlope* out) {
+  const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
+               h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
+}
+
+// The largest |x|, or what was found before; in lanes, each by itself. Numbers without a sign are
+// in the order of their bits.
+double find_largest(const double* x, std::size_t n, double found) {
+  using Bits [[gnu::vector_size(16)]] = i64;
+  constexpr i64 kNoSign = std::numeric_limits<i64>::max();
+  const i64 least = std::bit_cast<i64>(found);
+  Bits most[4];
+  for (Bits& lanes : most) lanes = Bits{least, least};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t pair = 0; pair < 4; ++pair) {
+      Bits size;
+      std::memcpy(&size, x + i + 2 * pair, sizeof size);
+      size &= kNoSign;
+      most[pair] = size > most[pair] ? size : most[pair];
+    }
+  }
+  for (; i < n; ++i) found = std::max(found, std::abs(x[i]));
+  for (const Bits& lanes : most)
+    for (int lane = 0; lane < 2; ++lane)
+      found = std::max(found, std::bit_cast<double>(lanes[lane]));
+  return found;
+}
+
+// Rows of weight zero have no slopes: a block holds those of each score, and then the hessians.
+void clear_absent(const RowWeights& weights, std::size_t begin, std::size_t end,
+                  std::vector<double>& block) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (weights.values[i] > 0) continue;
+    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block[at] = 0.0;
+  }
 }
 
 }  // namespace
@@ -90,48 +131,41 @@ template <class Fill>
 void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads,
                         Fill&& fill) {
   const std::size_t n_tasks = (n_rows_ + kTaskRows - 1) / kTaskRows;
-  const bool weighted = !weights.values.empty();
-  if (!bounded) {
-    std::vector<double> largest(2 * n_scores, 0.0);
-    std::mutex mutex;
+  std::vector<double> largest;
+  std::mutex mutex;
+  const auto convert_all = [&] {
+    largest.assign(2 * n_scores, 0.0);
     parallel_for(n_tasks, n_threads, [&](std::size_t task) {
       std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
+      double* const g = block.data();
+      double* const h = g + n_scores * kLossBlock;
       const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
       for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
         const std::size_t end = std::min(last, begin + kLossBlock);
-        fill(begin, end, block.data(), block.data() + n_scores * kLossBlock);
-        for (u32 k = 0; k < 2 * n_scores; ++k) {
-          for (std::size_t i = 0; i < end - begin; ++i) {
-            const double size = std::abs(block[k * kLossBlock + i]);
-            if (size > found[k] && (!weighted || weights.values[begin + i] > 0)) found[k] = size;
-          }
-        }
+        fill(begin, end, g, h);
+        if (!weights.values.empty()) clear_absent(weights, begin, end, block);
+        for (u32 k = 0; k < n_scores; ++k)
+          fix_block(g + k * kLossBlock, h + k * kLossBlock, end - begin, powers_[k],
+                    slopes_.data() + k * n_rows_ + begin);
+        for (u32 k = 0; !bounded && k < (constant_hessian_ ? n_scores : 2 * n_scores); ++k)
+          found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);
       }
       const std::lock_guard lock(mutex);
       for (u32 k = 0; k < 2 * n_scores; ++k) largest[k] = std::max(largest[k], found[k]);
     });
-    for (u32 k = 0; k < n_scores; ++k)
-      powers_[k] = {find_power(largest[k]), find_power(largest[n_scores + k])};
+  };
+  convert_all();
+  if (bounded) return;
+  // Sizes were taken to be those of the round before; where they have passed a power of two, once
+  // more.
+  bool same = true;
+  for (u32 k = 0; k < n_scores; ++k) {
+    const SlopePowers needed{find_power(largest[k]),
+                             constant_hessian_ ? 0 : find_power(largest[n_scores + k])};
+    same = same && needed == powers_[k];
+    powers_[k] = needed;
   }
-  parallel_for(n_tasks, n_threads, [&](std::size_t task) {
-    std::vector<double> block(2 * n_scores * kLossBlock);
-    const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
-    for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
-      const std::size_t end = std::min(last, begin + kLossBlock);
-      fill(begin, end, block.data(), block.data() + n_scores * kLossBlock);
-      for (u32 k = 0; k < n_scores; ++k) {
-        const double* g = block.data() + k * kLossBlock;
-        const double* h = block.data() + (n_scores + k) * kLossBlock;
-        const double g_scale = std::ldexp(1.0, kFixedBits - powers_[k].gradient);
-        const double h_scale = std::ldexp(1.0, kFixedBits - powers_[k].hessian);
-        FixedSlope* out = slopes_.data() + k * n_rows_ + begin;
-        for (std::size_t i = 0; i < end - begin; ++i)
-          out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
-        for (std::size_t i = 0; weighted && i < end - begin; ++i)
-          if (weights.values[begin + i] == 0) out[i] = {0, 0};
-      }
-    }
-  });
+  if (!same) convert_all();
 }
 
 void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeights& weights,
@@ -139,7 +173,9 @@ void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeight
   const LossShape& shape = loss.shape();
   const bool bounded =
       shape.gradient_power != LossShape::kUnbounded && shape.hessian_power != LossShape::kUnbounded;
-  for (Powers& powers : powers_) powers = {shape.gradient_power, shape.hessian_power};
+  for (SlopePowers& powers : powers_)
+    if (bounded) powers = {shape.gradient_power, shape.hessian_power};
+  constant_hessian_ = shape.constant_hessian && weights.values.empty();
   if (shape.constant_hessian && n_rows_ * loss.n_scores() < kSharedRows) n_threads = 1;
   convert(loss.n_scores(), bounded, weights, n_threads,
           [&](std::size_t begin, std::size_t end, double* g, double* h) {
@@ -150,6 +186,7 @@ void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeight
 void Gradients::take(const double* gradients, const double* hessians, const RowWeights& weights,
                      int n_threads) {
   const u32 n_scores = static_cast<u32>(powers_.size());
+  constant_hessian_ = false;
   convert(n_scores, false, weights, n_threads,
           [&](std::size_t begin, std::size_t end, double* g, double* h) {
             for (u32 k = 0; k < n_scores; ++k) {
@@ -173,14 +210,53 @@ inline i64 pack(i64 gradient, i64 hessian) {
   return static_cast<i64>(static_cast<u64>(gradient) << 32) + hessian;
 }
 
-// Two numbers below 2^32 that nothing but the row and the key decide, in 32-bit steps.
-inline u32 scramble(u32 row, u32 key) {
-  u32 x = (row ^ key) * 0x9E3779B1u;
+using Lanes [[gnu::vector_size(16)]] = u32;
+using Halves [[gnu::vector_size(16)]] = i32;
+
+// Numbers below 2^32 that nothing but the row and the key decide, in 32-bit steps.
+template <class Rows>
+inline Rows scramble(Rows row, u32 key) {
+  Rows x = (row ^ key) * 0x9E3779B1u;
   x ^= x >> 15;
   x *= 0x85EBCA77u;
   x ^= x >> 13;
   x *= 0xC2B2AE3Du;
   return x ^ (x >> 16);
+}
+
+// Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
+// the hessian is never negative.
+template <bool kConstant>
+void make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
+                      std::size_t n, i64* words) {
+  const int gs = plan.gradient_shift, hs = plan.hessian_shift;
+  const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
+  const u32 low = static_cast<u32>(key), high = static_cast<u32>(key >> 32);
+  Lanes row = {0, 1, 2, 3};
+  row += static_cast<u32>(begin);
+  const auto make_four = [&](const FixedSlope* from, i64* to) {
+    Halves first, second;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&second, from + 2, sizeof second);
+    Halves g = __builtin_shufflevector(first, second, 0, 2, 4, 6),
+           h = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+    g = (g + (Halves)(scramble(row, low) & g_mask)) >> gs;
+    // One and the same number in all rows is a power of two, of which nothing is cut off.
+    if constexpr (!kConstant) h += (Halves)(scramble(row, high) & h_mask);
+    h >>= hs;
+    first = __builtin_shufflevector(h, g, 0, 4, 1, 5);
+    second = __builtin_shufflevector(h, g, 2, 6, 3, 7);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + 2, &second, sizeof second);
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4, row += 4) make_four(slopes + i, words + i);
+  if (i == n) return;
+  FixedSlope last[4] = {};
+  i64 made[4];
+  std::copy_n(slopes + i, n - i, last);
+  make_four(last, made);
+  std::copy_n(made, n - i, words + i);
 }
 
 }  // namespace
@@ -192,15 +268,10 @@ void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordP
   const std::size_t n = end - begin;
   slopes += begin;
   if (weights.values.empty() && plan.stochastic) {
-    const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
-    const u32 first = static_cast<u32>(begin), low = static_cast<u32>(key),
-              high = static_cast<u32>(key >> 32);
-    for (std::size_t i = 0; i < n; ++i) {
-      const u32 a = scramble(first + static_cast<u32>(i), low),
-                b = scramble(first + static_cast<u32>(i), high);
-      const i32 g = (slopes[i].gradient + static_cast<i32>(a & g_mask)) >> gs;
-      const i32 h = (slopes[i].hessian + static_cast<i32>(b & h_mask)) >> hs;
-      words[i] = pack(g, h);
+    if (plan.constant_hessian) {
+      make_plain_words<true>(slopes, plan, key, begin, n, words);
+    } else {
+      make_plain_words<false>(slopes, plan, key, begin, n, words);
     }
     return;
   }
@@ -210,15 +281,15 @@ void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordP
     const i64 g = slopes[i].gradient, h = slopes[i].hessian;
     if (whole && !plan.stochastic) {
       words[i] = pack(w * ((g + g_half) >> gs), w * ((h + h_half) >> hs));
-    } else {
-      const Rng chance_key(key, begin + i, 0, Purpose::rounding);
-      Rng chance = chance_key;
-      const i64 a =
-          plan.stochastic ? static_cast<i64>(chance.next() & ((u64{1} << gs) - 1)) : g_half;
-      const i64 b =
-          plan.stochastic ? static_cast<i64>(chance.next() & ((u64{1} << hs) - 1)) : h_half;
-      words[i] = pack((w * g + a) >> gs, (w * h + b) >> hs);
+      continue;
     }
+    i64 a = g_half, b = h_half;
+    if (plan.stochastic) {
+      const u32 row = static_cast<u32>(begin + i);
+      a = static_cast<i64>(scramble(row, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
+      b = static_cast<i64>(scramble(row, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
+    }
+    words[i] = pack((w * g + a) >> gs, (w * h + b) >> hs);
   }
 }
 

@@ -14,6 +14,12 @@ struct FixedSlope {
 
 inline constexpr int kFixedBits = 30;
 
+// Powers of two that bound the slopes of all rows.
+struct SlopePowers {
+  int gradient = 0, hessian = 0;
+  bool operator==(const SlopePowers&) const = default;
+};
+
 // Row weights as the engine needs them: whole numbers, and what one of them is worth.
 struct RowWeights {
   RowWeights(std::span<const double> given, std::size_t n_rows);
@@ -33,8 +39,9 @@ struct RowWeights {
 // rows stays below 2^30 in both halves.
 struct WordPlan {
   int gradient_shift = 0, hessian_shift = 0;
-  bool stochastic = false;  // few bits: round up by chance, in proportion to what is cut off
-  bool narrow = false;      // both in 16 bits
+  bool stochastic = false;        // few bits: round up by chance, in proportion to what is cut off
+  bool narrow = false;            // both in 16 bits
+  bool constant_hessian = false;  // of the tree at hand: every row has the same
   double gradient_unit = 1.0, hessian_unit = 1.0;  // of the sums, set for each tree
 };
 WordPlan plan_words(const RowWeights& weights, bool narrow);
@@ -52,15 +59,16 @@ class Gradients {
   double gradient_unit(u32 k) const;
   double hessian_unit(u32 k) const;
 
+  // Whether the hessians of all rows are one and the same power of two.
+  bool constant_hessian() const { return constant_hessian_; }
+
  private:
-  struct Powers {
-    int gradient = 0, hessian = 0;
-  };
   template <class Fill>
   void convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads, Fill&& fill);
 
   std::size_t n_rows_;
-  std::vector<Powers> powers_;
+  std::vector<SlopePowers> powers_;  // of each score, in the latest round
+  bool constant_hessian_ = false;
   AlignedBuffer<FixedSlope> slopes_;  // [score][row]
 };
 

@@ -10,7 +10,7 @@ namespace committee {
 namespace {
 
 // Nodes of more rows are shared by the threads; of smaller ones each thread takes one.
-constexpr std::size_t kSharedRows = 8192;
+constexpr std::size_t kSharedRows = 4096;
 constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
@@ -20,12 +20,15 @@ constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 
 BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
                                const RowWeights& weights, const BoostingParams& params,
-                               int n_threads)
+                               u32 n_scores, int n_threads)
     : data_(data),
       records_(records),
       weights_(weights),
       params_(params),
+      n_scores_(n_scores),
       n_threads_(n_threads),
+      width_(n_scores > 1 ? n_scores + 1 : 1),
+      n_cells_(records.n_cells() * width_),
       gains_(data.n_cols, 0.0),
       n_splits_(data.n_cols, 0) {
   if (!params.interaction_groups.empty()) {
@@ -35,6 +38,7 @@ BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
       for (const u32 f : params.interaction_groups[g])
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
   }
+  if (width_ > 1) vectors_ = VectorWords(data.n_rows, n_scores);
   slot_features_.resize(records.n_slots() + 1);
   for (u32 f = 0; f < data.n_cols; ++f) {
     if (records.place(f).slot != ColumnPlace::kNowhere) {
@@ -66,13 +70,24 @@ void BoostingGrower::choose_rows(std::vector<u32> sample, std::vector<u32> held_
   }
 }
 
-GrownTree BoostingGrower::grow(const FixedSlope* slopes, const SearchPlan& plan, u64 tree,
-                               InterruptWatch& watch) {
-  plan_ = &plan;
+GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, InterruptWatch& watch) {
+  scores_ = scores;
+  plan_ = &scores[0].plan;
+  word_plan_ = records_.words();
+  word_plan_.constant_hessian = plan_->constant_hessian;
+  least_gain_ = 0.0;
+  for (const auto& [slopes, plan] : scores) {
+    const double unit = plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
+    const double least = plan.by_values || width_ > 1 ? kLeastGainByValues : kLeastGain;
+    least_gain_ = std::max(least_gain_, least * unit);
+  }
   tree_number_ = tree;
   next_order_ = 0;
   tree_ = GrownTree{};
-  cuts_.assign(1, 0);
+  tree_.width = n_scores_;
+  cuts_.clear();
+  node_gains_.clear();
+  node_places_.clear();
   leaves_.clear();
   tree_features_.resize(data_.n_cols);
   std::iota(tree_features_.begin(), tree_features_.end(), 0u);
@@ -81,7 +96,7 @@ GrownTree BoostingGrower::grow(const FixedSlope* slopes, const SearchPlan& plan,
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? n_rows_ : std::max(1u, params_.max_leaf_nodes);
   Frontier frontier;
-  push(open_root(slopes), frontier);
+  push(open_root(), frontier);
   while (!frontier.empty()) {
     watch.poll();
     const std::size_t n_leaves = leaves_.size() + frontier.size();
@@ -98,6 +113,8 @@ GrownTree BoostingGrower::grow(const FixedSlope* slopes, const SearchPlan& plan,
     split(std::move(leaf), frontier);
   }
   reclaim_cells();
+  if (params_.ccp_alpha > 0.0) prune();
+  tally_gains();
   return std::move(tree_);
 }
 
@@ -112,9 +129,7 @@ bool BoostingGrower::is_shared(const OpenLeaf& leaf) const {
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
-  const double unit = plan_->gradient_unit * plan_->gradient_unit / plan_->hessian_unit;
-  const double least = (plan_->by_values ? kLeastGainByValues : kLeastGain) * unit;
-  return leaf.best.found() && leaf.best.gain > least;
+  return leaf.best.found() && leaf.best.gain > least_gain_;
 }
 
 void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
@@ -170,8 +185,7 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   i64* built = leaf.built == Side::none ? nullptr : borrow_cells();
   leaf.n_left = part_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
                           leaf.best, {parallel, leaf.built, built});
-  const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
-  if (fewest < std::max(1u, params_.min_samples_leaf) && !leaf.counted) {
+  if (!leaf.counted && is_too_small(leaf)) {
     return_cells(built);
     recount(leaf);
     return;
@@ -183,6 +197,21 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   } else {
     fill_children(leaf, built);
   }
+}
+
+// Whether a side of the split at hand has too few rows, or too little weight.
+bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
+  const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
+  if (fewest < std::max(1u, params_.min_samples_leaf)) return true;
+  if (!(params_.min_weight_leaf > 0.0)) return false;
+  u64 left = 0, whole = 0;
+  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
+    const u32 weight = weights_[rows_[i].row];
+    whole += weight;
+    left += i < leaf.begin + leaf.n_left ? weight : 0;
+  }
+  const double least = params_.min_weight_leaf * static_cast<double>(weights_.total);
+  return static_cast<double>(std::min(left, whole - left)) < least;
 }
 
 std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
@@ -198,9 +227,9 @@ std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spa
       n_left[block] = left;
       if (how.built == Side::none) return;
       i64* cells = block == 0 ? how.cells : thread_cells_[block - 1];
-      std::fill_n(cells, records_.n_cells(), i64{0});
+      std::fill_n(cells, n_cells_, i64{0});
       const bool is_left = how.built == Side::left;
-      records_.add_listed(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, cells);
+      add_rows(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, cells);
     });
     return join_parts(rows, n, spare, n_left);
   };
@@ -235,8 +264,10 @@ std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* sp
   for (std::size_t block = 0; block < n_left.size(); ++block) {
     const std::size_t begin = n * block / n_left.size(), end = n * (block + 1) / n_left.size();
     const std::size_t left = n_left[block], right = end - begin - left;
-    std::memcpy(spare + n_right, rows + begin + left, right * sizeof(RowItem));
-    n_right += right;
+    if (end < n) {  // what is right of the last block is where it belongs
+      std::memcpy(spare + n_right, rows + begin + left, right * sizeof(RowItem));
+      n_right += right;
+    }
     std::memmove(rows + out, rows + begin, left * sizeof(RowItem));
     out += left;
   }
@@ -262,6 +293,7 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
   leaf.right->total = leaf.total - leaf.best.left;
   for (OpenLeaf* child : {leaf.left.get(), leaf.right.get()}) {
     child->depth = leaf.depth + 1;
+    child->counted = width_ > 1;
     child->key = child_key(leaf.key, child == leaf.right.get());
     child->lower = leaf.lower;
     child->upper = leaf.upper;
@@ -288,10 +320,11 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
 }
 
 bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
-  return leaf.depth < params_.max_depth && leaf.size() >= 2 &&
+  return leaf.depth < params_.max_depth &&
+         leaf.size() >= std::max<std::size_t>(2, params_.min_samples_split) &&
          leaf.size() >= 2 * static_cast<std::size_t>(params_.min_samples_leaf) &&
-         static_cast<double>(hessian_of(leaf.total)) * plan_->hessian_unit >=
-             2.0 * params_.min_child_weight;
+         (width_ > 1 || static_cast<double>(hessian_of(leaf.total)) * plan_->hessian_unit >=
+                            2.0 * params_.min_child_weight);
 }
 
 // Builds the histogram of the smaller child, unless one was built while the rows were parted; its
@@ -309,36 +342,59 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built) {
   }
   first.cells = built ? built : borrow_cells();
   second.cells = std::exchange(leaf.cells, nullptr);
+  second.totals = std::move(leaf.totals);  // find_totals takes off those of the first
   if (!built) {
-    std::fill_n(first.cells, records_.n_cells(), i64{0});
-    records_.add_listed(rows_.data() + first.begin, first.size(), first.cells);
+    std::fill_n(first.cells, n_cells_, i64{0});
+    add_rows(rows_.data() + first.begin, first.size(), first.cells);
   }
   search_siblings({{&first, &second}}, built != nullptr);
 }
 
-std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedSlope* slopes) {
+void BoostingGrower::add_rows(const RowItem* rows, std::size_t n, i64* cells) const {
+  if (width_ > 1) {
+    records_.add_listed(rows, n, {vectors_.data(), width_}, cells);
+  } else {
+    records_.add_listed(rows, n, cells);
+  }
+}
+
+i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
+  const u64 key =
+      combine_keys(combine_keys(params_.seed, static_cast<u64>(Purpose::rounding)), tree_number_);
+  if (width_ > 1) {
+    vectors_.write(scores_, weights_, word_plan_, key, begin, end);
+    if (cells) records_.add_range(begin, end, {vectors_.data(), width_}, cells);
+    return static_cast<i64>(end - begin);
+  }
+  i64 words[kFillRows], total = 0;
+  make_words(scores_[0].slopes, weights_, word_plan_, key, begin, end, words);
+  records_.write_words(begin, end, words);
+  if (cells) records_.add_range(begin, end, cells);
+  for (std::size_t i = 0; i < end - begin; ++i) total += words[i];
+  return total;
+}
+
+std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   while (thread_cells_.size() + 1 < static_cast<std::size_t>(n_threads_))
     thread_cells_.push_back(borrow_cells());
   auto root = std::make_unique<OpenLeaf>();
   root->end = n_rows_;
   root->out_end = n_held_out_;
   root->cells = borrow_cells();
+  root->counted = width_ > 1;
   const std::size_t n = data_.n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
-  const u64 key = combine_keys(params_.seed, tree_number_);
   const bool all = sample_.empty();
   std::vector<i64> totals(n_blocks, 0);
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
     i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
-    std::fill_n(cells, records_.n_cells(), i64{0});
-    i64 words[kFillRows];
+    std::fill_n(cells, n_cells_, i64{0});
     const std::size_t last = n * (block + 1) / n_blocks;
     for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
       const std::size_t end = std::min(last, begin + kFillRows);
-      make_words(slopes, weights_, records_.words(), key, begin, end, words);
-      records_.write_words(begin, end, words);
-      if (all) records_.add_range(begin, end, cells);
-      for (std::size_t i = 0; all && i < end - begin; ++i) totals[block] += words[i];
-      for (std::size_t i = begin; all && i < end; ++i) rows_[i] = {static_cast<u32>(i)};
+      const i64 total = fill_root(begin, end, all ? cells : nullptr);
+      if (!all) continue;
+      totals[block] += total;
+      for (std::size_t i = begin; i < end; ++i) rows_[i].row = static_cast<u32>(i);
     }
   });
   for (std::size_t i = 0; i < sample_.size(); ++i) rows_[i] = {sample_[i]};
@@ -347,28 +403,33 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root(const FixedS
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
       i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
       const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
-      records_.add_listed(rows_.data() + begin, end - begin, cells);
-      for (std::size_t i = begin; i < end; ++i) totals[block] += records_.word(rows_[i].row);
+      add_rows(rows_.data() + begin, end - begin, cells);
+      for (std::size_t i = begin; i < end; ++i)
+        totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
     });
   }
   for (const i64 total : totals) root->total += total;
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
-  const double none[1] = {0.0};
-  root->node = tree_.add_node(static_cast<u32>(root->size()), 0.0, 0.0, none);
+  root->node = add_node(*root);
   search_siblings({{root.get(), nullptr}}, n_threads_ > 1);
   return root;
 }
 
+u32 BoostingGrower::add_node(const OpenLeaf& leaf) {
+  const std::vector<double> none(n_scores_, 0.0);
+  cuts_.push_back(0);
+  node_gains_.push_back(0.0);
+  if (params_.ccp_alpha > 0.0) node_places_.push_back(leaf);
+  return tree_.add_node(static_cast<u32>(leaf.size()), 0.0, 0.0, none);
+}
+
 void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
-  const double none[1] = {0.0};
   tree_.splits[leaf->node] = describe(*leaf);
-  gains_[leaf->best.feature] += leaf->best.gain;
-  ++n_splits_[leaf->best.feature];
+  node_gains_[leaf->node] = leaf->best.gain;
   for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
-    child->node = tree_.add_node(static_cast<u32>(child->size()), 0.0, 0.0, none);
+    child->node = add_node(*child);
     child->order = ++next_order_;
-    cuts_.push_back(0);
   }
   cuts_[leaf->node] = leaf->best.cut;
   tree_.left[leaf->node] = leaf->left->node;
@@ -394,14 +455,14 @@ GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
 }
 
 std::size_t BoostingGrower::bytes() const {
-  return cells_.size() * records_.n_cells() * sizeof(i64) +
+  return cells_.size() * n_cells_ * sizeof(i64) + vectors_.bytes() +
          (rows_.size() + spare_.size() + held_out_.size() + out_spare_.size()) * sizeof(RowItem);
 }
 
 i64* BoostingGrower::borrow_cells() {
   const std::lock_guard lock(cells_mutex_);
   if (free_cells_.empty()) {
-    cells_.emplace_back(std::max<std::size_t>(1, records_.n_cells()));
+    cells_.emplace_back(std::max<std::size_t>(1, n_cells_));
     return cells_.back().data();
   }
   i64* cells = free_cells_.back();

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "boosting_search.hpp"
+#include "boosting_vector.hpp"
 #include "committee/parallel.hpp"
 #include "committee/tree.hpp"
 
@@ -24,12 +24,13 @@ struct GrownLeaf {
 
 class BoostingGrower {
  public:
+  // `n_scores`: that a tree is grown for; more than one: its leaves are vectors.
   BoostingGrower(const BinnedMatrix& data, Records& records, const RowWeights& weights,
-                 const BoostingParams& params, int n_threads);
+                 const BoostingParams& params, u32 n_scores, int n_threads);
   // Rows of the next trees, ascending: those that grow them, and those that only follow.
   void choose_rows(std::vector<u32> sample, std::vector<u32> held_out);
   // `tree`: its number in the ensemble, for the random keys. Leaf values are left at zero.
-  GrownTree grow(const FixedSlope* slopes, const SearchPlan& plan, u64 tree, InterruptWatch& watch);
+  GrownTree grow(std::span<const TreeScore> scores, u64 tree, InterruptWatch& watch);
 
   const std::vector<GrownLeaf>& leaves() const { return leaves_; }
   const RowItem* rows() const { return rows_.data(); }
@@ -47,7 +48,8 @@ class BoostingGrower {
   struct OpenLeaf : GrownLeaf {
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
-    i64 total = 0;
+    i64 total = 0;            // sum of the words; of vectors the number of rows
+    std::vector<i64> totals;  // of vectors the sum of each word
     i64* cells = nullptr;
     bool counted = false;  // the best split is known to leave enough rows on both sides
     bool expanded = false;
@@ -60,7 +62,11 @@ class BoostingGrower {
   };
   using Frontier = std::vector<std::unique_ptr<OpenLeaf>>;
 
-  std::unique_ptr<OpenLeaf> open_root(const FixedSlope* slopes);
+  std::unique_ptr<OpenLeaf> open_root();
+  // Makes the words of rows begin .. end - 1 and adds them to cells, if any; their sum.
+  i64 fill_root(std::size_t begin, std::size_t end, i64* cells);
+  u32 add_node(const OpenLeaf& leaf);
+  void add_rows(const RowItem* rows, std::size_t n, i64* cells) const;
   void expand_next(Frontier& frontier, std::size_t n_left);
   void expand(OpenLeaf& leaf, bool last, bool parallel);
   void split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
@@ -69,6 +75,7 @@ class BoostingGrower {
   void close(const OpenLeaf& leaf);
   bool is_worthwhile(const OpenLeaf& leaf) const;
   bool is_shared(const OpenLeaf& leaf) const;
+  bool is_too_small(const OpenLeaf& leaf) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.
@@ -91,13 +98,24 @@ class BoostingGrower {
   void search_siblings(Siblings pair, bool merge);
   void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
                     BoostSplit* found) const;
+  void search_vectors(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
+                      BoostSplit* found) const;
+  void complete_slot(const Siblings& pair, std::size_t slot, bool merge) const;
+  void find_totals(const Siblings& pair, bool merge) const;
+  void search_vector(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
+                     BoostSplit& best) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                       BoostSplit& best) const;
   void recount(OpenLeaf& leaf);
+  void search_counted(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
+                      BoostSplit& best) const;
   bool may_split(const OpenLeaf& leaf) const;
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
   void tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
+  // After growing: merges leaves that are not worth their price, and adds up the gains of the rest.
+  void prune();
+  void tally_gains();
   GrownTree::Split describe(const OpenLeaf& leaf) const;
 
   i64* borrow_cells();
@@ -108,7 +126,10 @@ class BoostingGrower {
   Records& records_;
   const RowWeights& weights_;
   const BoostingParams& params_;
+  const u32 n_scores_;
   const int n_threads_;
+  const u32 width_;            // words of a cell
+  const std::size_t n_cells_;  // words of a node
   std::size_t n_rows_ = 0, n_held_out_ = 0;
   std::vector<u32> sample_, out_sample_;  // as chosen; empty sample: every row
   AlignedBuffer<RowItem> rows_, spare_, held_out_, out_spare_;
@@ -120,11 +141,17 @@ class BoostingGrower {
   std::vector<std::vector<u32>> slot_features_;  // of each slot; the last entry: wide categories
 
   // Of the tree at hand.
-  const SearchPlan* plan_ = nullptr;
+  std::span<const TreeScore> scores_;
+  const SearchPlan* plan_ = nullptr;  // of the first score
+  WordPlan word_plan_;
+  VectorWords vectors_;
+  double least_gain_ = 0.0;
   u64 tree_number_ = 0, next_order_ = 0;
   std::vector<u32> tree_features_;
   GrownTree tree_;
   std::vector<u32> cuts_;
+  std::vector<double> node_gains_;      // per node, where it was split
+  std::vector<GrownLeaf> node_places_;  // per node, if the tree will be pruned
   std::vector<GrownLeaf> leaves_;
   std::vector<double> gains_;
   std::vector<u64> n_splits_;

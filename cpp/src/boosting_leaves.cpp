@@ -6,9 +6,9 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kTaskRows = 8192;
+constexpr std::size_t kTaskRows = 4096;
 // Fewer rows are gone through sooner than a thread is woken.
-constexpr std::size_t kSharedRows = 32768;
+constexpr std::size_t kSharedRows = 8192;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
@@ -58,9 +58,9 @@ double renew_value(const LeafUpdate& update, const GrownLeaf& leaf, const RowIte
     residuals.push_back({update.view.y[offset + row] - update.view.scores[offset + row],
                          static_cast<double>(update.weights[row])});
   }
-  const double middle = find_weighted_quantile(residuals, update.loss.level());
+  const double middle = find_weighted_quantile(residuals, update.loss.level(update.score));
   if (update.loss.shape().rule == LeafRule::quantile) return middle;
-  const double delta = update.loss.delta();
+  const double delta = update.loss.delta(update.score);
   double sum = 0.0, total = 0.0;
   for (const WeightedValue& r : residuals) {
     sum += r.weight * std::clamp(r.value - middle, -delta, delta);
@@ -71,8 +71,8 @@ double renew_value(const LeafUpdate& update, const GrownLeaf& leaf, const RowIte
 
 }  // namespace
 
-void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, GrownTree& tree,
-                   double* scores) {
+void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
+                   GrownTree& tree, double* scores) {
   const std::vector<GrownLeaf>& leaves = grower.leaves();
   std::vector<Stretch> stretches;
   for (u32 l = 0; l < leaves.size(); ++l)
@@ -102,7 +102,7 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, Grown
                                   static_cast<double>(totals[l].hessian) * h_unit, leaf.lower,
                                   leaf.upper);
     values[l] = update.learning_rate * value;
-    tree.values[leaf.node] = values[l];
+    tree.values[leaf.node * tree.width + place] = values[l];
     tree.weight[leaf.node] = static_cast<double>(totals[l].weight) * update.weights.unit;
   });
   for (u32 l = 0; l < leaves.size(); ++l)
@@ -135,7 +135,8 @@ void add_stored_tree(const StoredTree& stored, const BinnedMatrix& data, double 
     for (std::size_t row = task * kTaskRows; row < last; ++row) {
       u32 node = 0;
       while (!tree.is_leaf(node)) node = goes_left(node, row) ? tree.left[node] : tree.right[node];
-      scores[row] += factor * tree.values[node];
+      const double* values = tree.values.data() + node * tree.width;
+      for (u32 k = 0; k < tree.width; ++k) scores[k * data.n_rows + row] += factor * values[k];
     }
   });
 }

@@ -8,7 +8,7 @@ namespace committee {
 struct StoredTree {
   GrownTree tree;
   std::vector<u32> cuts;  // per node: largest bin that goes left, where the split is numeric
-  u32 slot = 0;           // score that it adds to
+  u32 slot = 0;           // score that it adds to, or the first of all where leaves are vectors
 };
 
 struct LeafUpdate {
@@ -18,16 +18,18 @@ struct LeafUpdate {
   const RowWeights& weights;
   const SearchPlan& plan;
   double learning_rate;
-  u32 score;  // that the tree is for
+  u32 score;  // that the values are for: all of the tree's, or one of the vector
   int n_threads;
 };
 
 // Sets the values of the tree grown last, from exact sums over the rows of each leaf or, where the
-// loss asks for it, from their residuals, and adds them to scores[row].
-void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, GrownTree& tree,
-                   double* scores);
+// loss asks for it, from their residuals, and adds them to scores[row]. `place`: of the score in
+// the leaves, which may be vectors.
+void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
+                   GrownTree& tree, double* scores);
 
-// factor * value of the leaf of each row, added to scores[row].
+// factor * value of the leaf of each row, added to scores[row]; of vectors to scores[k * n_rows +
+// row].
 void add_stored_tree(const StoredTree& stored, const BinnedMatrix& data, double factor,
                      int n_threads, double* scores);
 

@@ -27,13 +27,15 @@ constexpr double kLeastShare = 1e-9;
 template <class Function>
 class ScalarLoss final : public Loss {
  public:
-  ScalarLoss(const Function& function, u32 n_outputs)
-      : Loss(Function::kShape, n_outputs, read_level(function)), function_(function) {}
+  ScalarLoss(std::vector<Function> functions, bool ordered)
+      : Loss(Function::kShape, static_cast<u32>(functions.size())),
+        functions_(std::move(functions)),
+        ordered_(ordered) {}
 
   void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                    double* hessians) const override {
-    const Function function = function_;  // a copy that the loop may keep in registers
     for (u32 k = 0; k < n_scores_; ++k) {
+      const Function function = functions_[k];  // a copy that the loop may keep in registers
       const double* y = view.y + k * view.stride + begin;
       const double* f = view.scores + k * view.stride + begin;
       double* g = gradients + k * kLossBlock;
@@ -52,14 +54,23 @@ class ScalarLoss final : public Loss {
     for (u32 k = 0; k < n_scores_; ++k) {
       const std::size_t at = k * view.stride + begin;
       for (std::size_t i = 0; i < end - begin; ++i)
-        values[i] += function_.value(view.y[at + i], view.scores[at + i]);
+        values[i] += functions_[k].value(view.y[at + i], view.scores[at + i]);
     }
   }
 
   void find_means(double* scores, std::size_t stride, std::size_t n) const override {
     for (u32 k = 0; k < n_scores_; ++k) {
       for (std::size_t i = 0; i < n; ++i)
-        scores[k * stride + i] = function_.mean(scores[k * stride + i]);
+        scores[k * stride + i] = functions_[k].mean(scores[k * stride + i]);
+    }
+    if (!ordered_) return;
+    // Quantiles that cross are put in order, which brings each nearer to the true one
+    // [Chernozhukov2010].
+    std::vector<double> row(n_scores_);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (u32 k = 0; k < n_scores_; ++k) row[k] = scores[k * stride + i];
+      std::sort(row.begin(), row.end());
+      for (u32 k = 0; k < n_scores_; ++k) scores[k * stride + i] = row[k];
     }
   }
 
@@ -68,31 +79,34 @@ class ScalarLoss final : public Loss {
     std::vector<double> baseline;
     for (u32 k = 0; k < n_scores_; ++k) {
       const double* y = view.y + k * view.stride;
-      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(y, n, weights)
-                                                         : find_quantile(y, n, weights, level_));
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(functions_[k], y, n, weights)
+                                                         : find_quantile(y, n, weights, level(k)));
     }
     return baseline;
   }
 
   void adapt(const ScoreView& view, std::size_t n, std::span<const double> weights) override {
-    if constexpr (requires { function_.delta; }) {
+    if constexpr (requires(Function f) { f.delta; }) {
       std::vector<double> distances(n);
-      for (std::size_t i = 0; i < n; ++i) distances[i] = std::abs(view.y[i] - view.scores[i]);
-      function_.delta = find_quantile(distances.data(), n, weights, function_.parameter);
+      for (u32 k = 0; k < n_scores_; ++k) {
+        for (std::size_t i = 0; i < n; ++i)
+          distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+        functions_[k].delta = find_quantile(distances.data(), n, weights, functions_[k].parameter);
+      }
     }
   }
 
-  double delta() const override {
-    if constexpr (requires { function_.delta; }) return function_.delta;
-    return Loss::delta();
+  double level(u32 k) const override {
+    if constexpr (requires(Function f) { f.level(); }) return functions_[k].level();
+    return Loss::level(k);
+  }
+
+  double delta(u32 k) const override {
+    if constexpr (requires(Function f) { f.delta; }) return functions_[k].delta;
+    return Loss::delta(k);
   }
 
  private:
-  static double read_level(const Function& function) {
-    if constexpr (requires { function.level(); }) return function.level();
-    return 0.5;
-  }
-
   static double find_quantile(const double* y, std::size_t n, std::span<const double> weights,
                               double level) {
     std::vector<WeightedValue> values;
@@ -104,7 +118,8 @@ class ScalarLoss final : public Loss {
     return find_weighted_quantile(values, level);
   }
 
-  double link_mean(const double* y, std::size_t n, std::span<const double> weights) const {
+  static double link_mean(const Function& function, const double* y, std::size_t n,
+                          std::span<const double> weights) {
     double sum = 0.0, total = 0.0, least = std::numeric_limits<double>::infinity(), most = -least;
     for (std::size_t i = 0; i < n; ++i) {
       const double weight = weights.empty() ? 1.0 : weights[i];
@@ -121,15 +136,16 @@ class ScalarLoss final : public Loss {
                   std::is_same_v<Function, ExponentialLoss>) {
       mean = std::min(mean, 1.0 - kLeastShare);
     }
-    return function_.link(mean);
+    return function.link(mean);
   }
 
-  Function function_;
+  std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
+  const bool ordered_;               // scores of a row are quantiles, ascending
 };
 
 class MulticlassLoss final : public Loss {
  public:
-  explicit MulticlassLoss(u32 n_classes) : Loss(SoftmaxLoss::kShape, n_classes, 0.5) {
+  explicit MulticlassLoss(u32 n_classes) : Loss(SoftmaxLoss::kShape, n_classes) {
     function_.n_classes = n_classes;
   }
 
@@ -218,15 +234,22 @@ void for_each_loss(Use&& use) {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores) {
+std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores,
+                                std::span<const double> levels) {
   std::unique_ptr<Loss> made;
+  if (!levels.empty() && (name != QuantileLoss::kName || levels.size() != n_scores))
+    throw std::invalid_argument("levels are for 'quantile', one a score");
   if (name == SoftmaxLoss::kName) return std::make_unique<MulticlassLoss>(n_scores);
   for_each_loss([&](auto function) {
     if (name != function.kName) return;
+    std::vector<decltype(function)> functions(n_scores, function);
     if constexpr (requires { function.parameter; }) {
-      if (!std::isnan(parameter)) function.parameter = parameter;
+      for (u32 k = 0; k < n_scores; ++k) {
+        if (!std::isnan(parameter)) functions[k].parameter = parameter;
+        if (!levels.empty()) functions[k].parameter = levels[k];
+      }
     }
-    made = std::make_unique<ScalarLoss<decltype(function)>>(function, n_scores);
+    made = std::make_unique<ScalarLoss<decltype(function)>>(std::move(functions), !levels.empty());
   });
   if (!made) throw std::invalid_argument("unknown loss '" + name + "'");
   return made;

@@ -96,6 +96,57 @@ void add_block_of(const RecordBlock& block, const RowsToAdd& rows, std::size_t s
   }(std::make_index_sequence<8>());
 }
 
+// Cells of several words fill more than the first cache: of so many rows some slots are added to,
+// whose cells fit into it, then the next slots.
+constexpr std::size_t kVectorRows = 2048;
+constexpr std::size_t kVectorWords = 6144;
+
+struct SlotRange {
+  std::size_t begin, end;
+};
+
+// kWidth words a cell, or as many as given where that is zero.
+template <std::size_t kWidth>
+void add_vectors(const RecordBlock& block, const RowsToAdd& rows, const SlotRange& slots,
+                 std::size_t step, const Records::Words& given, i64* cells) {
+  const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
+  const u8* const records = block.bytes.data();
+  const auto row_at = [&](std::size_t i) {
+    return rows.listed ? rows.listed[i].row : rows.begin + i;
+  };
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    if (rows.listed && i + kPrefetchAhead < rows.n) {
+      const std::size_t ahead = row_at(i + kPrefetchAhead);
+      __builtin_prefetch(records + ahead * stride);
+      __builtin_prefetch(given.words + ahead * width);
+    }
+    const std::size_t row = row_at(i);
+    const u8* const record = records + row * stride;
+    const i64* const words = given.words + row * width;
+    for (std::size_t slot = slots.begin; slot < slots.end; ++slot) {
+      i64* const cell = cells + (slot * step + record[slot]) * width;
+      for (std::size_t k = 0; k < width; ++k) cell[k] += words[k];
+    }
+  }
+}
+
+void add_vector_block(const RecordBlock& block, const RowsToAdd& rows, std::size_t step,
+                      const Records::Words& words, i64* cells) {
+  constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
+                                                    add_vectors<3>, add_vectors<4>, add_vectors<5>,
+                                                    add_vectors<6>, add_vectors<7>, add_vectors<8>};
+  const auto add = kKernels[words.width < std::size(kKernels) ? words.width : 0];
+  const std::size_t at_once = std::max<std::size_t>(1, kVectorWords / (step * words.width));
+  i64* const own = cells + block.first_slot * step * words.width;
+  for (std::size_t begin = 0; begin < rows.n; begin += kVectorRows) {
+    const RowsToAdd some{rows.listed ? rows.listed + begin : nullptr, rows.begin + begin,
+                         std::min(kVectorRows, rows.n - begin)};
+    for (std::size_t slot = 0; slot < block.n_slots; slot += at_once)
+      add(block, some, {slot, std::min<std::size_t>(slot + at_once, block.n_slots)}, step, words,
+          own);
+  }
+}
+
 template <bool kListed>
 void add_block(const RecordBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
                i64* cells) {
@@ -286,6 +337,36 @@ void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
 void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
   for (const RecordBlock& block : blocks_)
     add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
+}
+
+void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
+                         i64* cells) const {
+  for (const RecordBlock& block : blocks_)
+    add_vector_block(block, {rows, 0, n}, cells_per_slot_, of_rows, cells);
+}
+
+void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
+                        i64* cells) const {
+  for (const RecordBlock& block : blocks_)
+    add_vector_block(block, {nullptr, begin, end - begin}, cells_per_slot_, of_rows, cells);
+}
+
+const i64* Records::column_cells(u32 column, const i64* cells, std::span<const i64> total,
+                                 std::vector<i64>& room) const {
+  const ColumnPlace& place = places_[column];
+  const std::size_t width = total.size();
+  const i64* shared = cells + place.slot * cells_per_slot_ * width;
+  if (!place.joint) return shared;
+  room.assign(place.n_cells() * width, 0);
+  i64* const rest = room.data() + place.rest * width;
+  std::copy(total.begin(), total.end(), rest);
+  for (const auto& [code, cell] : place.codes) {
+    for (std::size_t k = 0; k < width; ++k) {
+      room[cell * width + k] += shared[code * width + k];
+      rest[k] -= shared[code * width + k];
+    }
+  }
+  return room.data();
 }
 
 const i64* Records::column_cells(u32 column, const i64* cells, i64 total, i64* room) const {

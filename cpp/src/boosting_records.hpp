@@ -57,10 +57,20 @@ class Records {
   // Adds rows to cells[n_cells()]: those listed, or begin .. end - 1.
   void add_listed(const RowItem* rows, std::size_t n, i64* cells) const;
   void add_range(std::size_t begin, std::size_t end, i64* cells) const;
+  // The same for cells of `width` words each, of which those of a row are at words[row * width].
+  struct Words {
+    const i64* words;
+    u32 width;
+  };
+  void add_listed(const RowItem* rows, std::size_t n, const Words& of_rows, i64* cells) const;
+  void add_range(std::size_t begin, std::size_t end, const Words& of_rows, i64* cells) const;
   i64 word(std::size_t row) const;
   // Cells of a column; where it shares its place they are put together in `room` from the node's
   // total.
   const i64* column_cells(u32 column, const i64* cells, i64 total, i64* room) const;
+  // The same for cells of several words, total.size() of them.
+  const i64* column_cells(u32 column, const i64* cells, std::span<const i64> total,
+                          std::vector<i64>& room) const;
 
  private:
   struct Joint {

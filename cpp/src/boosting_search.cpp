@@ -34,6 +34,8 @@ struct BestFraction {
   }
 };
 
+// A node with fewer rows than this many for each cell leaves enough cells empty to leave them out.
+constexpr std::size_t kSparse = 2;
 // Candidates within single precision of the best one are compared in double.
 constexpr float kNearBest = 0.9999f;
 
@@ -97,8 +99,11 @@ void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
   // Missing values right (all values left is a split then), and again with them left.
   const u32 n_cuts = occurs ? column.n_bins : column.n_bins - 1;
   if (plan_.by_values || column.counts) {
-    scan_by_values(column, 0, 0, n_cuts, false, best);
-    if (occurs) scan_by_values(column, missing, n_missing, column.n_bins - 1, true, best);
+    Side left;
+    scan_by_values(column, left, n_cuts, false, best);
+    if (!occurs) return;
+    left.add(column, column.n_bins);
+    scan_by_values(column, left, column.n_bins - 1, true, best);
   } else {
     scan_fast(column, 0, n_cuts, false, best);
     if (occurs) scan_fast(column, missing, column.n_bins - 1, true, best);
@@ -109,9 +114,14 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
                            BoostSplit& best) {
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = hessian_of(node_.total) - least;
+  const bool sparse = node_.n_rows < kSparse * n_cuts;
   i64 sum = base;
-  for (u32 b = 0; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
   u32 first = 0, last = n_cuts;
+  if (sparse) {
+    last = list_sums(column, base, n_cuts);
+  } else {
+    for (u32 b = 0; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
+  }
   while (first < last && hessian_of(sums_[first]) < least) ++first;
   while (last > first && hessian_of(sums_[last - 1]) > most) --last;
   if (first >= last) return;
@@ -143,15 +153,37 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
     if (exact > gain || (exact == gain && candidate < at)) gain = exact, at = candidate;
   }
   if (at >= 0)
-    take(column, gain * gain_unit_ - params_.gamma, sums_[at], static_cast<u32>(at), missing_left,
-         best);
+    take(column, gain * gain_unit_ - params_.gamma, sums_[at],
+         sparse ? places_[at] : static_cast<u32>(at), missing_left, best);
 }
 
-bool NodeSearch::is_allowed(i64 left, u32 n_left, bool counted) const {
-  const i64 h = hessian_of(left), rest = hessian_of(node_.total) - h;
+// The sums after each cell that is not empty, and after the first one: an empty cell splits as the
+// one before it does. Returns how many.
+u32 NodeSearch::list_sums(const ColumnView& column, i64 base, u32 n_cuts) {
+  const i64* const cells = column.cells;
+  i64 sum = base;
+  u32 n = 0;
+  for (u32 begin = 0; begin < n_cuts; begin += 4) {
+    const u32 end = std::min(begin + 4, n_cuts);
+    if (begin > 0 && end == begin + 4 &&
+        (cells[begin] | cells[begin + 1] | cells[begin + 2] | cells[begin + 3]) == 0)
+      continue;
+    for (u32 b = begin; b < end; ++b) {
+      sums_[n] = sum += cells[b];
+      places_[n] = b;
+      n += cells[b] != 0 || b == 0;
+    }
+  }
+  return n;
+}
+
+bool NodeSearch::is_allowed(const ColumnView& column, const Side& left) const {
+  const i64 h = hessian_of(left.sum), rest = hessian_of(node_.total) - h;
   if (h < least_hessian_ || rest < least_hessian_) return false;
-  if (!counted) return h >= least_for_rows_ && rest >= least_for_rows_;
-  return n_left >= params_.min_samples_leaf && node_.n_rows - n_left >= params_.min_samples_leaf;
+  if (!column.counts) return h >= least_for_rows_ && rest >= least_for_rows_;
+  if (std::min(left.n_rows, node_.n_rows - left.n_rows) < params_.min_samples_leaf) return false;
+  const u64 lightest = std::min(left.weight, column.total_weight - left.weight);
+  return !column.weights || static_cast<double>(lightest) >= column.least_weight;
 }
 
 double NodeSearch::objective(double gradient, double hessian, double value) const {
@@ -174,19 +206,18 @@ double NodeSearch::measure_by_values(i64 left, i32 direction) const {
   return parent_objective_ - objective(gl, hl, vl) - objective(gr, hr, vr);
 }
 
-void NodeSearch::scan_by_values(const ColumnView& column, i64 base, u32 base_count, u32 n_cuts,
-                                bool missing_left, BoostSplit& best) {
-  i64 sum = base;
-  u32 n_left = base_count;
+void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_cuts, bool missing_left,
+                                BoostSplit& best) {
   for (u32 b = 0; b < n_cuts; ++b) {
-    sum += column.cells[b];
-    if (column.counts) n_left += column.counts[b];
-    if (!is_allowed(sum, n_left, column.counts != nullptr)) continue;
+    // An empty cell splits as the one before it does.
+    if (b > 0 && column.cells[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
+    left.add(column, b);
+    if (!is_allowed(column, left)) continue;
     const double gain = plan_.by_values
-                            ? measure_by_values(sum, column.monotonic)
-                            : gain_unit_ * balance_.gain(static_cast<double>(gradient_of(sum)),
-                                                         static_cast<double>(hessian_of(sum)));
-    take(column, gain - params_.gamma, sum, b, missing_left, best);
+                            ? measure_by_values(left.sum, column.monotonic)
+                            : gain_unit_ * balance_.gain(static_cast<double>(gradient_of(left.sum)),
+                                                         static_cast<double>(hessian_of(left.sum)));
+    take(column, gain - params_.gamma, left.sum, b, missing_left, best);
   }
 }
 
@@ -231,19 +262,18 @@ void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
                                BoostSplit& best) {
   const Balance balance = weigh((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
-  i64 sum = 0, best_sum = 0;
-  u32 n_left = 0;
+  Side left;
+  i64 best_sum = 0;
   std::size_t length = 0;
   double found = -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < order.size(); ++k) {
-    sum += column.cells[order[k]];
-    if (column.counts) n_left += column.counts[order[k]];
-    if (!is_allowed(sum, n_left, column.counts != nullptr)) continue;
+    left.add(column, order[k]);
+    if (!is_allowed(column, left)) continue;
     const double gain = plan_.by_values
-                            ? measure_by_values(sum, 0)
-                            : gain_unit_ * balance.gain(static_cast<double>(gradient_of(sum)),
-                                                        static_cast<double>(hessian_of(sum)));
-    if (gain > found) found = gain, length = k + 1, best_sum = sum;
+                            ? measure_by_values(left.sum, 0)
+                            : gain_unit_ * balance.gain(static_cast<double>(gradient_of(left.sum)),
+                                                        static_cast<double>(hessian_of(left.sum)));
+    if (gain > found) found = gain, length = k + 1, best_sum = left.sum;
   }
   found -= params_.gamma;
   if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
@@ -252,15 +282,19 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
   best.gain = found;
   best.feature = column.feature;
   best.cut = static_cast<u32>(length - 1);
-  best.categorical = true;
   best.left = best_sum;
-  best.has_missing = true;
-  best.left_codes.assign((column.n_bins + 31) / 32, 0u);
-  for (std::size_t k = 0; k < length; ++k) {
-    if (order[k] == column.n_bins) {
-      best.missing_left = true;
+  best.take_levels(order.first(length), column.n_bins);
+}
+
+void BoostSplit::take_levels(std::span<const u32> levels, u32 n_bins) {
+  categorical = has_missing = true;
+  missing_left = false;
+  left_codes.assign((n_bins + 31) / 32, 0u);
+  for (const u32 level : levels) {
+    if (level == n_bins) {
+      missing_left = true;
     } else {
-      best.left_codes[order[k] / 32] |= 1u << (order[k] % 32);
+      left_codes[level / 32] |= 1u << (level % 32);
     }
   }
 }

@@ -21,6 +21,8 @@ struct BoostSplit {
   i64 left = 0;                 // sum of the words of the left child
   std::vector<u32> left_codes;  // categorical: bit set
   bool found() const { return feature != kNone; }
+  // By category: these levels go left (level n_bins: missing values).
+  void take_levels(std::span<const u32> levels, u32 n_bins);
   // A total order, so that the winner does not depend on who looks first.
   bool beats(const BoostSplit& other) const {
     return gain != other.gain ? gain > other.gain : feature < other.feature;
@@ -34,6 +36,7 @@ struct SearchPlan {
   double largest_step = std::numeric_limits<double>::infinity();
   // Leaf values are bounded or soft-thresholded, so that a gain has to be taken from the values.
   bool by_values = false;
+  bool constant_hessian = false;  // all rows have the same
 };
 
 struct NodeFacts {
@@ -49,6 +52,10 @@ struct ColumnView {
   i32 monotonic = 0;
   const i64* cells = nullptr;
   const u32* counts = nullptr;  // rows of each cell; null: judged by their share of the hessians
+  // Weight of each cell's rows, and what a side of a split must have of the node's; null: any.
+  const u64* weights = nullptr;
+  double least_weight = 0.0;
+  u64 total_weight = 0;
 };
 
 // Value of a leaf before shrinkage: -S(G, alpha) / (H + lambda), S the soft threshold, held within
@@ -73,14 +80,25 @@ class NodeSearch {
   };
   Balance weigh(double l2) const;
   void scan_numeric(const ColumnView& column, BoostSplit& best);
+  u32 list_sums(const ColumnView& column, i64 base, u32 n_cuts);
   void scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
                  BoostSplit& best);
-  void scan_by_values(const ColumnView& column, i64 base, u32 base_count, u32 n_cuts,
-                      bool missing_left, BoostSplit& best);
+  // The left side of a split.
+  struct Side {
+    i64 sum = 0;
+    u64 n_rows = 0, weight = 0;
+    void add(const ColumnView& column, u32 cell) {
+      sum += column.cells[cell];
+      if (column.counts) n_rows += column.counts[cell];
+      if (column.weights) weight += column.weights[cell];
+    }
+  };
+  void scan_by_values(const ColumnView& column, Side left, u32 n_cuts, bool missing_left,
+                      BoostSplit& best);
   void scan_categories(const ColumnView& column, BoostSplit& best);
   void scan_prefixes(const ColumnView& column, std::span<const u32> order, BoostSplit& best);
   double measure_by_values(i64 left, i32 direction) const;
-  bool is_allowed(i64 left, u32 n_left, bool counted) const;
+  bool is_allowed(const ColumnView& column, const Side& left) const;
   double objective(double gradient, double hessian, double value) const;
   void take(const ColumnView& column, double gain, i64 left, u32 cut, bool missing_left,
             BoostSplit& best) const;
@@ -94,6 +112,7 @@ class NodeSearch {
   Balance balance_;
   double parent_objective_ = 0.0;
   alignas(64) i64 sums_[kHistogramBins + 16];
+  u32 places_[kHistogramBins + 16];  // of the sums, where empty cells are left out
 };
 
 }  // namespace committee

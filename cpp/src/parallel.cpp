@@ -40,29 +40,34 @@ struct Job {
   Job(std::size_t tasks, const std::function<void(std::size_t)>& f, int seats)
       : n_tasks(tasks), task(f), free_seats(seats) {}
 
-  void run_tasks() {
+  // The caller takes tasks from the front, helpers take them from the back: in calls that follow
+  // one another a core then finds most of its rows where it left them.
+  void run_tasks(bool is_helper) {
     const RegionGuard guard;
-    for (;;) {
-      const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n_tasks) return;
+    while (!stopped.load(std::memory_order_relaxed)) {
+      const u64 before = taken.fetch_add(is_helper ? kFromBack : 1, std::memory_order_relaxed);
+      const std::size_t front = before % kFromBack, back = before / kFromBack;
+      if (front + back >= n_tasks) return;
       try {
-        task(i);
+        task(is_helper ? n_tasks - 1 - back : front);
       } catch (...) {
         const std::lock_guard<std::mutex> lock(error_mutex);
         if (!error) error = std::current_exception();
-        next.store(n_tasks, std::memory_order_relaxed);
+        stopped.store(true, std::memory_order_relaxed);
       }
     }
   }
 
   const std::size_t n_tasks;
   const std::function<void(std::size_t)>& task;
-  std::atomic<std::size_t> next{0};
+  static constexpr u64 kFromBack = u64{1} << 32;
+  std::atomic<u64> taken{0};  // from the front, and times kFromBack from the back
+  std::atomic<bool> stopped{false};
   std::mutex error_mutex;
   std::exception_ptr error;
   // Guarded by the pool's mutex.
   int free_seats;
-  int helpers = 0;
+  std::atomic<int> helpers{0};  // written under the mutex, looked at without
   std::condition_variable all_left;
 };
 
@@ -82,34 +87,71 @@ class SignalsBlocked {
 #endif
 };
 
+// Looks at `done` for a short while; whether it came true. The next call of a loop that alternates
+// between short calls and a little work of its own comes sooner than a sleeper wakes up.
+template <class Done>
+bool watch_briefly(Done&& done) {
+  constexpr auto kPatience = std::chrono::microseconds(30);
+  constexpr int kLooks = 64;  // between two looks at the clock
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  do {
+    for (int look = 0; look < kLooks; ++look)
+      if (done()) return true;
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
 class Pool {
  public:
   void run(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
     Job job(n_tasks, task, n_threads - 1);
     std::list<Job*>::iterator place;
+    int n_calls;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       grow_to(n_threads - 1);
       place = jobs_.insert(jobs_.end(), &job);
+      n_calls = std::min(n_threads - 1, n_asleep_);
     }
-    for (int i = 1; i < n_threads; ++i) work_.notify_one();
-    job.run_tasks();
+    // Not before the mutex is free: who watches would take it at once.
+    n_seats_.fetch_add(n_threads - 1, std::memory_order_relaxed);
+    for (int i = 0; i < n_calls; ++i) work_.notify_one();
+    job.run_tasks(false);
     {
-      std::unique_lock<std::mutex> lock(mutex_);
+      std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+      acquire(lock);
       jobs_.erase(place);
-      job.all_left.wait(lock, [&] { return job.helpers == 0; });
+      n_seats_.fetch_sub(job.free_seats, std::memory_order_relaxed);
+      const auto is_empty = [&] { return job.helpers.load(std::memory_order_relaxed) == 0; };
+      if (!is_empty() && may_watch_) {
+        lock.unlock();
+        watch_briefly(is_empty);
+        acquire(lock);  // the last helper lets go of it only when it is done with the job
+      }
+      job.all_left.wait(lock, is_empty);
     }
     if (job.error) std::rethrow_exception(job.error);
   }
 
  private:
+  // The mutex is never held for long; sleeping until it is free would take longer.
+  void acquire(std::unique_lock<std::mutex>& lock) {
+    constexpr int kTries = 200;
+    for (int i = 0; i < kTries && may_watch_; ++i)
+      if (lock.try_lock()) return;
+    lock.lock();
+  }
+
   // A system that grants no more threads leaves the work to those there are: the caller takes part.
   void grow_to(int n_workers) {
+    if (n_workers_ >= n_workers) return;
     const SignalsBlocked blocked;
     try {
       for (; n_workers_ < n_workers; ++n_workers_) std::thread([this] { serve(); }).detach();
     } catch (const std::system_error&) {
     }
+    // Who looks for work must not keep a core from who has some.
+    may_watch_ = n_workers_ < count_usable_cores();
   }
 
   Job* find_open_job() {
@@ -119,24 +161,41 @@ class Pool {
     return nullptr;
   }
 
+  // Called with the lock held.
+  Job* await_job(std::unique_lock<std::mutex>& lock) {
+    Job* job = find_open_job();
+    if (!job && may_watch_) {
+      lock.unlock();
+      watch_briefly([&] { return n_seats_.load(std::memory_order_relaxed) > 0; });
+      acquire(lock);
+    }
+    ++n_asleep_;
+    work_.wait(lock, [&] { return (job = find_open_job()) != nullptr; });
+    --n_asleep_;
+    return job;
+  }
+
   void serve() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      Job* job = nullptr;
-      work_.wait(lock, [&] { return (job = find_open_job()) != nullptr; });
+      Job* job = await_job(lock);
       --job->free_seats;
-      ++job->helpers;
+      n_seats_.fetch_sub(1, std::memory_order_relaxed);
+      job->helpers.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
-      job->run_tasks();
-      lock.lock();
-      if (--job->helpers == 0) job->all_left.notify_one();
+      job->run_tasks(true);
+      acquire(lock);
+      if (job->helpers.fetch_sub(1, std::memory_order_relaxed) == 1) job->all_left.notify_one();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable work_;
   std::list<Job*> jobs_;
+  std::atomic<int> n_seats_{0};  // free seats of all jobs; a hint, for it is late by a moment
+  int n_asleep_ = 0;
   int n_workers_ = 0;
+  std::atomic<bool> may_watch_{false};
 };
 
 // Never destroyed: its detached workers sleep in it until the process ends. After a fork the child

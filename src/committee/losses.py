@@ -43,6 +43,9 @@ class LossFunction:
         the loss's own default.
     n_scores : int
         Classes of ``softmax``; for all others the number of outputs.
+    levels : tuple of float
+        Of ``quantile`` only: several levels, ascending, that are learnt of one target, one score each. Their
+        predictions are put in order, so that they never cross [Chernozhukov2010].
 
     Examples
     --------
@@ -58,24 +61,25 @@ class LossFunction:
     name: str
     parameter: float = nan
     n_scores: int = 1
+    levels: tuple[float, ...] = ()
 
     @cached_property
     def _made(self) -> _core.Loss:
-        return _core.Loss.make(self.name, self.parameter, self.n_scores)
+        return _core.Loss.make(self.name, self.parameter, self.n_scores, list(self.levels))
 
     def __getstate__(self) -> dict[str, object]:
-        return {"name": self.name, "parameter": self.parameter, "n_scores": self.n_scores}
+        return {"name": self.name, "parameter": self.parameter, "n_scores": self.n_scores, "levels": self.levels}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
 
     def find_values(self, y: NDArray[np.float64], scores: FloatArray) -> FloatArray:
         """Loss of each row, of shape (n_rows,); the sum over outputs where there are several."""
-        return self._made.find_values(_lay_out(y), np.asfortranarray(scores))
+        return self._made.find_values(self.lay_out(y), np.asfortranarray(scores))
 
     def find_slopes(self, y: NDArray[np.float64], scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative by each score, both of shape (n_rows, n_scores)."""
-        gradients, hessians = self._made.find_slopes(_lay_out(y), np.asfortranarray(scores))
+        gradients, hessians = self._made.find_slopes(self.lay_out(y), np.asfortranarray(scores))
         return gradients, hessians
 
     def find_means(self, scores: FloatArray) -> FloatArray:
@@ -84,9 +88,9 @@ class LossFunction:
 
     def find_baseline(self, y: NDArray[np.float64], weights: FloatArray | None = None) -> FloatArray:
         """Constant scores with the least loss, of shape (n_scores,); of ``huber``, whose turn moves, the median."""
-        return np.asarray(self._made.find_baseline(_lay_out(y), weights, len(y)))
+        return np.asarray(self._made.find_baseline(self.lay_out(y), weights, len(y)))
 
-
-def _lay_out(y: NDArray[np.float64]) -> FloatArray:
-    """The target as the engine reads it: outputs one after another."""
-    return np.ascontiguousarray(np.asarray(y, dtype=np.float64).ravel(order="F"))
+    def lay_out(self, y: NDArray[np.float64]) -> FloatArray:
+        """The target as the engine reads it: outputs one after another, one and the same for each of several levels."""
+        outputs = np.ascontiguousarray(np.asarray(y, dtype=np.float64).ravel(order="F"))
+        return np.tile(outputs, len(self.levels)) if self.levels else outputs

@@ -308,9 +308,9 @@ L2Regularization: TypeAlias = Annotated[
     "Added to the sum of second derivatives of every leaf, which draws its value towards zero.",
 ]
 QuantileLevel: TypeAlias = Annotated[
-    float | None,
-    Interval(0.0, 1.0),
-    "The quantile that is fitted, with ``loss='quantile'``.",
+    Annotated[float, Interval(0.0, 1.0)] | Sequence[float] | None,
+    "The quantile that is fitted, with ``loss='quantile'``; a list of them, ascending, is learnt together, and their "
+    "predictions never cross.",
 ]
 BoostingValueLoss: TypeAlias = Annotated[
     Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"],

@@ -9,7 +9,14 @@ import hashlib
 import numpy as np
 import pytest
 
-from committee import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from committee import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 
 def make_table(n_rows: int = 3000, n_features: int = 7):
@@ -36,7 +43,20 @@ def fits():
     two = (three > 0).astype(int)
     weights = np.random.default_rng(3).integers(1, 1 << 16, size=len(signal)) / 4096.0
     tree, regressor = DecisionTreeClassifier, DecisionTreeRegressor
+    few = {"random_state": 0, "max_iter": 8}
+    together = {"n_estimators": 8, "early_stopping": False, "multi_strategy": "multi_output_tree"}
+    # So many rows that gradients are rounded by chance.
+    many, many_signal = make_table(20_000)
+    high = (many_signal > many_signal.mean()).astype(int)
     return {
+        "boosting, two classes": (HistGradientBoostingClassifier(**few), X, two, None),
+        "boosting, three classes": (HistGradientBoostingClassifier(**few), X, three, None),
+        "boosting, weighted": (HistGradientBoostingClassifier(**few), X, three, weights),
+        "boosting, one tree for all": (GradientBoostingClassifier(random_state=0, **together), X, three, None),
+        "boosting, squared error": (HistGradientBoostingRegressor(**few), X, signal, None),
+        "boosting, huber": (HistGradientBoostingRegressor("huber", **few), X, signal, None),
+        "boosting, poisson": (HistGradientBoostingRegressor("poisson", **few), X, signal - signal.min(), weights),
+        "boosting, many rows": (HistGradientBoostingClassifier(early_stopping=False, **few), many, high, None),
         "gini": (tree(random_state=0), X, two, None),
         "gini, three classes": (tree(random_state=0), X, three, None),
         "gini, weighted": (tree(random_state=0), X, three, weights),
@@ -61,6 +81,14 @@ def filled_first(X):
 
 
 DIGESTS = {
+    "boosting, two classes": "9844345109740f38",
+    "boosting, three classes": "69bed0dbb0dfcf93",
+    "boosting, weighted": "35614e7899523c16",
+    "boosting, one tree for all": "e1c9825286d961ac",
+    "boosting, squared error": "ea6219b62f3c0112",
+    "boosting, huber": "42425ba7b79b38f0",
+    "boosting, poisson": "0c4de542c8fc71ec",
+    "boosting, many rows": "602a6acf8713e9a6",
     "gini": "f1af3d065f537603",
     "gini, three classes": "c8326a5ce53b8e1d",
     "gini, weighted": "3c6824f4911f0c31",

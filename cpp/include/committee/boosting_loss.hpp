@@ -22,7 +22,8 @@ class Loss {
   virtual ~Loss() = default;
   const LossShape& shape() const { return shape_; }
   u32 n_scores() const { return n_scores_; }  // scores of a row
-  double level() const { return level_; }     // of the quantile that leaves are, where they are one
+  // Of the quantile that leaves of score k are, where they are one.
+  virtual double level(u32) const { return 0.5; }
   // Gradient and hessian of score k of rows begin .. end - 1 (at most kLossBlock) at
   // gradients[k * kLossBlock + i], for all k.
   virtual void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end,
@@ -38,21 +39,21 @@ class Loss {
                                             std::span<const double> weights) const = 0;
   // What a loss learns from the residuals before a round: Huber's delta.
   virtual void adapt(const ScoreView&, std::size_t, std::span<const double>) {}
-  // Where Huber's loss turns from squared to linear; infinity for all others.
-  virtual double delta() const { return std::numeric_limits<double>::infinity(); }
+  // Where Huber's loss of score k turns from squared to linear; infinity for all others.
+  virtual double delta(u32) const { return std::numeric_limits<double>::infinity(); }
 
  protected:
-  Loss(const LossShape& shape, u32 n_scores, double level)
-      : shape_(shape), n_scores_(n_scores), level_(level) {}
+  Loss(const LossShape& shape, u32 n_scores) : shape_(shape), n_scores_(n_scores) {}
   const LossShape shape_;
   const u32 n_scores_;
-  const double level_;
 };
 
 // `parameter`: level of the quantile, quantile of Huber's delta, power of Tweedie's variance; NaN
 // for the loss's own default. `n_scores`: classes of softmax, or outputs that are each fitted by
-// the same loss. std::invalid_argument for an unknown name.
-std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores);
+// the same loss. `levels`: one quantile a score, ascending, of one and the same target, which is
+// repeated for each; their predictions never cross. std::invalid_argument for an unknown name.
+std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores,
+                                std::span<const double> levels = {});
 std::vector<std::string> list_losses();
 
 struct WeightedValue {

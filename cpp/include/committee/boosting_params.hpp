@@ -10,11 +10,15 @@ namespace committee {
   FIELD(u32, max_leaf_nodes, 31, "leaves of a tree; 0: no limit")                                \
   FIELD(u32, max_depth, 0xFFFFFFFFu, "root has depth 0")                                         \
   FIELD(bool, level_wise, false, "split level by level instead of the best leaf first")          \
+  FIELD(bool, vector_leaves, false, "one tree a round for all scores, with a value for each")    \
+  FIELD(u32, min_samples_split, 2, "rows of a node that is split")                               \
   FIELD(u32, min_samples_leaf, 20, "rows in a child")                                            \
+  FIELD(double, min_weight_leaf, 0.0, "share of the weight of all rows in a child")              \
   FIELD(double, min_child_weight, 1e-3, "sum of hessians in a child")                            \
   FIELD(double, reg_lambda, 0.0, "added to the sum of hessians of a leaf")                       \
   FIELD(double, reg_alpha, 0.0, "soft threshold of the sum of gradients of a leaf")              \
   FIELD(double, gamma, 0.0, "a split must lower the objective by more than this")                \
+  FIELD(double, ccp_alpha, 0.0, "a leaf's price when a grown tree is pruned; 0: it is not")      \
   FIELD(double, max_delta_step, 0.0, "largest step of a leaf before shrinkage; 0: the loss's")   \
   FIELD(double, colsample_tree, 1.0, "share of the features drawn for a tree")                   \
   FIELD(double, colsample_level, 1.0, "share of these drawn for each depth")                     \

@@ -1,5 +1,5 @@
-// One pool of std::thread for the whole process. Waiting threads sleep; they never spin, so a
-// foreign process on one of the cores costs its fair share and no more.
+// One pool of std::thread for the whole process. Waiting threads sleep, after a look around of some
+// microseconds at most: a foreign process on one of the cores costs its fair share and no more.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -24,8 +24,9 @@ int choose_threads(int n_jobs, double work, double min_work_per_thread);
 bool inside_parallel_region();
 
 // Run task(i) for every i in [0, n_tasks), on at most n_threads threads including the caller.
-// Tasks are handed out in order from a counter; returns when all are done. The first exception is
-// rethrown on the caller and the remaining tasks are skipped. n_threads <= 1 or a nested call runs
+// The caller takes tasks from the first on, the others from the last on; returns when all are done.
+// There are fewer than 2^31 tasks. The first exception is rethrown on the caller and the remaining
+// tasks are skipped. n_threads <= 1 or a nested call runs
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 

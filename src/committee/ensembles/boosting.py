@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting_answers import BoostedClasses, BoostedValues
-from committee.ensembles.boosting_base import BaseBoosting
+from committee.ensembles.boosting_base import BaseBoosting, count_present
 from committee.ensembles.boosting_watch import HeldOut, Judge, Watch, hold_out_rows, read_held_out
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
@@ -112,9 +112,29 @@ class _Histograms(BaseBoosting):
         if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
             raise DataError("X_val and y_val belong together: give both, or neither; sample_weight_val goes with them.")
         dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
-        loss, seed = self._choose_loss(dataset), self._resolve_seed()
         given = None if X_val is None else read_held_out(self, dataset, X_val, y_val, sample_weight_val)
-        stops = dataset.n_rows > _MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
+        return self._boost(dataset, given)
+
+    def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
+        """Boost on data that were taken in before; committees share one data set, and its bins, so.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            From `committee.data.intake.take_in`; class weights are in its weights already (`weigh_rows`).
+        weights : ndarray of shape (n_samples,), optional
+            Row weights in place of the data set's own.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        return self._boost(dataset if weights is None else dataset.reweighted(weights), None)
+
+    def _boost(self, dataset: Dataset, given: HeldOut | None) -> Self:
+        loss, seed = self._choose_loss(dataset), self._resolve_seed()
+        stops = count_present(dataset) > _MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
         training, held_out = dataset, given
         if stops and given is None and self.validation_fraction is not None:
             training, held_out, _ = hold_out_rows(dataset, self.validation_fraction, seed)
@@ -236,8 +256,8 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
     """Gradient boosting for numbers: trees on histograms that follow the gradient of a loss.
 
     As `HistGradientBoostingClassifier`, for squared and absolute error, quantiles, Huber's loss, and deviances of
-    Poisson, gamma and Tweedie, whose predictions are the exponential of the scores. Several outputs get a tree each in
-    every round.
+    Poisson, gamma and Tweedie, whose predictions are the exponential of the scores. Several outputs, and several levels
+    of quantiles, get a tree each in every round.
 
     Attributes
     ----------

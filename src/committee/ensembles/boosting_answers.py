@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.metrics import d2_pinball_score
 
 from committee.data.dataset import ValueTarget
 from committee.ensembles.boosting_base import BaseBoosting
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterError
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
@@ -156,10 +158,12 @@ class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ig
     def _name_target(self, target: ValueTarget) -> dict[str, Any]:
         return {"n_outputs_": target.n_outputs}
 
-    def _name_loss(self, name: str, parameter: float | None, dataset: Dataset) -> LossFunction:
+    def _name_loss(self, name: str, parameter: Any, dataset: Dataset) -> LossFunction:
         """The loss of that name, whose target must lie where it is defined."""
         target = dataset.target
         assert isinstance(target, ValueTarget)
+        if isinstance(parameter, Sequence | np.ndarray):
+            return self._name_quantiles(name, parameter, target)
         values = target.values if dataset.weights is None else target.values[dataset.weights > 0.0]
         if name in ("poisson", "tweedie") and ((values < 0.0).any() or not (values.sum(axis=0) > 0.0).all()):
             raise DataError(f"loss='{name}' requires non-negative y and sum(y) > 0.")
@@ -168,6 +172,17 @@ class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ig
         if name == "huber" and target.n_outputs > 1:
             raise DataError("loss='huber' takes one output; where it turns linear would differ between several.")
         return LossFunction(name, nan if parameter is None else float(parameter), target.n_outputs)
+
+    def _name_quantiles(self, name: str, given: Any, target: ValueTarget) -> LossFunction:
+        """Several levels of one target, learnt together."""
+        levels = tuple(float(level) for level in given)
+        if name != "quantile":
+            raise ParameterError(f"Several levels go with loss='quantile' only; got loss={name!r}.")
+        if not levels or list(levels) != sorted(set(levels)) or not 0.0 < levels[0] <= levels[-1] < 1.0:
+            raise ParameterError(f"Levels of quantiles must lie between 0 and 1 and ascend; got {list(levels)}.")
+        if target.n_outputs > 1:
+            raise DataError(f"Several levels of quantiles are of one output; y has {target.n_outputs}.")
+        return LossFunction(name, nan, len(levels), levels)
 
     def predict(self, X: Any) -> FloatArray:
         """Value of each row.
@@ -180,8 +195,32 @@ class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ig
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            With several levels of quantiles a column for each, in ascending order.
         """
         return _flatten(self._predict_means(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions; with several levels of quantiles the mean of their D², R² with the pinball loss.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their true values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+        """
+        self._fitted_trees()
+        if not self._loss.levels:
+            return float(super().score(X, y, sample_weight))
+        of_each = zip(self._loss.levels, self._predict_means(X).T, strict=True)
+        shares = [d2_pinball_score(y, q, sample_weight=sample_weight, alpha=level) for level, q in of_each]
+        return float(np.mean(shares))
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:
         """Values after each round.

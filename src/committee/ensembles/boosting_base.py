@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.typing import FloatArray
 
-__all__ = ["BaseBoosting", "set_up_boosting"]
+__all__ = ["BaseBoosting", "count_present", "set_up_boosting"]
 
 _LINKS: dict[str, Literal["identity", "logit", "softmax", "log"]] = {
     **dict.fromkeys(("squared_error", "absolute_error", "huber", "quantile"), "identity"),
@@ -181,7 +181,7 @@ class BaseBoosting(TreeAnswers):
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
         trees, width = self._fitted_trees(), self._loss.n_scores
-        sums = self._ask(X, trees.predict, "sum", None, self._slots, width)
+        sums = self._ask(X, trees.predict, "sum", None, self._slots if trees.width == 1 else None, width)
         return sums + self._baseline
 
     def _predict_means(self, X: Any) -> FloatArray:
@@ -196,7 +196,8 @@ class BaseBoosting(TreeAnswers):
         scores = None
         for first in range(0, trees.n_trees, step):
             part = trees.select(first, first + step)
-            sums = self._ask(X, part.predict, "sum", None, self._slots[first : first + step], width)
+            slots = self._slots[first : first + step] if trees.width == 1 else None
+            sums = self._ask(X, part.predict, "sum", None, slots, width)
             scores = sums + self._baseline if scores is None else scores + sums
             yield scores
 
@@ -213,7 +214,8 @@ class BaseBoosting(TreeAnswers):
             slots=self._slots if trees.width == 1 else None,
             n_columns=loss.n_scores,
             baseline=self._baseline,
-            link="other" if loss.is_custom else _LINKS.get(loss.name, "other"),
+            # Several quantiles are put in order besides.
+            link="other" if loss.is_custom or loss.levels else _LINKS.get(loss.name, "other"),
         )
 
     @property
@@ -221,6 +223,11 @@ class BaseBoosting(TreeAnswers):
         """Share of each feature in the gain over all splits."""
         self._fitted_trees()
         return normalize_importances(self._gains)
+
+
+def count_present(dataset: Dataset) -> int:
+    """Rows of positive weight."""
+    return dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
 
 
 def read_numbers(target: Any) -> FloatArray:

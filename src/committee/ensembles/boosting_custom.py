@@ -45,6 +45,7 @@ class CustomLoss:
     name: ClassVar[str] = "squared_error"
     """The loss whose rule for leaves, -G / (H + λ), the engine follows."""
     parameter: ClassVar[float] = nan
+    levels: ClassVar[tuple[float, ...]] = ()
 
     function: Any
     n_scores: int

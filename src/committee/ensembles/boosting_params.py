@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from committee.params import HasMethods, Interval
@@ -21,7 +21,9 @@ __all__ = [
     "HuberAlpha",
     "Init",
     "MinChildWeight",
+    "MultiStrategy",
     "OtherRate",
+    "Patience",
     "Refit",
     "RegAlpha",
     "RegLambda",
@@ -109,9 +111,19 @@ ColsampleByNode: TypeAlias = Annotated[
     float, Interval(0.0, 1.0, closed="right"), "Share of these that are drawn for each node, times ``max_features``."
 ]
 HuberAlpha: TypeAlias = Annotated[
-    float,
-    Interval(0.0, 1.0, closed="neither"),
-    "Level of ``loss='quantile'``; quantile of the absolute residuals from which on ``loss='huber'`` is linear.",
+    Annotated[float, Interval(0.0, 1.0, closed="neither")] | Sequence[float],
+    "Level of ``loss='quantile'``, or a list of levels, ascending, that are learnt together and whose predictions "
+    "never cross; quantile of the absolute residuals from which on ``loss='huber'`` is linear.",
+]
+MultiStrategy: TypeAlias = Annotated[
+    Literal["one_output_per_tree", "multi_output_tree"],
+    "What a round grows where a row has several scores (classes, outputs, levels of quantiles): a tree for each, or "
+    "one tree for all of them, whose splits serve their sum and whose leaves are vectors.",
+]
+Patience: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | None,
+    "Stop when this many rounds have come without a score that is better by more than ``tol``. None: no early "
+    "stopping.",
 ]
 Init: TypeAlias = Annotated[
     Annotated[Any, HasMethods("fit", "predict")] | Literal["zero"] | None,

@@ -97,8 +97,9 @@ class Rounds:
         self.dataset, self.loss, self.y, self.weights, self.dart = dataset, loss, y, weights, dart
         self._kept, self._offset = start.kept, start.offset
         self.n_jobs = params.n_jobs
-        self.state = get_engine().Boosting(bins, y, weights, loss.name, loss.parameter, loss.n_scores, params)
-        self.trees_per_round = int(loss.n_scores)
+        told = (loss.name, loss.parameter, loss.n_scores, params, list(loss.levels))
+        self.state = get_engine().Boosting(bins, y if loss.is_custom else loss.lay_out(y), weights, *told)
+        self.trees_per_round = 1 if params.vector_leaves else int(loss.n_scores)
         self.baseline: FloatArray = start.find_baseline(self.state, loss, y, weights)
         self.state.set_scores(np.asfortranarray(self._score_kept(dataset.X, start.offset)))
 
@@ -181,7 +182,8 @@ class Rounds:
 
 def sum_trees(trees: Any, slots: Any, width: int, X: Any, n_jobs: int) -> FloatArray:
     """Sum of the leaves of rows that were taken in, of shape (n_rows, width); sparse rows a block at a time."""
-    options = ("sum", None, slots, width)
+    # Leaves that are vectors have a value for each score.
+    options = ("sum", None, slots if trees.width == 1 else None, width)
     if isinstance(X, np.ndarray):
         sums: FloatArray = trees.predict(X, *options, n_jobs=n_jobs)
         return sums

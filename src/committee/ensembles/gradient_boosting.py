@@ -21,7 +21,9 @@ from committee.ensembles.boosting_params import (
     HuberAlpha,
     Init,
     MinChildWeight,
+    MultiStrategy,
     OtherRate,
+    Patience,
     Refit,
     RegAlpha,
     RegLambda,
@@ -39,16 +41,19 @@ from committee.losses import LossFunction
 from committee.params import (
     BoostingScoring,
     CategoricalFeatures,
+    CcpAlpha,
     ClassWeight,
     InteractionCst,
     MaxBins,
     MaxDepth,
     MaxFeatures,
     MaxLeafNodes,
-    MinSamplesLeafCount,
+    MinImpurityDecrease,
+    MinSamplesLeaf,
+    MinSamplesSplit,
+    MinWeightFractionLeaf,
     MonotonicCst,
     NEstimators,
-    NIterNoChange,
     NJobs,
     RandomState,
     StoppingTol,
@@ -71,7 +76,8 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
     the loss at the scores so far: a split must raise ½ Σ G² / (H + λ) over its two sides by more than γ, and a leaf
     says -G / (H + λ), with G, H sums over its rows and λ = ``reg_lambda`` [Friedman2001, ChenGuestrin2016]. With
     ``subsample`` below 1 each round draws its rows anew, and those left out tell how much it has improved
-    [Friedman2002].
+    [Friedman2002]. Of more than two classes each gets a tree in every round, or one tree serves them all
+    (``multi_strategy``).
 
     The defaults are this library's own: each round draws 0.8 of the rows and each node half of the features, the
     learning rate goes by the number of rows, the number of rounds is found on rows held out (on folds, where rows are
@@ -125,12 +131,17 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         subsample: Subsample = "auto",
         max_leaf_nodes: MaxLeafNodes = 31,
         max_depth: MaxDepth = None,
-        min_samples_leaf: MinSamplesLeafCount = 5,
+        min_samples_split: MinSamplesSplit = 2,
+        min_samples_leaf: MinSamplesLeaf = 5,
+        min_weight_fraction_leaf: MinWeightFractionLeaf = 0.0,
+        min_impurity_decrease: MinImpurityDecrease = 0.0,
+        ccp_alpha: CcpAlpha = 0.0,
         max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
         growth: Growth = "leaf",
         boosting: BoostingForm = "plain",
+        multi_strategy: MultiStrategy = "one_output_per_tree",
         drop_rate: DropRate = 0.1,
         skip_drop: SkipDrop = 0.5,
         top_rate: TopRate = 0.2,
@@ -151,7 +162,7 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         stopping_folds: StoppingFolds = "auto",
-        n_iter_no_change: NIterNoChange = 20,
+        n_iter_no_change: Patience = 20,
         tol: StoppingTol = 0.0,
         refit: Refit = True,
         class_weight: ClassWeight = None,
@@ -180,7 +191,8 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
     """Gradient boosting for numbers, with defaults that need no tuning.
 
     As `GradientBoostingClassifier`, for squared and absolute error, quantiles, Huber's loss, deviances of Poisson,
-    gamma and Tweedie, and losses of your own. Several outputs get a tree each in every round.
+    gamma and Tweedie, and losses of your own. Several outputs, and several levels of quantiles, get a tree each in
+    every round, or one tree for all of them (``multi_strategy``).
 
     Attributes
     ----------
@@ -228,12 +240,17 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         subsample: Subsample = "auto",
         max_leaf_nodes: MaxLeafNodes = 31,
         max_depth: MaxDepth = None,
-        min_samples_leaf: MinSamplesLeafCount = 5,
+        min_samples_split: MinSamplesSplit = 2,
+        min_samples_leaf: MinSamplesLeaf = 5,
+        min_weight_fraction_leaf: MinWeightFractionLeaf = 0.0,
+        min_impurity_decrease: MinImpurityDecrease = 0.0,
+        ccp_alpha: CcpAlpha = 0.0,
         max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
         growth: Growth = "leaf",
         boosting: BoostingForm = "plain",
+        multi_strategy: MultiStrategy = "one_output_per_tree",
         drop_rate: DropRate = 0.1,
         skip_drop: SkipDrop = 0.5,
         top_rate: TopRate = 0.2,
@@ -254,7 +271,7 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         stopping_folds: StoppingFolds = "auto",
-        n_iter_no_change: NIterNoChange = 20,
+        n_iter_no_change: Patience = 20,
         tol: StoppingTol = 0.0,
         refit: Refit = True,
         warm_start: WarmStart = False,

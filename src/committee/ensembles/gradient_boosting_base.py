@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
-from committee.ensembles.boosting_base import BaseBoosting
+from committee.data.weights import count_as_rows
+from committee.ensembles.boosting_base import BaseBoosting, count_present
 from committee.ensembles.boosting_dart import Dart
 from committee.ensembles.boosting_log import BoostingLog
 from committee.ensembles.boosting_rounds import Rounds, Start
@@ -15,7 +18,7 @@ from committee.ensembles.boosting_stopping import choose_rounds, draw_folds
 from committee.ensembles.boosting_watch import HeldOut, Judge, Watch, hold_out_rows, read_held_out
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.learners.growth import count_features
+from committee.learners.growth import count_features, count_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +47,11 @@ _EXTREME = 1e-9
 """Probabilities of an initial estimator are taken to be at least this."""
 
 
+def _starts_alone(model: FullBoosting) -> bool:
+    """Whether scores start from a constant."""
+    return model.init is None or isinstance(model.init, str)
+
+
 class FullBoosting(BaseBoosting):
     """What the flagship's classifier and regressor share."""
 
@@ -53,10 +61,15 @@ class FullBoosting(BaseBoosting):
     subsample: Any
     max_leaf_nodes: Any
     max_depth: Any
+    min_samples_split: Any
     min_samples_leaf: Any
+    min_weight_fraction_leaf: Any
+    min_impurity_decrease: Any
+    ccp_alpha: Any
     max_features: Any
     growth: Any
     boosting: Any
+    multi_strategy: Any
     drop_rate: Any
     skip_drop: Any
     top_rate: Any
@@ -88,6 +101,7 @@ class FullBoosting(BaseBoosting):
         X: Any,
         y: Any,
         sample_weight: Any = None,
+        monitor: Callable[[int, Any, dict[str, Any]], Any] | None = None,
         *,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
         eval_sample_weight: Sequence[Any] | None = None,
@@ -105,6 +119,9 @@ class FullBoosting(BaseBoosting):
             Classes or values to learn; a regressor takes several outputs.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row; a row of weight zero counts as absent.
+        monitor : callable, optional
+            Called after each round with its number, the estimator and a dictionary of what there is to see
+            (``evals``, ``params``); the fit stops if it returns True. As in scikit-learn; see also ``callbacks``.
         eval_set : list of (X, y), optional
             Tables that are measured after each round, see ``evals_result_``; the last one says when to stop.
         eval_sample_weight : list of array-like, optional
@@ -128,14 +145,51 @@ class FullBoosting(BaseBoosting):
         init = self._fit_init(X, y, sample_weight)
         start = self._find_start(X, init, loss)
         tables = self._read_tables(dataset, init, loss, (eval_set, eval_sample_weight, eval_names))
-        log = BoostingLog(
+        log = self._open_log(loss, tables, eval_metric, self._list_callbacks(callbacks, monitor))
+        return self._boost(dataset, loss, start, seed, log, init)
+
+    @available_if(_starts_alone)  # type: ignore[untyped-decorator]
+    def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
+        """Boost on data that were taken in before; committees share one data set, and its bins, so.
+
+        Not with an estimator as ``init``, which learns from the table itself.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            From `committee.data.intake.take_in`; class weights are in its weights already (`weigh_rows`).
+        weights : ndarray of shape (n_samples,), optional
+            Row weights in place of the data set's own.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._check_together()
+        dataset = dataset if weights is None else dataset.reweighted(weights)
+        loss, seed = self._choose_loss(dataset), self._resolve_seed()
+        log = self._open_log(loss, {}, None, ())
+        return self._boost(dataset, loss, self._find_start(None, None, loss), seed, log, None)
+
+    def _open_log(self, loss: Any, tables: dict[str, HeldOut], eval_metric: Any, callbacks: Any) -> BoostingLog:
+        return BoostingLog(
             loss_judge=Judge("loss", loss) if not loss.is_custom or hasattr(loss.function, "value") else None,
             samples=self._resolve_subsample() < 1.0,
             tables=tables,
             judges=self._list_judges(loss, eval_metric),
-            callbacks=tuple(callbacks or ()),
+            callbacks=callbacks,
         )
-        return self._boost(dataset, loss, start, seed, log, init)
+
+    def _list_callbacks(self, callbacks: Any, monitor: Any) -> tuple[Callable[[RoundReport], Any], ...]:
+        given = tuple(callbacks or ())
+        if monitor is None:
+            return given
+
+        def ask_monitor(report: RoundReport) -> Any:
+            return monitor(report.iteration, self, {"evals": report.evals, "params": report.params})
+
+        return (*given, ask_monitor)
 
     def _boost(self, dataset: Dataset, loss: Any, start: Start, seed: int, log: BoostingLog, init: Any) -> Self:
         """Choose the number of rounds by the rule that holds, and boost."""
@@ -190,18 +244,19 @@ class FullBoosting(BaseBoosting):
             raise ParameterError("'top_rate' and 'other_rate' are shares of all rows; their sum must not be above 1.")
         if self.base_score is not None and self.init is not None:
             raise ParameterError("'base_score' and 'init' both say where scores start; set only one of them.")
+        if self.n_iter_no_change is None and self.early_stopping not in ("auto", False):
+            raise ParameterError(f"early_stopping={self.early_stopping!r} needs 'n_iter_no_change', which is None.")
         if dart and self.warm_start:
             raise ParameterError(f"{name} cannot go on from earlier trees (warm_start=True) with boosting='dart'.")
 
     def _choose_rule(self, dataset: Dataset, log: BoostingLog) -> str | None:
         """Which rows choose the number of rounds."""
         asked = self.early_stopping
-        if asked is False or self.boosting == "dart" or asked == "oob":
+        if asked is False or self.boosting == "dart" or asked == "oob" or self.n_iter_no_change is None:
             return "oob" if asked == "oob" else None
         if log.tables:
             return "table"
-        n_rows = dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
-        if asked == "auto" and n_rows < _FEW_ROWS:
+        if asked == "auto" and count_present(dataset) < _FEW_ROWS:
             return None
         return "folds" if self._count_folds(dataset) is not None else "held_out"
 
@@ -209,7 +264,7 @@ class FullBoosting(BaseBoosting):
         if self.warm_start:
             return None
         if self.stopping_folds == "auto":
-            return _FOLDS if dataset.n_rows <= _FOLD_ROWS else None
+            return _FOLDS if count_present(dataset) <= _FOLD_ROWS else None
         return None if self.stopping_folds is None else int(self.stopping_folds)
 
     def _open_watch(self, loss: Any, held_out: HeldOut, seed: int) -> Watch:
@@ -284,7 +339,7 @@ class FullBoosting(BaseBoosting):
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         low, high = np.log(_RATE_ROWS)
-        place = np.clip((np.log(dataset.n_rows) - low) / (high - low), 0.0, 1.0)
+        place = np.clip((np.log(count_present(dataset)) - low) / (high - low), 0.0, 1.0)
         return float(_SLOW * (_FAST / _SLOW) ** place)
 
     def _resolve_subsample(self) -> float:
@@ -292,19 +347,48 @@ class FullBoosting(BaseBoosting):
             return 1.0 if self.boosting == "goss" else _DRAWN
         return float(self.subsample)
 
+    def _limit_nodes(self, dataset: Dataset) -> dict[str, Any]:
+        """What a node, a leaf and a split must have."""
+        weights, share, n_rows = dataset.weights, self._resolve_subsample(), count_present(dataset)
+        total = n_rows if weights is None else float(count_as_rows(weights).sum())
+        fewest, light = count_rows(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
+        if weights is None:
+            fewest = max(fewest, ceil(light * share * n_rows))
+        return {
+            "min_samples_split": count_rows(self.min_samples_split, n_rows),
+            "min_samples_leaf": fewest,
+            "min_weight_leaf": None if weights is None else light * share,
+            # Twice the fall of the objective over the weight of all rows is a fall of impurity, if errors are squared.
+            "gamma": float(self.gamma) + float(self.min_impurity_decrease) * share * total / 2.0,
+            "ccp_alpha": float(self.ccp_alpha),
+        }
+
+    def _check_vectors(self, dataset: Dataset) -> None:
+        """What trees whose leaves are vectors cannot have."""
+        if self.multi_strategy != "multi_output_tree":
+            return
+        if self.monotonic_cst is not None:
+            raise ParameterError("multi_strategy='multi_output_tree' knows no monotone constraints; leave them out.")
+        if dataset.weights is not None and float(self.min_weight_fraction_leaf) > 0.0:
+            raise ParameterError(
+                "multi_strategy='multi_output_tree' counts rows, not weights: 'min_weight_fraction_leaf' must be 0 "
+                "where rows have weights."
+            )
+
     def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
+        self._check_vectors(dataset)
         n_drawn = count_features(self.max_features, dataset.n_features)
         by_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
         return {
             "learning_rate": self._resolve_rate(dataset),
             "max_leaf_nodes": 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             "max_depth": None if self.max_depth is None else int(self.max_depth),
-            "min_samples_leaf": int(self.min_samples_leaf),
+            **self._limit_nodes(dataset),
+            "vector_leaves": self.multi_strategy == "multi_output_tree",
             "level_wise": self.growth == "level",
             "subsample": self._resolve_subsample(),
             "reg_lambda": float(self.reg_lambda),
             "reg_alpha": float(self.reg_alpha),
-            "gamma": float(self.gamma),
             "min_child_weight": float(self.min_child_weight),
             "colsample_tree": float(self.colsample_bytree),
             "colsample_level": float(self.colsample_bylevel),

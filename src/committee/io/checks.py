@@ -192,6 +192,10 @@ def _check_blend(blend: Any) -> None:
 def _check_loss(loss: Any) -> None:
     _require(loss.name in list_losses() and isinstance(loss.parameter, float), "a loss has a name and a parameter")
     _require(_is_count(loss.n_scores) and loss.n_scores > 0, "a loss has scores")
+    levels = loss.levels
+    known = isinstance(levels, tuple) and all(isinstance(v, float) and 0.0 < v < 1.0 for v in levels)
+    ascending = known and len(levels) in (0, loss.n_scores) and list(levels) == sorted(set(levels))
+    _require(ascending and (not levels or loss.name == "quantile"), "levels of quantiles ascend, one a score")
 
 
 def _check_encoding(encoding: Any) -> None:
@@ -336,7 +340,8 @@ def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     _require(trees.width in (1, n), "leaves have a value for one score or for all")
     classes = state.get("classes_")
     known = isinstance(classes, np.ndarray) and (n == 1 if len(classes) == 2 else n == len(classes))
-    _require(known if classes is not None else state.get("n_outputs_") == n, "every class or output has its score")
+    n_outputs = 1 if loss.levels else n
+    _require(known if classes is not None else state.get("n_outputs_") == n_outputs, "every output has its score")
 
 
 def _check_classes(state: dict[str, Any], outputs: list[int]) -> None:

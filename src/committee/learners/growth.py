@@ -34,7 +34,7 @@ from committee.params import (
 if TYPE_CHECKING:
     from committee.typing import FloatArray
 
-__all__ = ["TreeSettings", "count_features", "name_criterion", "set_up_growth"]
+__all__ = ["TreeSettings", "count_features", "count_rows", "name_criterion", "set_up_growth"]
 
 _ENGINE_NAMES = {"log_loss": "entropy"}
 """Criteria that are another name for one of the engine's."""
@@ -104,9 +104,9 @@ def set_up_growth(
     params.shuffle_ties = settings.shuffle_ties
     if settings.max_depth is not None:
         params.max_depth = min(int(settings.max_depth), params.max_depth)
-    leaf = _count_rows(settings.min_samples_leaf, n_rows)
+    leaf = count_rows(settings.min_samples_leaf, n_rows)
     params.min_samples_leaf = leaf
-    params.min_samples_split = max(2, 2 * leaf, _count_rows(settings.min_samples_split, n_rows))
+    params.min_samples_split = max(2, 2 * leaf, count_rows(settings.min_samples_split, n_rows))
     if settings.min_weight_fraction_leaf > 0.0:
         total = n_rows if weights is None else float(weights.sum())
         params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * total
@@ -144,7 +144,7 @@ def count_features(wanted: Any, n_features: int) -> int:
     return max(1, int(wanted * n_features))
 
 
-def _count_rows(wanted: float, n_rows: int) -> int:
+def count_rows(wanted: float, n_rows: int) -> int:
     """A number of rows, from one or from a share of them; more than there are is as good as one more."""
     rows = int(wanted) if isinstance(wanted, (int, np.integer)) else ceil(wanted * n_rows)
     return min(rows, n_rows + 1)
