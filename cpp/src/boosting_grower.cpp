@@ -16,6 +16,12 @@ constexpr std::size_t kFillRows = 512;  // rows between making their words and a
 // hessian step. Gains by values are differences of large numbers.
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 
+// Rows that were parted into the first n_left and the rest, in ascending order again.
+void merge_back(RowItem* rows, std::size_t n_left, std::size_t n) {
+  std::inplace_merge(rows, rows + n_left, rows + n,
+                     [](const RowItem& a, const RowItem& b) { return a.row < b.row; });
+}
+
 }  // namespace
 
 BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
@@ -152,6 +158,11 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(Frontier& frontier
 }
 
 void BoostingGrower::close(const OpenLeaf& leaf) {
+  if (leaf.expanded) {  // ahead of time, and in vain
+    merge_back(rows_.data() + leaf.begin, leaf.n_left, leaf.size());
+    merge_back(held_out_.data() + leaf.out_begin, leaf.left->out_end - leaf.out_begin,
+               leaf.out_end - leaf.out_begin);
+  }
   leaves_.push_back(leaf);
 }
 
@@ -187,6 +198,7 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
                           leaf.best, {parallel, leaf.built, built});
   if (!leaf.counted && is_too_small(leaf)) {
     return_cells(built);
+    merge_back(rows_.data() + leaf.begin, leaf.n_left, leaf.size());
     recount(leaf);
     return;
   }

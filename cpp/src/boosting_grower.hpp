@@ -13,8 +13,7 @@
 
 namespace committee {
 
-// A leaf of the tree grown last: its rows are rows()[begin .. end), rows that were held out of the
-// growing but fell into it held_out()[out_begin .. out_end).
+// A leaf of the tree grown last, with the places of its rows in the grower's lists.
 struct GrownLeaf {
   u32 node = 0;
   std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
@@ -33,10 +32,13 @@ class BoostingGrower {
   GrownTree grow(std::span<const TreeScore> scores, u64 tree, InterruptWatch& watch);
 
   const std::vector<GrownLeaf>& leaves() const { return leaves_; }
-  const RowItem* rows() const { return rows_.data(); }
-  const RowItem* held_out() const { return held_out_.data(); }
-  std::size_t n_rows() const { return n_rows_; }
-  std::size_t n_held_out() const { return n_held_out_; }
+  // Rows of a leaf, ascending: those that have grown it, and those that have followed.
+  std::span<const RowItem> rows_of(const GrownLeaf& leaf) const {
+    return {rows_.data() + leaf.begin, leaf.end - leaf.begin};
+  }
+  std::span<const RowItem> held_out_of(const GrownLeaf& leaf) const {
+    return {held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin};
+  }
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
   const std::vector<u32>& cuts() const { return cuts_; }
   std::size_t bytes() const;

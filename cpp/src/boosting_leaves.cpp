@@ -6,7 +6,7 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kTaskRows = 4096;
+constexpr std::size_t kTaskRows = 8192;
 // Fewer rows are gone through sooner than a thread is woken.
 constexpr std::size_t kSharedRows = 8192;
 
@@ -14,34 +14,31 @@ struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
 };
 
-// A stretch of a leaf's rows, short enough to be one of many tasks.
-struct Stretch {
-  u32 leaf;
-  const RowItem* rows;
-  std::size_t n;
-};
-
-void cut_stretches(u32 leaf, const RowItem* rows, std::size_t n, std::vector<Stretch>& out) {
-  for (std::size_t begin = 0; begin < n; begin += kTaskRows)
-    out.push_back({leaf, rows + begin, std::min(kTaskRows, n - begin)});
+// The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block
+// finds its rows of every leaf, and what it has of them in its cache.
+std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t begin,
+                                   std::size_t end) {
+  const auto before = [](const RowItem& item, std::size_t row) { return item.row < row; };
+  const auto first = std::lower_bound(rows.begin(), rows.end(), begin, before);
+  return {first, std::lower_bound(first, rows.end(), end, before)};
 }
 
-FixedSums sum_slopes(const Stretch& stretch, const FixedSlope* slopes, const RowWeights& weights) {
+FixedSums sum_slopes(std::span<const RowItem> rows, const FixedSlope* slopes,
+                     const RowWeights& weights) {
   FixedSums sums;
   if (weights.values.empty()) {
-    for (std::size_t i = 0; i < stretch.n; ++i) {
-      const FixedSlope slope = slopes[stretch.rows[i].row];
+    for (const RowItem& item : rows) {
+      const FixedSlope slope = slopes[item.row];
       sums.gradient += slope.gradient;
       sums.hessian += slope.hessian;
     }
-    sums.weight = static_cast<i64>(stretch.n);
+    sums.weight = static_cast<i64>(rows.size());
     return sums;
   }
-  for (std::size_t i = 0; i < stretch.n; ++i) {
-    const u32 row = stretch.rows[i].row;
-    const i64 w = weights.values[row];
-    sums.gradient += w * slopes[row].gradient;
-    sums.hessian += w * slopes[row].hessian;
+  for (const RowItem& item : rows) {
+    const i64 w = weights.values[item.row];
+    sums.gradient += w * slopes[item.row].gradient;
+    sums.hessian += w * slopes[item.row].hessian;
     sums.weight += w;
   }
   return sums;
@@ -49,15 +46,13 @@ FixedSums sum_slopes(const Stretch& stretch, const FixedSlope* slopes, const Row
 
 // The quantile of the residuals, or Huber's: the median, moved by the mean of the distances from
 // it, held within delta.
-double renew_value(const LeafUpdate& update, const GrownLeaf& leaf, const RowItem* rows) {
+double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {
   std::vector<WeightedValue> residuals;
-  residuals.reserve(leaf.end - leaf.begin);
+  residuals.reserve(rows.size());
   const std::size_t offset = update.score * update.view.stride;
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-    const u32 row = rows[i].row;
+  for (const auto [row] : rows)
     residuals.push_back({update.view.y[offset + row] - update.view.scores[offset + row],
                          static_cast<double>(update.weights[row])});
-  }
   const double middle = find_weighted_quantile(residuals, update.loss.level(update.score));
   if (update.loss.shape().rule == LeafRule::quantile) return middle;
   const double delta = update.loss.delta(update.score);
@@ -74,21 +69,27 @@ double renew_value(const LeafUpdate& update, const GrownLeaf& leaf, const RowIte
 void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
                    GrownTree& tree, double* scores) {
   const std::vector<GrownLeaf>& leaves = grower.leaves();
-  std::vector<Stretch> stretches;
-  for (u32 l = 0; l < leaves.size(); ++l)
-    cut_stretches(l, grower.rows() + leaves[l].begin, leaves[l].end - leaves[l].begin, stretches);
-  std::vector<FixedSums> sums(stretches.size());
   const FixedSlope* slopes = update.gradients.slopes(update.score);
-  const std::size_t n_rows = grower.n_rows() + grower.n_held_out();
-  const int n_threads = n_rows >= kSharedRows ? update.n_threads : 1;
-  parallel_for(stretches.size(), n_threads,
-               [&](std::size_t t) { sums[t] = sum_slopes(stretches[t], slopes, update.weights); });
+  const std::size_t n_rows = update.view.stride;
+  const bool shared = update.n_threads > 1 && n_rows >= kSharedRows;
+  const std::size_t n_blocks =
+      shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows) : 1;
+  const auto cut = [&](std::span<const RowItem> rows, std::size_t block) {
+    if (n_blocks == 1) return rows;
+    return cut_block(rows, n_rows * block / n_blocks, n_rows * (block + 1) / n_blocks);
+  };
+  std::vector<FixedSums> sums(n_blocks * leaves.size());
+  parallel_for(n_blocks, update.n_threads, [&](std::size_t block) {
+    for (std::size_t l = 0; l < leaves.size(); ++l)
+      sums[block * leaves.size() + l] =
+          sum_slopes(cut(grower.rows_of(leaves[l]), block), slopes, update.weights);
+  });
   std::vector<FixedSums> totals(leaves.size());
-  for (std::size_t t = 0; t < stretches.size(); ++t) {
-    FixedSums& total = totals[stretches[t].leaf];
-    total.gradient += sums[t].gradient;
-    total.hessian += sums[t].hessian;
-    total.weight += sums[t].weight;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    FixedSums& total = totals[i % leaves.size()];
+    total.gradient += sums[i].gradient;
+    total.hessian += sums[i].hessian;
+    total.weight += sums[i].weight;
   }
   std::vector<double> values(leaves.size());
   const bool renewed = update.loss.shape().rule != LeafRule::newton;
@@ -97,7 +98,7 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
   parallel_for(leaves.size(), renewed ? update.n_threads : 1, [&](std::size_t l) {
     const GrownLeaf& leaf = leaves[l];
     const double value =
-        renewed ? std::clamp(renew_value(update, leaf, grower.rows()), leaf.lower, leaf.upper)
+        renewed ? std::clamp(renew_value(update, grower.rows_of(leaf)), leaf.lower, leaf.upper)
                 : find_leaf_value(update.plan, static_cast<double>(totals[l].gradient) * g_unit,
                                   static_cast<double>(totals[l].hessian) * h_unit, leaf.lower,
                                   leaf.upper);
@@ -105,13 +106,12 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
     tree.values[leaf.node * tree.width + place] = values[l];
     tree.weight[leaf.node] = static_cast<double>(totals[l].weight) * update.weights.unit;
   });
-  for (u32 l = 0; l < leaves.size(); ++l)
-    cut_stretches(l, grower.held_out() + leaves[l].out_begin,
-                  leaves[l].out_end - leaves[l].out_begin, stretches);
-  parallel_for(stretches.size(), n_threads, [&](std::size_t t) {
-    const Stretch& stretch = stretches[t];
-    const double value = values[stretch.leaf];
-    for (std::size_t i = 0; i < stretch.n; ++i) scores[stretch.rows[i].row] += value;
+  parallel_for(n_blocks, update.n_threads, [&](std::size_t block) {
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+      const double value = values[l];
+      for (const auto& rows : {grower.rows_of(leaves[l]), grower.held_out_of(leaves[l])})
+        for (const RowItem& item : cut(rows, block)) scores[item.row] += value;
+    }
   });
 }
 
