@@ -41,7 +41,7 @@ class Sizes:
     housing_rounds: int = 800
     housing_splits: int = 10
     covertype_rounds: int = 30
-    prediction_rows: int = 20_000
+    prediction_rows: int = 6_000
     prediction_rounds: int = 500
     repeats: int = 2
     turns: int = 2
