@@ -51,7 +51,7 @@ def test_ensembles_beat_the_naive_guess(run: Run, tmp_path: Path, name: str, tab
     model = committee.load(tmp_path / "m.committee")
     assert type(model).__name__ == found["estimator"]
     assert model.get_params()["n_estimators"] == 20
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.committee"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.committee", "m.report.html"]
 
 
 @pytest.mark.parametrize("spelling", ["RandomForestClassifier", "random_forest", "RANDOM-FOREST"])

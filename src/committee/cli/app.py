@@ -9,7 +9,7 @@ from rich.markup import escape
 import committee
 from committee.cli import options
 from committee.cli.errors import DATA, USAGE, CommandError
-from committee.cli.output import check_place, show_size, write_model
+from committee.cli.output import check_place, choose_report_place, show_size, write_model
 from committee.cli.problem import Roles, pose_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import make_console, show_findings, show_problem, write_json
@@ -60,6 +60,7 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_FIT_EXAMPLES)
 def fit(
+    context: typer.Context,
     table: options.TableName = "breast_cancer",
     target: options.Target = None,
     estimator: options.Estimator = "committee",
@@ -75,6 +76,8 @@ def fit(
     jobs: options.Jobs = None,
     encoding: options.Encoding = "utf-8",
     output: options.ModelOut = None,
+    report: options.ReportOut = None,
+    no_report: options.NoReport = False,
     config: options.Config = None,
     as_json: options.AsJson = False,
     debug: options.Debug = False,
@@ -84,27 +87,33 @@ def fit(
     Without --estimator it puts itself together: boosted trees, forests, a linear model and neighbours are fitted within
     --time, and weighed by what they say about rows that they have not seen.
 
-    Nothing is written without -o.
+    Nothing is written without -o, which writes the model and a report of it, or --report.
     """
     del config  # has been applied to the others
     del debug  # looked up by `run`, which must know it even where parsing fails
     chosen = options.parse_settings(settings)
     place = None if output is None else check_place(output)
+    page = choose_report_place(report, no_report, place)
     problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
     from committee.cli.fitting import fit_problem
+    from committee.cli.report import Witness, read_recipe, write_report
     from committee.cli.study import Plan
 
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
-    findings = fit_problem(problem, plan, lambda: None if as_json else show_problem(console, problem))
+    witness = None if page is None else Witness(problem, plan)
+    findings = fit_problem(problem, plan, lambda: None if as_json else show_problem(console, problem), witness)
     n_bytes = 0 if place is None else write_model(findings.model, place)
+    n_page = 0 if page is None or witness is None else write_report(witness, findings, read_recipe(context), page)
     if as_json:
-        typer.echo(write_json(problem, findings, output))
+        typer.echo(write_json(problem, findings, output, None if page is None else str(page)))
         return
     show_findings(console, findings, folds)
     if place is not None:
         console.print(f"\nModel written to [bold]{escape(str(place))}[/] ({show_size(n_bytes)})", soft_wrap=True)
+    if page is not None:
+        console.print(f"Report written to [bold]{escape(str(page))}[/] ({show_size(n_page)})", soft_wrap=True)
 
 
 _PREDICT_EXAMPLES = """[bold]Examples[/]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from committee.cli.assembly import assemble
 from committee.cli.findings import Findings
 from committee.cli.problem import Problem
 from committee.cli.progress import watch_fits
-from committee.cli.study import AUTOMATIC, Plan, Study, is_automatic
+from committee.cli.study import AUTOMATIC, Plan, Rows, Study, is_automatic
 
 __all__ = ["fit_problem"]
 
@@ -18,7 +19,9 @@ __all__ = ["fit_problem"]
 DEFAULT_SECONDS = 60.0
 
 
-def fit_problem(problem: Problem, plan: Plan, begin: Callable[[], None]) -> Findings:
+def fit_problem(
+    problem: Problem, plan: Plan, begin: Callable[[], None], witness: Callable[[Any, Rows], None] | None = None
+) -> Findings:
     """Fit an estimator and find out how good it is.
 
     Parameters
@@ -29,6 +32,8 @@ def fit_problem(problem: Problem, plan: Plan, begin: Callable[[], None]) -> Find
         How.
     begin : callable
         Called when everything that can be wrong with the plan has been looked at.
+    witness : callable, optional
+        Called with each model that was fitted without some rows, and these rows.
 
     Returns
     -------
@@ -46,4 +51,4 @@ def fit_problem(problem: Problem, plan: Plan, begin: Callable[[], None]) -> Find
     study = Study(problem, plan)
     begin()
     with watch_fits("fitting", study.n_fits) as display:
-        return study.run(display.advance, display.note)
+        return study.run(display.advance, display.note, witness)

@@ -31,11 +31,13 @@ __all__ = [
     "MetricName",
     "ModelFile",
     "ModelOut",
+    "NoReport",
     "Only",
     "Probabilities",
     "Quick",
     "Reasons",
     "ReasonsOut",
+    "ReportOut",
     "SampleRows",
     "Seconds",
     "Seed",
@@ -123,6 +125,11 @@ ModelOut = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="MODEL", help="Write the model, fitted on all rows, to this file."),
 ]
+ReportOut = Annotated[
+    str | None,
+    typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
 Config = Annotated[
     str | None,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import Any
 
 from committee.cli.errors import USAGE, CommandError
 
-__all__ = ["check_place", "refuse_writing", "show_size", "write_model"]
+__all__ = ["check_place", "choose_report_place", "refuse_writing", "show_size", "write_model"]
 
 
 def check_place(name: str) -> Path:
@@ -29,6 +29,30 @@ def check_place(name: str) -> Path:
     if not path.parent.is_dir():
         raise CommandError(f"There is no folder '{path.parent}' to write '{path.name}' in.", "Make it first.", USAGE)
     return path
+
+
+def choose_report_place(asked: str | None, refused: bool, model: Path | None) -> Path | None:
+    """Where a report goes: where it was asked for, else beside the model.
+
+    Parameters
+    ----------
+    asked : str or None
+        Path of the report.
+    refused : bool
+        Whether none is wanted.
+    model : pathlib.Path or None
+        Path of the model file.
+
+    Returns
+    -------
+    pathlib.Path or None
+        None if there is to be no report.
+    """
+    if refused and asked is not None:
+        raise CommandError("--report and --no-report contradict each other.", "Leave one of them out.", USAGE)
+    if asked is not None:
+        return check_place(asked)
+    return None if refused or model is None else model.with_suffix(".report.html")
 
 
 def refuse_writing(path: Path, error: OSError) -> CommandError:

@@ -134,7 +134,7 @@ def _show_leaderboard(console: Console, board: Leaderboard) -> None:
     console.print(table)
 
 
-def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
+def write_json(problem: Problem, findings: Findings, output: str | None, report: str | None = None) -> str:
     """The same facts as one JSON document.
 
     Parameters
@@ -145,6 +145,8 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
         What was found.
     output : str or None
         Where the model was written.
+    report : str or None
+        Where the report was written.
 
     Returns
     -------
@@ -182,6 +184,7 @@ def write_json(problem: Problem, findings: Findings, output: str | None) -> str:
         "depth": findings.depth,
         "importances": findings.importances,
         "model": output,
+        "report": report,
         "notices": [*problem.notices, *findings.notices],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)

@@ -103,7 +103,12 @@ class Study:
         """What the user should know."""
         return tuple(self._notices)
 
-    def run(self, advance: Callable[[], None], tell: Callable[[str], None] | None = None) -> Findings:
+    def run(
+        self,
+        advance: Callable[[], None],
+        tell: Callable[[str], None] | None = None,
+        witness: Callable[[Any, Rows], None] | None = None,
+    ) -> Findings:
         """Fit everything.
 
         Parameters
@@ -112,6 +117,8 @@ class Study:
             Called after each fitted model.
         tell : callable, optional
             Called with the score so far, in words.
+        witness : callable, optional
+            Called with the model of each fold and the rows that it has not seen.
 
         Returns
         -------
@@ -129,6 +136,8 @@ class Study:
                 scores[metric.name][0].append(metric.score(model, rows, y, counted))
                 scores[metric.name][1].append(metric.score(naive, np.zeros((len(test), 1)), y, counted))
             parts.append((test, _ask(model, rows)))
+            if witness is not None:
+                witness(model, test)
             if tell is not None:
                 tell(f"{self.metrics[0].name} {np.mean(scores[self.metrics[0].name][0]):.4f}")
         depth, candidates = self._choose_depth(everything, self.plan.folds, advance)

@@ -1,0 +1,271 @@
+"""The report of `committee fit`: written by the executable, read as HTML, opened in a browser."""
+
+import html.parser
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import committee
+from committee.cli.catalog import list_estimators
+from committee.cli.fitting import fit_problem
+from committee.cli.problem import Roles, pose_problem
+from committee.cli.report import Witness, write_report
+from committee.cli.report.raster import encode_png
+from committee.cli.report.recipe import Recipe
+from committee.cli.study import Plan
+from committee.cli.table import Source, read_source
+from tests.cli.browser import open_browser
+from tests.cli.conftest import Run, make_run
+
+NAMED = sorted({(name, task) for name, classes in list_estimators().items() for task in classes})
+SECTIONS = ["data", "model", "score", "curve", "calibration", "importance", "dependence", "surprises", "repeat"]
+EVIL = "<script>alert('x')</script>"
+MOST_BYTES = 3_000_000
+
+
+class Reader(html.parser.HTMLParser):
+    """What a page is made of."""
+
+    VOID = frozenset({"meta", "wbr", "br", "link", "img"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+
+def read_page(path: Path) -> Reader:
+    content = path.read_text(encoding="utf-8")
+    assert len(content.encode()) < MOST_BYTES
+    page = Reader(content)
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] for tag, attrs in page.tags if tag == "a"]
+    assert all(link is not None and link[1:] in ids for link in links)
+    assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    # Pictures are told to who does not see them, tables have headers.
+    assert all(attrs.get("aria-label") for tag, attrs in page.tags if tag == "svg")
+    assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
+    assert "nan" not in " ".join(
+        str(v) for tag, a in page.tags if tag in ("circle", "rect", "path") for v in a.values()
+    )
+    return page
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the command has written models and reports."""
+    folder = tmp_path_factory.mktemp("reports")
+    run = make_run(folder)
+    small = ["--folds", 3, "--set", "n_estimators=20"]
+    for name, arguments in {
+        "two": ["breast_cancer", "-e", "random-forest"],
+        "three": ["iris", "-e", "adaboost"],
+        "number": ["diabetes", "-e", "gradient-boosting"],
+    }.items():
+        done = run("fit", *arguments, *small, "-o", f"{name}.committee")
+        assert done.returncode == 0, done.stderr
+        assert f"Report written to {name}.report.html (" in done.stdout
+    return folder
+
+
+@pytest.mark.parametrize("name", ["two", "three", "number"])
+def test_the_page_tells_everything(fitted: Path, name: str) -> None:
+    page = read_page(fitted / f"{name}.report.html")
+    ids = {attrs["id"] for tag, attrs in page.tags if tag == "section"}
+    assert ids == {*SECTIONS, "residuals" if name == "number" else "confusion"}
+    assert "Left out" not in page.text
+    for fragment in ("held-out rows", "standard error", "naive", "n_estimators", committee.__version__, "seed 0"):
+        assert fragment in page.text
+    assert sum(tag == "svg" for tag, _ in page.tags) > 15
+
+
+def test_the_scores_are_those_of_the_command(tmp_path: Path, run: Run) -> None:
+    done = run("fit", "iris", "-e", "tree", "--json", "--report", "page.html")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["report"] == "page.html"
+    assert found["model"] is None
+    accuracy = found["scores"]["accuracy"]["model"]
+    page = read_page(tmp_path / "page.html")
+    assert f"{accuracy['mean']:.4f} ± {accuracy['standard_error']:.4f}" in page.text
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_committee_has_a_leaderboard(tmp_path: Path, run: Run) -> None:
+    done = run("fit", "wine", "--set", "n_members=3", "--report", "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    page = read_page(tmp_path / "page.html")
+    assert "Leaderboard" in page.text
+    for row in json.loads(done.stdout)["leaderboard"]["members"]:
+        assert row["name"] in page.text
+
+
+def test_the_settings_repeat_it(tmp_path: Path, run: Run) -> None:
+    arguments = ["iris", "-e", "extra-trees", "--set", "n_estimators=7", "--set", "criterion=entropy", "--folds", 4]
+    first = run("fit", *arguments, "--seed", 5, "--report", "page.html", "--json")
+    assert first.returncode == 0, first.stderr
+    text = read_page(tmp_path / "page.html").text
+    line = re.search(r"^committee fit iris .*$", text, re.MULTILINE)
+    assert line is not None
+    again = run(*line.group().split()[1:], "--json")
+    toml = text.split("--config:")[1].split("The same versions")[0]
+    assert tomllib.loads(toml)["set"] == {"n_estimators": 7, "criterion": "entropy"}
+    (tmp_path / "fit.toml").write_text(toml)
+    third = run("fit", "--config", "fit.toml", "--json")
+    scores = [json.loads(done.stdout)["scores"] for done in (first, again, third)]
+    assert scores[0] == scores[1] == scores[2]
+
+
+def test_no_report(tmp_path: Path, run: Run) -> None:
+    done = run("fit", "iris", "-e", "tree", "-o", "m.committee", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.committee"]
+    done = run("fit", "iris", "--report", "p.html", "--no-report")
+    assert done.returncode == 2
+    assert "contradict" in done.stderr
+    done = run("fit", "iris", "--report", "none/p.html")
+    assert done.returncode == 2
+    assert "no folder 'none'" in done.stderr
+
+
+def test_nothing_of_the_table_is_taken_for_html(tmp_path: Path, run: Run) -> None:
+    rng = np.random.default_rng(0)
+    width = rng.normal(size=120)
+    label = np.where(width + rng.normal(scale=0.3, size=120) > 0, EVIL, "a & b\" onload='x")
+    table = pa.table(
+        {
+            f"{EVIL} width": width,
+            "<b>color</b>": rng.choice(["<i>red</i>", "\x01 \x85 blue", "]]>"], size=120).tolist(),
+            "target $name ${style} <h1>": label.tolist(),
+        }
+    )
+    pyarrow.csv.write_csv(table, tmp_path / "<u>t&t.csv")
+    for estimator in ("random-forest", "committee"):
+        setting = "n_members=2" if estimator == "committee" else "n_estimators=10"
+        given = ["--target", "target $name ${style} <h1>", "-e", estimator, "--set", setting]
+        done = run("fit", "<u>t&t.csv", *given, "--report", "page.html")
+        assert done.returncode == 0, done.stderr
+        page = read_page(tmp_path / "page.html")
+        assert not {"script", "b", "i", "u"} & {tag for tag, _ in page.tags}
+        assert sum(tag == "h1" for tag, _ in page.tags) == 1
+        assert EVIL in page.text
+        assert "target $name ${style} <h1> from <u>t&t.csv" in page.text
+        assert not re.search("[\x00-\x08\x80-\x9f]", page.text)
+
+
+@pytest.mark.parametrize(("name", "task"), NAMED)
+def test_every_estimator_has_a_report(tmp_path: Path, table: pa.Table, name: str, task: str) -> None:
+    plain = name in ("bernoulli-nb", "single-feature-nb", "boostexter")
+    source = read_source("iris" if task == "classification" else "diabetes", "utf-8")
+    if not plain:
+        source = Source("trees.csv", table, "species" if task == "classification" else "height")
+    problem = pose_problem(source, Roles(), "auto")
+    cls = getattr(committee, list_estimators()[name][task])  # type: ignore[index]
+    counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
+    settings = {key: value for key, value in counts.items() if key in cls().get_params()}
+    plan = Plan(name, settings, folds=2, seed=0, jobs=1)
+    witness = Witness(problem, plan)
+    findings = fit_problem(problem, plan, lambda: None, witness)
+    write_report(witness, findings, Recipe("committee fit", ""), tmp_path / "page.html")
+    page = read_page(tmp_path / "page.html")
+    assert findings.estimator in page.text
+    assert witness.shuffles, witness.why_no_shuffles
+
+
+def test_curves_end_where_the_model_does() -> None:
+    problem = pose_problem(read_source("breast_cancer", "utf-8"), Roles(), "auto")
+    for name in ("random-forest", "bagging", "adaboost", "hist-gradient-boosting"):
+        key = "max_iter" if name.startswith("hist") else "n_estimators"
+        plan = Plan(name, {key: 12, "early_stopping": False} if key == "max_iter" else {key: 12}, 3, 0, 1)
+        witness = Witness(problem, plan)
+        findings = fit_problem(problem, plan, lambda: None, witness)
+        curve = witness.draw_curve()
+        assert curve is not None
+        assert curve.numbers.tolist() == list(range(1, 13))
+        assert tuple(curve.scores[:, -1]) == pytest.approx(findings.comparisons["accuracy"].model.folds)
+
+
+def test_important_features_are_found(table: pa.Table) -> None:
+    problem = pose_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
+    for name, settings in {"random-forest": {"n_estimators": 30}, "committee": {"n_members": 2}}.items():
+        plan = Plan(name, settings, 3, 0, 1)
+        witness = Witness(problem, plan)
+        findings = fit_problem(problem, plan, lambda: None, witness)
+        witness.hear_whole(findings.model)
+        drops = np.concatenate(witness.shuffles, axis=1).mean(axis=1)
+        first = [problem.columns[k].name for k in np.argsort(-drops)[:2]]
+        assert set(first) == {"width", "color"}
+        assert witness.held_out == (name == "random-forest")
+
+
+def test_a_raster_is_a_png(tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib.image", reason="matplotlib reads the PNG back")
+    import base64
+    import io
+
+    pixels = np.random.default_rng(0).integers(0, 256, size=(5, 7, 4)).astype(np.uint8)
+    data = base64.b64decode(encode_png(pixels).partition(",")[2])
+    read = matplotlib.imread(io.BytesIO(data), format="png")
+    assert (np.round(read * 255).astype(np.uint8) == pixels).all()
+
+
+SHOWS = """(() => {
+  const seen = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_ELEMENT);
+  const wide = [...document.querySelectorAll('body *')].filter(
+    e => !e.closest('.scroll') && !e.closest('svg') && e.getBoundingClientRect().right > innerWidth + 1
+      && !e.classList.contains('skip')).map(e => e.tagName);
+  return {title: document.title, width: document.documentElement.scrollWidth, inner: innerWidth, wide,
+    sections: [...document.querySelectorAll('section > h2')].length,
+    paper: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color,
+    line: getComputedStyle(document.querySelector('svg .line')).stroke};
+})()"""
+
+
+@pytest.mark.parametrize("name", ["two", "number"])
+def test_in_a_browser(fitted: Path, tmp_path: Path, name: str) -> None:
+    path = fitted / f"{name}.report.html"
+    with open_browser(tmp_path) as browser:
+        colors = set()
+        for width, scheme in ((1200, "light"), (1200, "dark"), (360, "light")):
+            browser.open(path, width=width, scheme=scheme)
+            shown = browser.run(SHOWS)
+            assert "from" in shown["title"]
+            assert shown["sections"] == 10
+            assert shown["width"] <= shown["inner"] == width
+            assert shown["wide"] == []
+            colors.add((shown["paper"], shown["ink"], shown["line"]))
+            picture = browser.take_picture()
+            assert picture.startswith(b"\x89PNG")
+            assert len(picture) > 20_000  # a blank page has a fifth of it
+        assert len(colors) == 2
+        browser.open(path, media="print", scheme="dark")
+        assert browser.run("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+        assert browser.print_pages().startswith(b"%PDF")
+        assert browser.list_complaints() == []
+        assert set(browser.list_requests()) == {path.resolve().as_uri()}
