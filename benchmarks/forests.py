@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
 
 SKLEARN = "scikit-learn"
 PAIR = (OURS, SKLEARN)
+RANGER = "ranger"
 ALL = (OURS, SKLEARN, "LightGBM", "XGBoost")
 CLASSES, VALUES, EXTRA = "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier"
 #: Names of the cases that claims are about.
@@ -45,8 +48,17 @@ class Sizes:
 QUICK = Sizes(1_000, 500, 6, 1_000, 30, 3_000, 2, repeats=1, rounds=1)
 
 
-def list_cases(sizes: Sizes, threads: int) -> list[Case]:
+def find_ranger() -> str | None:
+    """Why R's ranger cannot be measured here; None if it can."""
+    if shutil.which("Rscript") is None:
+        return "there is no Rscript"
+    asked = subprocess.run(["Rscript", "--vanilla", "-e", "library(ranger)"], check=False, capture_output=True)
+    return "R has no package ranger" if asked.returncode else None
+
+
+def list_cases(sizes: Sizes, threads: int, ranger: bool) -> list[Case]:
     """All that is measured."""
+    ranger_too = (RANGER,) if ranger else ()
 
     def case(title: str, function: str, who: tuple[str, ...], name: str, problem: tuple[Any, ...], **own: Any) -> Case:
         kind, n_rows, n_test = problem
@@ -63,7 +75,7 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
     binary = ("binary", sizes.n_rows, sizes.n_test)
     large = ("binary", sizes.large_rows, sizes.n_test)
     cases = [
-        case(FULL, "fit_forest", ALL, CLASSES, binary),
+        case(FULL, "fit_forest", (*ALL, *ranger_too), CLASSES, binary),
         case(EXTRA_FIT, "fit_forest", PAIR, EXTRA, binary),
         case(LARGE, "fit_forest", (OURS,), CLASSES, large, n_estimators=sizes.large_trees),
         case(IRIS, "fit_forest", PAIR, CLASSES, ("iris", 150, 150)),
@@ -73,9 +85,9 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
     ]
     if os.environ.get("COMMITTEE_DATA"):
         covertype, housing = ("covertype", sizes.n_rows, sizes.n_test), ("california_housing", sizes.housing_rows, 0)
-        cases.append(case(COVERTYPE, "fit_forest", PAIR, CLASSES, covertype))
+        cases.append(case(COVERTYPE, "fit_forest", (*PAIR, *ranger_too), CLASSES, covertype))
         more = {"n_estimators": sizes.housing_trees, "oob_score": True}
-        cases.append(case(HOUSING, "fit_forest", PAIR, VALUES, housing, **more))
+        cases.append(case(HOUSING, "fit_forest", (*PAIR, *ranger_too), VALUES, housing, **more))
     return cases
 
 
@@ -109,7 +121,10 @@ def main(words: list[str] | None = None) -> None:
     if load > QUIET and not (arguments.quick or arguments.busy):
         raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes, min(2, len(list_cores())))
+    why_not = find_ranger()
+    if why_not is not None:
+        print(f"ranger is left out: {why_not}", file=sys.stderr)
+    cases = list_cases(sizes, min(2, len(list_cores())), ranger=why_not is None)
     claims = [] if arguments.only else list_claims(cases)
     cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
     jobs = [job for case in cases for job in case.jobs.values()]

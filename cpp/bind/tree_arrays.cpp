@@ -257,12 +257,13 @@ void import_categories(const nb::dict& state, GrownTree& tree) {
   for (const auto& [key, codes] : nb::cast<nb::dict>(state["left_categories"])) {
     const auto node = nb::cast<std::size_t>(key);
     if (node >= tree.size()) refuse("left_categories names a node that does not exist.");
-    tree.splits[node].categorical = true;
+    std::vector<u32> words;
     for (const u32 code : nb::cast<std::vector<u32>>(codes)) {
-      std::vector<u32>& words = tree.splits[node].left_categories;
       if (words.size() <= code / 32) words.resize(code / 32 + 1, 0);
       words[code / 32] |= 1u << (code % 32);
     }
+    tree.splits[node].categorical = true;
+    tree.splits[node].left_categories = std::make_shared<const std::vector<u32>>(std::move(words));
   }
 }
 
@@ -350,8 +351,8 @@ nb::dict export_grown(const GrownTree& tree) {
     out.missing_left.push_back(!leaf && split.missing_left);
     if (!categorical) continue;
     std::vector<u32> codes;
-    for (u32 code = 0; code < split.left_categories.size() * 32; ++code) {
-      if (split.left_categories[code / 32] >> (code % 32) & 1) codes.push_back(code);
+    for (u32 code = 0; code < split.left_categories->size() * 32; ++code) {
+      if ((*split.left_categories)[code / 32] >> (code % 32) & 1) codes.push_back(code);
     }
     out.left_categories.emplace_back(i, std::move(codes));
   }

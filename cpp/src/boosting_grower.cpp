@@ -457,7 +457,7 @@ GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
   split.categorical = leaf.best.categorical;
   split.missing_left = leaf.best.missing_left;
   if (split.categorical) {
-    split.left_categories = leaf.best.left_codes;
+    split.left_categories = std::make_shared<const std::vector<u32>>(leaf.best.left_codes);
   } else {
     split.threshold = leaf.best.cut < bins.thresholds.size()
                           ? bins.thresholds[leaf.best.cut]

@@ -127,8 +127,8 @@ void add_stored_tree(const StoredTree& stored, const BinnedMatrix& data, double 
       code = data.wide[split.feature][row];
       missing = code == kMissingCode;
     }
-    if (missing || code >= 32 * split.left_categories.size()) return split.missing_left;
-    return ((split.left_categories[code / 32] >> (code % 32)) & 1u) != 0;
+    if (missing || code >= 32 * split.left_categories->size()) return split.missing_left;
+    return (((*split.left_categories)[code / 32] >> (code % 32)) & 1u) != 0;
   };
   parallel_for((data.n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
     const std::size_t last = std::min(data.n_rows, (task + 1) * kTaskRows);

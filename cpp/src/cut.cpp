@@ -22,12 +22,12 @@ GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,
   split.missing_left = best.missing_left;
   if (best.categorical) {
     // Levels that do not occur in the node follow the missing values.
-    split.left_categories.assign((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
-    for (const u32 code : best.left_codes) split.left_categories[code / 32] |= 1u << (code % 32);
-    for (const u32 code : best.right_codes)
-      split.left_categories[code / 32] &= ~(1u << (code % 32));
+    std::vector<u32> left((bins.n_bins + 31) / 32, best.missing_left ? ~0u : 0u);
+    for (const u32 code : best.left_codes) left[code / 32] |= 1u << (code % 32);
+    for (const u32 code : best.right_codes) left[code / 32] &= ~(1u << (code % 32));
     const u32 spare = bins.n_bins % 32;
-    if (spare != 0) split.left_categories.back() &= (1u << spare) - 1;
+    if (spare != 0) left.back() &= (1u << spare) - 1;
+    split.left_categories = std::make_shared<const std::vector<u32>>(std::move(left));
   } else if (best.next == kNone) {
     split.threshold = std::numeric_limits<double>::infinity();
   } else if (presort) {

@@ -176,19 +176,16 @@ void fill_values(TreePart& part, const GrowParams& params) {
 
 // Sums of weighted impurity decreases, over the nodes breadth-first: an order that depends on the
 // tree alone.
-std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_features) {
+std::vector<double> measure_importances(GrownTree& tree, std::size_t n_features) {
   std::vector<double> importances(n_features, 0.0);
-  std::vector<u32> queue{0};
-  for (std::size_t at = 0; at < queue.size(); ++at) {
-    const u32 node = queue[at];
+  tree.order = order_nodes(tree);
+  for (const u32 node : tree.order) {
     if (tree.is_leaf(node)) continue;
     const u32 left = tree.left[node], right = tree.right[node];
     const double decrease = tree.weight[node] * tree.impurity[node] -
                             tree.weight[left] * tree.impurity[left] -
                             tree.weight[right] * tree.impurity[right];
     importances[tree.splits[node].feature] += std::max(0.0, decrease);
-    queue.push_back(left);
-    queue.push_back(right);
   }
   return importances;
 }
@@ -226,12 +223,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   TreePart part = classes ? grow_classes(plan) : grow_values(plan);
   GrownTree& tree = part.tree;
   if (classes) {
-    for (u32 node = 0; node < tree.size(); ++node) {
-      tree.impurity[node] = measure_class_impurity(
-          params.criterion,
-          {tree.values.data() + static_cast<std::size_t>(node) * tree.width, tree.width},
-          input.target.n_classes);
-    }
+    measure_class_impurities(params.criterion, tree.values, input.target.n_classes, tree.impurity);
   } else if (params.criterion != AbsoluteError::kName) {
     fill_values(part, params);
   }

@@ -49,16 +49,36 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
       data_(*plan.input.data),
       sample_(sample),
       items_(sample.items.data()),
+      takes_medians_(plan.params.criterion == AbsoluteError::kName),
+      is_newton_(plan.params.criterion == Newton::kName),
+      is_poisson_(plan.params.criterion == Poisson::kName),
       tree_key_(combine_keys(plan.params.seed, plan.params.tree)),
       all_features_(data_.n_cols) {
   for (u32 f = 0; f < data_.n_cols; ++f) all_features_[f] = f;
   const std::size_t share = sample.n / (kTasksPerThread * static_cast<std::size_t>(plan.n_threads));
   defer_rows_ = plan.n_threads > 1 ? std::max(share, kMinTaskRows) : 0;
+  limits_.min_samples_leaf = params_.min_samples_leaf;
+  limits_.min_weight_leaf = plan_.min_weight_leaf;
+  plain_ = is_plain();
+  // Squares of class weights must be exact, so that both ways of adding them up give one score.
+  constexpr double kExactSquares = 1 << 26;
+  for (u32 f = 0;
+       plain_ && f < data_.n_cols && plan_.total_weight / sample_.weight_unit < kExactSquares;
+       ++f) {
+    const ColumnBins& bins = (*data_.bins)[f];
+    if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) two_valued_ |= u64{1} << f;
+  }
 }
 
 template <class Tally>
 TreePart Growth<Tally>::grow() {
   TreePart part;
+  // A full tree of numbers has two nodes a row, one of classes about one.
+  std::size_t n_nodes = sample_.n * (Tally::kKind == TallyKind::moments ? 2 : 1);
+  if (params_.max_depth < 20) n_nodes = std::min(n_nodes, std::size_t{2} << params_.max_depth);
+  if (params_.max_leaf_nodes > 0)
+    n_nodes = std::min<std::size_t>(n_nodes, 2 * params_.max_leaf_nodes);
+  part.tree.reserve(n_nodes, Tally::kKind == TallyKind::binary ? 2 : sample_.tally.cell());
   OpenNode root;
   root.end = sample_.n;
   if (!plan_.feature_groups.empty()) {
@@ -116,8 +136,16 @@ void Growth<Tally>::open_node(OpenNode node, TreePart& part, Worker& worker,
     deferred_.push_back(std::move(node));
     return;
   }
+  if (plain_ && !may_defer && !fits_dense(node.size())) {
+    finish_subtree(node, part, worker);
+    return;
+  }
   sum_items(node, worker);
   node.id = add_to_tree(node, part, worker);
+  if (plan_.bounded) {
+    part.lower.push_back(node.lower * plan_.level_unit + plan_.level_offset);
+    part.upper.push_back(node.upper * plan_.level_unit + plan_.level_offset);
+  }
   node.order = next_order_;
   if (params_.max_leaf_nodes > 0) ++next_order_;
   if (is_terminal(node, worker) || !find_split(node, worker)) {
@@ -166,7 +194,7 @@ void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
 }
 
 template <class Tally>
-u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& worker) {
+u32 Growth<Tally>::add_to_tree(const NodePlace& node, TreePart& part, Worker& worker) {
   const double unit = sample_.weight_unit;
   const Slot* total = worker.total.data();
   u32 id;
@@ -176,22 +204,19 @@ u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& wor
     part.tree.width = 2;
     id = part.tree.add_node(static_cast<u32>(node.size()), w * unit, 0.0, value);
   } else if constexpr (Tally::kKind == TallyKind::classes) {
-    std::vector<double> value(sample_.tally.n_slots);
+    std::vector<double>& value = worker.value;
+    value.resize(sample_.tally.n_slots);
     for (u32 k = 0; k < sample_.tally.n_slots; ++k) value[k] = static_cast<double>(total[k]) * unit;
     part.tree.width = sample_.tally.n_slots;
     id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
                             value);
   } else {
     part.tree.width = sample_.tally.n_outputs;
-    const std::vector<double> value(part.tree.width, 0.0);
+    worker.value.assign(part.tree.width, 0.0);
     id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
-                            value);
+                            worker.value);
     part.moments.resize(part.moments.size() + 2 * part.tree.width, 0.0);
-    if (params_.criterion == AbsoluteError::kName) summarise_medians(node, part, id);
-  }
-  if (plan_.bounded) {
-    part.lower.push_back(node.lower * plan_.level_unit + plan_.level_offset);
-    part.upper.push_back(node.upper * plan_.level_unit + plan_.level_offset);
+    if (takes_medians_) summarise_medians(node, part, id);
   }
   if (node.parent != kNone) (node.is_right ? part.tree.right : part.tree.left)[node.parent] = id;
   return id;
@@ -200,7 +225,7 @@ u32 Growth<Tally>::add_to_tree(const OpenNode& node, TreePart& part, Worker& wor
 // Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
 // in equal halves between two values the median is their middle.
 template <class Tally>
-void Growth<Tally>::summarise_medians(const OpenNode& node, TreePart& part, u32 id) {
+void Growth<Tally>::summarise_medians(const NodePlace& node, TreePart& part, u32 id) {
   const u32 n_outputs = part.tree.width;
   std::vector<std::pair<double, double>> rows(node.size());
   double deviation = 0.0, total = 0.0;
@@ -225,16 +250,18 @@ void Growth<Tally>::summarise_medians(const OpenNode& node, TreePart& part, u32 
 }
 
 template <class Tally>
-bool Growth<Tally>::is_terminal(const OpenNode& node, const Worker& worker) const {
+bool Growth<Tally>::is_terminal(const NodePlace& node, const Worker& worker,
+                                const u32* copied_rows) const {
   const std::size_t n = node.size();
   return node.depth >= params_.max_depth || n < params_.min_samples_split ||
          n < 2 * static_cast<std::size_t>(params_.min_samples_leaf) ||
          sample_.tally.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
-         is_pure(node, worker);
+         is_pure(node, worker, copied_rows);
 }
 
 template <class Tally>
-bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
+bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
+                            [[maybe_unused]] const u32* copied_rows) const {
   const Slot* total = worker.total.data();
   if constexpr (Tally::kKind == TallyKind::binary) {
     const double p = sample_.tally.positive(total);
@@ -248,12 +275,16 @@ bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
     }
     return true;
   } else {
-    if (params_.criterion == Newton::kName) return false;
+    if (is_newton_) return false;
     const u32 n_outputs = sample_.tally.n_outputs;
     const i64* targets = sample_.targets.values.data();
-    const i64* first = targets + static_cast<std::size_t>(items_[node.begin].row) * n_outputs;
+    const auto target = [&](std::size_t i) {
+      const u32 row = items_[i].row;
+      return targets + static_cast<std::size_t>(copied_rows ? copied_rows[row] : row) * n_outputs;
+    };
+    const i64* first = target(node.begin);
     for (std::size_t i = node.begin + 1; i < node.end; ++i) {
-      const i64* other = targets + static_cast<std::size_t>(items_[i].row) * n_outputs;
+      const i64* other = target(i);
       if (!std::equal(first, first + n_outputs, other)) return false;
     }
     return true;
@@ -263,21 +294,23 @@ bool Growth<Tally>::is_pure(const OpenNode& node, const Worker& worker) const {
 // Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
 // sums; as distances from the first row's, so that a leaf of equal targets predicts just that.
 template <class Tally>
-void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
+void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part,
+                               [[maybe_unused]] const u32* copied_rows) {
   if constexpr (Tally::kKind == TallyKind::moments) {
-    if (params_.criterion == AbsoluteError::kName) return;
+    if (takes_medians_) return;
     const u32 n_outputs = sample_.tally.n_outputs;
     const double* y = plan_.input.target.values.data();
-    const bool newton = params_.criterion == Newton::kName,
-               poisson = params_.criterion == Poisson::kName;
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
     double* value = part.tree.values.data() + static_cast<std::size_t>(node.id) * n_outputs;
-    const double* first = y + static_cast<std::size_t>(items_[node.begin].row) * n_outputs;
+    const auto row_of = [&](std::size_t i) -> std::size_t {
+      return copied_rows ? copied_rows[items_[i].row] : items_[i].row;
+    };
+    const double* first = y + row_of(node.begin) * n_outputs;
     double weight = 0.0;
     for (std::size_t i = node.begin; i < node.end; ++i) {
-      const std::size_t row = items_[i].row;
+      const std::size_t row = row_of(i);
       const double w = plan_.input.weight(row);
-      if (newton) {
+      if (is_newton_) {
         out[0] -= w * y[2 * row];
         weight += w * y[2 * row + 1];
         continue;
@@ -286,11 +319,11 @@ void Growth<Tally>::close_leaf(const OpenNode& node, TreePart& part) {
       for (u32 o = 0; o < n_outputs; ++o) {
         const double centred = y[row * n_outputs + o] - sample_.targets.offsets[o];
         out[2 * o] += w * centred;
-        out[2 * o + 1] += w * (poisson ? x_ln_x(centred) : centred * centred);
+        out[2 * o + 1] += w * (is_poisson_ ? x_ln_x(centred) : centred * centred);
         value[o] += w * (y[row * n_outputs + o] - first[o]);
       }
     }
-    for (u32 o = 0; !newton && o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
+    for (u32 o = 0; !is_newton_ && o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
     part.tree.weight[node.id] = weight;
   }
 }
@@ -329,11 +362,20 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
       return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
     });
   }
-  const u8* column = data_.column(best.feature);
+  return part_items(node, best, {data_.column(best.feature), 1}, worker);
+}
+
+template <class Tally>
+std::size_t Growth<Tally>::part_items(const NodePlace& node, const Candidate& best,
+                                      const RowBytes& codes, Worker& worker) {
+  Item* items = items_ + node.begin;
+  if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
+  const u8* bytes = codes.bytes;
+  const std::size_t stride = codes.stride;
   if (!best.categorical && !best.has_missing) {
     const u32 cut = best.cut;
     return partition_items(items, node.size(), worker.spare.data(),
-                           [=](u32 row) { return column[row] <= cut; });
+                           [=](u32 row) { return bytes[row * stride] <= cut; });
   }
   u8 is_left[kHistogramBins] = {};
   if (best.categorical) {
@@ -341,9 +383,9 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
   } else {
     for (u32 bin = 0; bin <= best.cut && bin < kMissingBin; ++bin) is_left[bin] = 1;
   }
-  is_left[kMissingBin] = missing_left;
+  is_left[kMissingBin] = best.missing_left;
   return partition_items(items, node.size(), worker.spare.data(),
-                         [&](u32 row) { return is_left[column[row]] != 0; });
+                         [&](u32 row) { return is_left[bytes[row * stride]] != 0; });
 }
 
 // A monotone split parts the range of values at the middle of its children's levels.

@@ -1,69 +1,108 @@
-// The search without histograms: one random threshold a feature, or all thresholds of a few rows.
-// Included by growth_search.hpp.
+// The search where each feature has a single cut: a random one, or the only one of a column of two
+// bins. Included by growth_search.hpp.
 #pragma once
 #include <algorithm>
 #include <bit>
 
+#include "growth_draw.hpp"
 #include "growth_loop.hpp"
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 namespace committee {
 
-// A lane a feature.
-using BinLanes [[gnu::vector_size(kBatch)]] = u8;
-
-// The range of the bins of up to kBatch features over some rows. Missing is the largest code; a
-// step up wraps it to zero, so that it does not count as the largest bin.
-struct BinRange {
-  BinLanes lo = BinLanes{} - 1, hi_next = BinLanes{}, lo_next = BinLanes{} - 1;
-
-  void take(BinLanes bins) {
-    const BinLanes next = bins + 1;
-    lo = bins < lo ? bins : lo;
-    hi_next = next > hi_next ? next : hi_next;
-    lo_next = next < lo_next ? next : lo_next;
-  }
-};
-
-// Copies the bins of a run of features, the first in the lowest byte of a word, and finds their
-// range.
-template <int kFeatures, class Item>
-BinRange gather_run(const RecordGroup& group, const Item* items, std::size_t n, const u32* columns,
-                    u64* words) {
-  const u8* records = group.bytes.data();
-  const std::size_t stride = group.stride;
-  BinRange range;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i + kPrefetchAhead < n)
-      __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
-    const u8* record = records + items[i].row * stride;
+// The bytes of a run of features out of a record, the first in the lowest byte.
+template <int kFeatures>
+class ScalarPicker {
+ public:
+  explicit ScalarPicker(const RunColumns& columns) { std::copy_n(columns.at, kFeatures, at_); }
+  u64 pick(const u8* record) const {
     u64 word = 0;
 #pragma GCC unroll 8
-    for (int k = 0; k < kFeatures; ++k) word |= static_cast<u64>(record[columns[k]]) << (8 * k);
-    words[i] = word;
-    range.take(std::bit_cast<BinLanes>(word));
+    for (int k = 0; k < kFeatures; ++k) word |= static_cast<u64>(record[at_[k]]) << (8 * k);
+    return word;
   }
+
+ private:
+  u32 at_[kFeatures];
+};
+
+#if defined(__aarch64__)
+// The same by one look-up in the whole record, which is the table.
+template <int kStride>
+class TablePicker {
+ public:
+  TablePicker(const RunColumns& columns, std::size_t n_features) {
+    u8 at[kBatch];
+    for (u32 k = 0; k < kBatch; ++k) at[k] = k < n_features ? static_cast<u8>(columns.at[k]) : 255;
+    at_ = vld1_u8(at);
+  }
+  u64 pick(const u8* record) const {
+    if constexpr (kStride == 16) {
+      return vget_lane_u64(vreinterpret_u64_u8(vqtbl1_u8(vld1q_u8(record), at_)), 0);
+    } else if constexpr (kStride == 32) {
+      return vget_lane_u64(vreinterpret_u64_u8(vqtbl2_u8(vld1q_u8_x2(record), at_)), 0);
+    } else {
+      return vget_lane_u64(vreinterpret_u64_u8(vqtbl4_u8(vld1q_u8_x4(record), at_)), 0);
+    }
+  }
+
+ private:
+  uint8x8_t at_;
+};
+#endif
+
+// Rows that the look-ups run ahead: a row takes little time here, and may lie in the last cache.
+inline constexpr std::size_t kGatherAhead = 32;
+
+// Copies the bins of a run of features, a word a row, and finds their range.
+template <class Picker, class Item>
+BinRange gather_run(const Picker picker, const RecordBlock& block, std::span<const Item> items,
+                    u64* words) {
+  const u8* records = block.records;
+  const std::size_t stride = block.stride, n = items.size();
+  BinRange range;
+  auto take = [&](std::size_t i) {
+    words[i] = picker.pick(records + items[i].row * stride);
+    range.take(std::bit_cast<BinLanes>(words[i]));
+  };
+  const std::size_t n_ahead = n > kGatherAhead ? n - kGatherAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kGatherAhead].row * stride);
+    take(i);
+  }
+  for (; i < n; ++i) take(i);
   return range;
 }
 
-// The same for a run-time number of features of one record group.
 template <class Item>
-BinRange gather_bins(const RecordGroup& group, std::span<const u32> features, const Item* items,
-                     std::size_t n, u64* words) {
-  const RunColumns columns(group, features);
+BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
+                     std::span<const Item> items, u64* words) {
+  const RunColumns columns(block, features);
+#if defined(__aarch64__)
+  if (block.stride == 16)
+    return gather_run(TablePicker<16>(columns, features.size()), block, items, words);
+  if (block.stride == 32)
+    return gather_run(TablePicker<32>(columns, features.size()), block, items, words);
+  return gather_run(TablePicker<64>(columns, features.size()), block, items, words);
+#else
   BinRange range;
   with_features(features.size(), [&]<int kFeatures>() {
-    range = gather_run<kFeatures>(group, items, n, columns.at, words);
+    range = gather_run(ScalarPicker<kFeatures>(columns), block, items, words);
   });
   return range;
+#endif
 }
 
-// sums[k] = what the rows whose bin of feature k is below limits[k] add up to.
+// sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
 template <int kFeatures, class Tally>
-void sum_below(const Tally& tally, const typename Tally::Item* items, std::size_t n,
-               const u64* words, const u32* limits, typename Tally::Slot* sums) {
+void sum_below(const Tally& tally, std::span<const typename Tally::Item> items, const u64* words,
+               const u8* limits, typename Tally::Slot* sums) {
   const u32 cell = tally.cell();
   auto add_rows = [&](auto* into) {
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
 #pragma GCC unroll 8
       for (int k = 0; k < kFeatures; ++k)
         tally.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
@@ -79,88 +118,143 @@ void sum_below(const Tally& tally, const typename Tally::Item* items, std::size_
   }
 }
 
-// A few rows are sorted by their bins: most bins of a histogram would be empty.
-template <class Tally>
-std::size_t Growth<Tally>::scan_few_rows(const OpenNode& node, std::span<const u32> features,
-                                         Worker& worker, Candidate& best, u8* varies) {
-  const std::size_t n = node.size();
-  const Item* items = items_ + node.begin;
-  const RecordGroup& group = data_.group_of(features[0]);
-  u64 words[kMostFew];
-  const BinRange range = gather_bins(group, features, items, n, words);
-  std::size_t n_varying = 0;
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    varies[k] = range.lo_next[k] != range.hi_next[k] && range.lo[k] != kMissingBin;
-    if (!varies[k]) continue;
-    ++n_varying;
-    u16 keyed[kMostFew];
-    for (std::size_t i = 0; i < n; ++i) {
-      const u16 key = static_cast<u16>((words[i] >> (8 * k) & 0xFF) << 8 | i);
-      std::size_t at = i;
-      for (; at > 0 && keyed[at - 1] > key; --at) keyed[at] = keyed[at - 1];
-      keyed[at] = key;
+// The same for two classes and weights up to `heaviest` < 256, all features at once: bytes are
+// added up for as many rows as cannot overflow them.
+inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heaviest,
+                            const u64* words, const u8* limits, u64* sums) {
+  BinLanes limit;
+  std::memcpy(&limit, limits, sizeof limit);
+  std::fill_n(sums, kBatch, 0);
+  const std::size_t n = items.size(), n_safe = 255 / heaviest;
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    BinLanes weights{}, positives{};
+    for (std::size_t i = first; i < last; ++i) {
+      const BinLanes below = reinterpret_cast<BinLanes>(std::bit_cast<BinLanes>(words[i]) < limit);
+      weights += below & (BinLanes{} + static_cast<u8>(items[i].pack));
+      positives += below & (BinLanes{} + static_cast<u8>(items[i].pack >> 16));
     }
-    worker.finder->scan_few({keyed, n}, items, view_feature(node, features[k]), best);
+    const u64 w = std::bit_cast<u64>(weights), p = std::bit_cast<u64>(positives);
+    for (u32 k = 0; k < kBatch; ++k) sums[k] += (w >> (8 * k) & 0xFF) | (p >> (8 * k) & 0xFF) << 32;
   }
-  return n_varying;
 }
 
-// A threshold needs no histogram: the extremes of a run of features in one pass over the rows, what
-// lies left of the drawn cuts in a second one over a copy of their bins.
-template <class Tally>
-std::size_t Growth<Tally>::scan_random_rows(const OpenNode& node, std::span<const u32> features,
-                                            Worker& worker, Candidate& best, u8* varies) {
-  const std::size_t n = node.size();
-  const Item* items = items_ + node.begin;
-  const RecordGroup& group = data_.group_of(features[0]);
-  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
-  u64* words = worker.run_bins.data();
-  const BinRange range = gather_bins(group, features, items, n, words);
-
-  struct Draw {
-    FeatureView view;
-    u32 cut = 0, next = kNone;
-    bool missing_left = false, has_missing = false;
-  };
-  Draw draws[kBatch];
-  u32 limits[kBatch] = {};  // one above the last bin that goes left; none for a constant feature
-  std::size_t n_varying = 0;
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    const u32 lo = range.lo[k], hi = range.hi_next[k] - 1u;
-    Draw& draw = draws[k];
-    draw.has_missing = range.lo_next[k] == 0;
-    varies[k] = lo != kMissingBin && (lo != hi || draw.has_missing);
-    if (!varies[k]) continue;
-    ++n_varying;
-    draw.view = view_feature(node, features[k]);
-    Rng rng(draw.view.random_key, 0, 0, Purpose::threshold);
-    draw.cut = lo == hi ? hi : draw_cut(draw.view, lo, hi, rng);
-    draw.next = lo == hi ? kNone : draw.cut + 1;
-    draw.missing_left = draw.has_missing && lo != hi && (rng.next() >> 63) != 0;
-    limits[k] = draw.cut + 1;
+// The same for any classes of one output: a vector a class, lanes of 16 bits.
+inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 heaviest,
+                            const u64* words, const u8* limits, std::vector<ClassLanes>& lanes,
+                            u32 n_classes, u32* sums) {
+  using Signs [[gnu::vector_size(kBatch)]] = signed char;
+  using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
+  BinLanes limit;
+  std::memcpy(&limit, limits, sizeof limit);
+  std::fill_n(sums, kBatch * n_classes, 0u);
+  lanes.resize(n_classes);
+  const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    std::fill(lanes.begin(), lanes.end(), ClassLanes{});
+    for (std::size_t i = first; i < last; ++i) {
+      const auto below = reinterpret_cast<Signs>(std::bit_cast<BinLanes>(words[i]) < limit);
+      const auto all = reinterpret_cast<ClassLanes>(__builtin_convertvector(below, WideSigns));
+      lanes[items[i].label] += all & (ClassLanes{} + items[i].weight);
+    }
+    for (u32 c = 0; c < n_classes; ++c) {
+      for (u32 k = 0; k < kBatch; ++k) sums[k * n_classes + c] += lanes[c][k];
+    }
   }
-  if (n_varying == 0) return 0;
+}
+
+// The cut of every feature that varies. Two rows are parted by any feature alike: of those only the
+// first in the node's order is kept.
+template <class Tally>
+void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> features,
+                              const BinRange& range, SingleCuts& cuts, u8* varies) const {
+  const auto lane = [](BinLanes lanes, std::size_t k) {
+    return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
+  };
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const u32 lo = lane(range.lo, k), hi = lane(range.hi_next, k) - 1;
+    const bool has_missing = lane(range.lo_next, k) == 0;
+    varies[k] = lo != kMissingBin && (lo != hi || has_missing);
+    if (!varies[k]) continue;
+    const FeatureView view = view_feature(rows.numbers, features[k]);
+    if (has_missing && !params_.random_splits) {
+      cuts.has_more |= 1u << k;
+      continue;
+    }
+    if (rows.items.size() == 2 && cuts.n > 0) {
+      if (cuts.list[0].view.place < view.place) continue;
+      cuts.n = 0;
+    }
+    cuts.list[cuts.n++] = {view, {lo, hi, false, has_missing}, static_cast<u32>(k)};
+  }
+  CutSearch search;
+  for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
+    search.add(cuts.list[c].view, cuts.list[c].at.cut, cuts.list[c].at.next);
+  search.finish();
+  for (u32 c = 0; c < cuts.n; ++c) {
+    SingleCut& cut = cuts.list[c];
+    if (cut.at.cut == cut.at.next) {  // one value, and missing ones
+      cut.at.next = kNone;
+    } else {
+      if (params_.random_splits) cut.at.cut = search.cut(c);
+      cut.at.next = cut.at.cut + 1;
+      cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
+    }
+    cuts.limits[cut.lane] = static_cast<u8>(cut.at.cut + 1);
+  }
+}
+
+// A cut needs no histogram: the extremes of a run of features in one pass over the rows, what lies
+// left of the cuts in a second one over a copy of their bins. Returns a bit for every feature that
+// has more than one cut after all, since values are missing: nothing was done for these.
+template <class Tally>
+u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
+                                    Worker& worker, Candidate& best, u8* varies) {
+  const std::size_t n = rows.items.size();
+  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
+  const u64* words = worker.run_bins.data();
+  const BinRange range = gather_bins(rows.block, features, rows.items, worker.run_bins.data());
+  worker.n_run = static_cast<u32>(features.size());
+  std::copy(features.begin(), features.end(), worker.run);
+  SingleCuts cuts;
+  list_cuts(rows, features, range, cuts, varies);
+  if (cuts.n == 0) return cuts.has_more;
 
   const u32 cell = sample_.tally.cell();
   worker.run_sums.resize(kBatch * cell);
   Slot* sums = worker.run_sums.data();
-  with_features(features.size(), [&]<int kFeatures>() {
-    sum_below<kFeatures>(sample_.tally, items, n, words, limits, sums);
-  });
-  for (u32 k = 0; k < features.size(); ++k) {
-    if (!draws[k].missing_left) continue;
+  sum_left(rows.items, words, cuts.limits, features.size(), worker);
+  for (std::size_t c = 0; c < cuts.n; ++c) {
+    if (!cuts.list[c].at.missing_left) continue;
+    const u32 lane = cuts.list[c].lane;
     for (std::size_t i = 0; i < n; ++i) {
-      const bool missing = (words[i] >> (8 * k) & 0xFF) == kMissingBin;
-      sample_.tally.add_if(sums + k * cell, items[i], missing);
+      const bool missing = (words[i] >> (8 * lane) & 0xFF) == kMissingBin;
+      sample_.tally.add_if(sums + lane * cell, rows.items[i], missing);
     }
   }
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    const Draw& draw = draws[k];
-    if (!varies[k]) continue;
-    worker.finder->take_drawn(sums + k * cell, draw.view,
-                              {draw.cut, draw.next, draw.missing_left, draw.has_missing}, best);
+  worker.finder->take_single({cuts.list, cuts.n}, sums, best);
+  return cuts.has_more;
+}
+
+template <class Tally>
+void Growth<Tally>::sum_left(std::span<const Item> items, const u64* words, const u8* limits,
+                             std::size_t n_features, Worker& worker) const {
+  Slot* sums = worker.run_sums.data();
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    if (sample_.heaviest < 256)
+      return sum_lanes_below(items, sample_.heaviest, words, limits, sums);
   }
-  return n_varying;
+  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+    const Tally& tally = sample_.tally;
+    // A few rows cost less one by one than clearing and unpacking a vector a class.
+    if (tally.outputs.size() == 1 && !tally.counted && items.size() > tally.n_slots)
+      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes, tally.n_slots,
+                             sums);
+  }
+  with_features(n_features, [&]<int kFeatures>() {
+    sum_below<kFeatures>(sample_.tally, items, words, limits, sums);
+  });
 }
 
 }  // namespace committee

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "growth_draw.hpp"
+#include "growth_few.hpp"
 #include "growth_loop.hpp"
 #include "growth_random.hpp"
 #include "growth_sorted.hpp"
+#include "growth_subtree.hpp"
 
 namespace committee {
 
@@ -48,34 +51,20 @@ void Growth<Tally>::sum_items(const OpenNode& node, Worker& worker) const {
 
 template <class Tally>
 NodeLimits Growth<Tally>::limits_of(const OpenNode& node) const {
-  NodeLimits limits;
-  limits.min_samples_leaf = params_.min_samples_leaf;
-  limits.min_weight_leaf = plan_.min_weight_leaf;
+  NodeLimits limits = limits_;
   limits.bounded = plan_.bounded;
   limits.lower = node.lower;
   limits.upper = node.upper;
   return limits;
 }
 
+// The node's rows with the record group of a feature.
 template <class Tally>
-FeatureView Growth<Tally>::view_feature(const OpenNode& node, u32 feature) const {
-  FeatureView view;
-  view.feature = feature;
-  view.place = feature;
-  if (params_.shuffle_ties) {
-    // An order of the features drawn for the node; the low half keeps it free of ties.
-    const u64 drawn = Rng(tree_key_, KeyPrefix(node.key).with(feature), Purpose::tie).next();
-    view.place |= drawn >> 32 << 32;
-  }
-  view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
-  if (params_.random_splits) {
-    const ColumnBins& bins = (*data_.bins)[feature];
-    const bool exact = params_.exact && !bins.categorical;
-    view.low = exact ? &plan_.input.presort->values[feature] : &bins.low;
-    view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
-    view.random_key = combine_keys(tree_key_.with(node.key), feature);
-  }
-  return view;
+typename Growth<Tally>::NodeRows Growth<Tally>::rows_of(const OpenNode& node, u32 feature) const {
+  const RecordGroup& group = data_.group_of(feature);
+  return {{group.bytes.data(), group.stride, group.first_col},
+          {items_ + node.begin, node.size()},
+          numbers_of(node)};
 }
 
 // Finds node.best and node.decrease; false if the node must stay a leaf.
@@ -143,36 +132,19 @@ template <class Tally>
 void Growth<Tally>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
   const std::vector<u32>& pool = node.features ? *node.features : all_features_;
   const u32 n_pool = static_cast<u32>(pool.size());
-  if (worker.permutation.size() < all_features_.size()) worker.permutation = all_features_;
-  u32* places = worker.permutation.data();  // the identity between uses
-  worker.drawn.clear();
-  Rng rng(params_.seed, params_.tree, node.key, Purpose::features);
+  Shuffle shuffle(worker.permutation, n_pool, numbers_of(node));
   std::vector<u32>& drawn = worker.drawn;
-  u32 swaps[64];
-  std::vector<u32> more_swaps;
   u32 visited = 0;
   std::size_t n_varying = 0;
   while (visited < n_pool && (visited < params_.max_features || n_varying == 0)) {
     const u32 wanted = visited < params_.max_features ? params_.max_features - visited : 1;
     const u32 last = std::min(n_pool, visited + wanted);
     drawn.clear();
-    for (u32 k = visited; k < last; ++k) {
-      const u32 with = k + rng.below(n_pool - k);
-      std::swap(places[k], places[with]);
-      if (k < 64) {
-        swaps[k] = with;
-      } else {
-        more_swaps.push_back(with);
-      }
-      drawn.push_back(pool[places[k]]);
-    }
+    for (; visited < last; ++visited) drawn.push_back(pool[shuffle.draw()]);
     if (data_.groups.size() > 1) std::sort(drawn.begin(), drawn.end());
     worker.varies.assign(drawn.size(), 0);
     n_varying += scan_features(node, drawn, worker, found.best, worker.varies.data());
-    visited = last;
   }
-  for (u32 k = visited; k-- > 0;)
-    std::swap(places[k], places[k < 64 ? swaps[k] : more_swaps[k - 64]]);
   if (found.best.found()) found.decrease = worker.finder->measure_decrease(found.best);
 }
 
@@ -195,14 +167,13 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
     const u32 feature = features[k];
     if ((*data_.bins)[feature].wide) {
       note(k++, scan_wide(node, feature, worker, best));
-    } else if (plan_.sorts_rows &&
-               (is_numeric(feature) || params_.criterion == AbsoluteError::kName)) {
+    } else if (plan_.sorts_rows && (is_numeric(feature) || takes_medians_)) {
       note(k, is_numeric(feature) ? scan_in_order(node, feature, worker, best)
                                   : scan_categories_in_order(node, feature, worker, best));
       ++k;
     } else if (node.dense) {
       const Slot* hist = node.dense->data() + feature * feature_cells;
-      note(k++, scan_filled(node, feature, hist, dense_groups(feature), worker, best));
+      note(k++, scan_filled(numbers_of(node), feature, hist, dense_groups(feature), worker, best));
     } else {
       // A run of features of one record group, filled in one pass over the rows.
       std::size_t end = k + 1;
@@ -214,21 +185,21 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
         ++end;
       }
       const auto run = features.subspan(k, end - k);
+      const NodeRows rows = rows_of(node, feature);
       if (params_.random_splits && is_numeric(feature)) {
-        n_varying += scan_random_rows(node, run, worker, best, varies + k);
-        k = end;
+        scan_single_cuts(rows, run, worker, best, varies + k);
+        for (; k < end; ++k) n_varying += varies[k];
         continue;
       }
       if (few && is_numeric(feature)) {
-        n_varying += scan_few_rows(node, run, worker, best, varies + k);
+        n_varying += scan_few_rows(rows, run, worker, best, varies + k);
         k = end;
         continue;
       }
-      fill_histograms(sample_.tally, data_.group_of(feature), items_ + node.begin, node.size(), run,
-                      worker.hist.data(), touched);
+      fill_histograms(sample_.tally, rows.block, rows.items, run, worker.hist.data(), touched);
       for (std::size_t j = 0; j < run.size(); ++j) {
         Slot* hist = worker.hist.data() + j * feature_cells;
-        note(k + j, scan_filled(node, run[j], hist, touched[j], worker, best));
+        note(k + j, scan_filled(numbers_of(node), run[j], hist, touched[j], worker, best));
         clear_touched(hist, touched[j], sample_.tally.cell());
       }
       k = end;
@@ -238,9 +209,9 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
 }
 
 template <class Tally>
-bool Growth<Tally>::scan_filled(const OpenNode& node, u32 feature, const Slot* hist, u64 touched,
-                                Worker& worker, Candidate& best) {
-  const FeatureView view = view_feature(node, feature);
+bool Growth<Tally>::scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist,
+                                u64 touched, Worker& worker, Candidate& best) {
+  const FeatureView view = view_feature(numbers, feature);
   if (!is_numeric(feature)) {
     collect_category_cells(feature, hist, touched, worker);
     return worker.finder->scan_categories(worker.cells, params_.random_splits, view, best);
@@ -285,11 +256,10 @@ void Growth<Tally>::tally_wide(const OpenNode& node, u32 feature, Worker& worker
 
 template <class Tally>
 bool Growth<Tally>::scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best) {
-  if (params_.criterion == AbsoluteError::kName)
-    return scan_categories_in_order(node, feature, worker, best);
+  if (takes_medians_) return scan_categories_in_order(node, feature, worker, best);
   tally_wide(node, feature, worker);
   return worker.finder->scan_categories(worker.cells, params_.random_splits,
-                                        view_feature(node, feature), best);
+                                        view_feature(numbers_of(node), feature), best);
 }
 
 template <class Tally>
@@ -334,8 +304,9 @@ void Growth<Tally>::build_dense(OpenNode& node) {
     Slot* own = hist + features[first] * feature_cells;
     std::memset(own, 0, (end - first) * feature_cells * sizeof(Slot));
     u64 touched[kBatch];
-    fill_histograms(sample_.tally, data_.group_of(features[first]), items_ + node.begin,
-                    node.size(), {features.data() + first, end - first}, own, touched);
+    const NodeRows rows = rows_of(node, features[first]);
+    fill_histograms(sample_.tally, rows.block, rows.items, {features.data() + first, end - first},
+                    own, touched);
   });
 }
 

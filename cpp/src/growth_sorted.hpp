@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include "growth_draw.hpp"
 #include "growth_loop.hpp"
 
 namespace committee {
@@ -73,15 +74,14 @@ template <class Tally>
 bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
                                   Candidate& best) {
   SortedRows rows = sort_rows(node, feature, worker);
-  const FeatureView view = view_feature(node, feature);
+  const FeatureView view = view_feature(numbers_of(node), feature);
   const std::size_t n_values = rows.keyed.size() - rows.n_missing;
   if (n_values == 0) return false;
   const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
             hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
   if (params_.random_splits && lo < hi) {
-    Rng rng(view.random_key, 0, 0, Purpose::threshold);
-    rows.only_cut = draw_cut(view, lo, hi, rng);
-    rows.only_missing_left = rows.n_missing > 0 && (rng.next() >> 63) != 0;
+    rows.only_cut = draw_cut(view, lo, hi);
+    rows.only_missing_left = rows.n_missing > 0 && draw_missing_left(view);
   }
   return worker.finder->scan_sorted(rows, items_ + node.begin, view, best);
 }
@@ -120,11 +120,9 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
     sort_keyed(worker.keyed, worker.keyed_spare, static_cast<u32>(order.size()));
     SortedRows rows;
     rows.keyed = worker.keyed;
-    const FeatureView view = view_feature(node, feature);
-    if (params_.random_splits && order.size() > 1) {
-      Rng rng(view.random_key, 0, 0, Purpose::threshold);
-      rows.only_cut = rng.below(static_cast<u32>(order.size() - 1));
-    }
+    const FeatureView view = view_feature(numbers_of(node), feature);
+    if (params_.random_splits && order.size() > 1)
+      rows.only_cut = scale_below(view.number, static_cast<u32>(order.size() - 1));
     Candidate own;
     const bool varies = worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
     if (own.found() && best.loses_to(own.score, own.place, own.cut)) {

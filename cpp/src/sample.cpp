@@ -79,6 +79,7 @@ Sample<BinaryTally> make_binary_sample(const SampleSource& source) {
   sample.tally.counted = source.weights.weights.empty();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
+  sample.heaviest = source.weights.largest;
   sample.items = allocate_items<BinaryTally::Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {

@@ -3,10 +3,10 @@
 
 namespace committee {
 
-u32 draw_cut(const FeatureView& view, u32 lo, u32 hi, Rng& rng) {
+u32 draw_cut(const FeatureView& view, u32 lo, u32 hi) {
   const std::vector<double>&low = *view.low, &high = *view.high;
   const double a = low[lo], b = high[hi];
-  const double t = a + (b - a) * rng.uniform();
+  const double t = a + (b - a) * scale_unit(view.number);
   // The last code whose largest value is at most t; at least lo, below hi.
   // By halves without a branch: the answer is a coin toss at every step.
   const double* from = high.data() + lo;

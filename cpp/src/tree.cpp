@@ -80,21 +80,6 @@ void with_values(TreeStore& store, ValueType type, Use&& use) {
   }
 }
 
-// The nodes of a grown tree in the order of the arena: breadth-first, so that siblings are
-// neighbours.
-std::vector<u32> order_nodes(const GrownTree& tree) {
-  std::vector<u32> order;
-  order.reserve(tree.size());
-  order.push_back(0);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const u32 node = order[i];
-    if (tree.is_leaf(node)) continue;
-    order.push_back(tree.left[node]);
-    order.push_back(tree.right[node]);
-  }
-  return order;
-}
-
 bool is_float_number(double x) {
   return static_cast<double>(static_cast<float>(x)) == x;
 }
@@ -103,14 +88,13 @@ bool is_float_number(double x) {
 class Survey {
  public:
   explicit Survey(bool class_weights) : counts_(class_weights) {}
-  void look_at(const GrownTree& tree, std::span<const u32> order) {
-    for (const u32 node : order) {
-      if (!tree.is_leaf(node)) {
+  void look_at(const GrownTree& tree) {
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+      if (!tree.is_leaf(static_cast<u32>(node))) {
         const GrownTree::Split& split = tree.splits[node];
-        if (!split.categorical && !is_float_number(split.threshold)) doubles_ = true;
+        doubles_ = doubles_ || (!split.categorical && !is_float_number(split.threshold));
       } else if (counts_) {
-        for (u32 c = 0; c < tree.width; ++c)
-          look_at_value(tree.values[std::size_t{node} * tree.width + c]);
+        for (u32 c = 0; c < tree.width; ++c) look_at_value(tree.values[node * tree.width + c]);
       }
     }
   }
@@ -123,7 +107,8 @@ class Survey {
 
  private:
   void look_at_value(double value) {
-    if (!(value >= 0.0 && value < 0x1p32 && value == std::floor(value))) counts_ = false;
+    const bool in_range = value >= 0.0 && value < 0x1p32;
+    counts_ = in_range && static_cast<double>(static_cast<u32>(value)) == value;
     largest_ = std::max(largest_, value);
   }
   bool doubles_ = false;
@@ -145,8 +130,8 @@ Node<T> make_split(const GrownTree::Split& split, u32 left, TreeStore& store) {
     if (store.category_offsets.empty()) store.category_offsets.push_back(0);
     const u32 set = static_cast<u32>(store.category_offsets.size() - 1);
     std::memcpy(&node.threshold, &set, sizeof set);
-    store.category_words.insert(store.category_words.end(), split.left_categories.begin(),
-                                split.left_categories.end());
+    store.category_words.insert(store.category_words.end(), split.left_categories->begin(),
+                                split.left_categories->end());
     store.category_offsets.push_back(static_cast<u32>(store.category_words.size()));
   } else {
     node.threshold = static_cast<T>(split.threshold);
@@ -195,16 +180,41 @@ void write_training_info(std::span<const GrownTree> grown, std::span<const std::
 
 }  // namespace
 
-u32 GrownTree::add_node(u32 samples, double node_weight, double node_impurity,
-                        std::span<const double> value) {
-  left.push_back(kNoChild);
-  right.push_back(kNoChild);
-  splits.emplace_back();
-  n_samples.push_back(samples);
-  weight.push_back(node_weight);
-  impurity.push_back(node_impurity);
-  values.insert(values.end(), value.begin(), value.end());
-  return static_cast<u32>(left.size() - 1);
+// Where nodes are numbered depth-first, left before right, sorting the numbers by depth is enough;
+// following the children would jump about in memory.
+std::vector<u32> order_nodes(const GrownTree& tree) {
+  const u32 n = static_cast<u32>(tree.size());
+  std::vector<u32> order(n), depth(n, 0), below(n, 1);
+  bool depth_first = true;
+  for (u32 node = n; node-- > 0;) {
+    if (tree.is_leaf(node)) continue;
+    const u32 left = tree.left[node], right = tree.right[node];
+    if (left != node + 1 || right <= left || right != left + below[left]) {
+      depth_first = false;
+      break;
+    }
+    below[node] += below[left] + below[right];
+  }
+  if (depth_first && below[0] == n) {
+    std::vector<u32> first{0, 0};
+    for (u32 node = 0; node < n; ++node) {
+      if (!tree.is_leaf(node)) depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1;
+      if (depth[node] + 2 >= first.size()) first.resize(depth[node] + 3, 0);
+      ++first[depth[node] + 1];
+    }
+    for (std::size_t d = 1; d < first.size(); ++d) first[d] += first[d - 1];
+    for (u32 node = 0; node < n; ++node) order[first[depth[node]]++] = node;
+    return order;
+  }
+  order.assign(1, 0);
+  order.reserve(n);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const u32 node = order[i];
+    if (tree.is_leaf(node)) continue;
+    order.push_back(tree.left[node]);
+    order.push_back(tree.right[node]);
+  }
+  return order;
 }
 
 Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& options) {
@@ -218,8 +228,8 @@ Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& option
   for (const GrownTree& tree : grown) {
     if (tree.width != shape.width)
       throw std::invalid_argument("All trees must have the same number of values a leaf.");
-    orders.push_back(order_nodes(tree));
-    survey.look_at(tree, orders.back());
+    orders.push_back(tree.order.empty() ? order_nodes(tree) : tree.order);
+    survey.look_at(tree);
     const std::size_t n_nodes = orders.back().size();
     store->node_offsets.push_back(store->node_offsets.back() + n_nodes);
     store->leaf_offsets.push_back(store->leaf_offsets.back() + (n_nodes + 1) / 2);

@@ -122,6 +122,9 @@ def draw_case(rng: Any, criterion: str) -> Case:
         "min_impurity_decrease": float(rng.choice([0.01, 0.03, 0.1])),
         "interaction_groups": [[f for f in range(n_cols) if rng.random() < 0.6] for _ in range(3)],
     }
+    if rng.random() < 0.5:
+        told |= {"seed": int(rng.integers(1 << 32)), "tree": int(rng.integers(100)), "shuffle_ties": True}
+        rules |= {"random_splits": True, "max_features": int(rng.integers(1, n_cols + 1))}
     if plain:
         rules["monotonic"] = [0 if n_levels[f] else int(rng.integers(-1, 2)) for f in range(n_cols)]
     told |= {name: rule for name, rule in rules.items() if rng.random() < 0.3}

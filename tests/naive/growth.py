@@ -25,6 +25,16 @@ from tests.naive.criteria import (
     measure_class_impurity,
     measure_value_impurity,
 )
+from tests.naive.randomness import (
+    ROOT_KEY,
+    THRESHOLD,
+    TIE,
+    NodeNumbers,
+    child_key,
+    draw_stream,
+    scale_below,
+    scale_unit,
+)
 
 MISSING = -1
 
@@ -36,13 +46,18 @@ class Column:
     codes: Ints
     place_cut: Callable[[int, int], float] = lambda cut, following: np.nan
     n_levels: int = 0
+    low: Floats = field(default_factory=lambda: np.empty(0))  # smallest and largest value of each code
+    high: Floats = field(default_factory=lambda: np.empty(0))
+    is_binned: bool = False
 
 
 def code_values(x: Floats) -> Column:
     """Exact: one code for each distinct value, thresholds in the middle of neighbours in the node."""
     values = np.unique(x[~np.isnan(x)])
     codes = np.where(np.isnan(x), MISSING, np.searchsorted(values, x))
-    return Column(codes, lambda cut, following: choose_threshold(values[cut], values[following]))
+    return Column(
+        codes, lambda cut, following: choose_threshold(values[cut], values[following]), low=values, high=values
+    )
 
 
 def code_bins(x: Floats, thresholds: Floats) -> Column:
@@ -53,7 +68,9 @@ def code_bins(x: Floats, thresholds: Floats) -> Column:
         middle = x[codes == cut].max() / 2 + x[codes == following].min() / 2
         return float(min(thresholds[cut:following], key=lambda t: abs(t - middle)))
 
-    return Column(codes, place_cut)
+    seen = [x[codes == code] for code in range(codes.max() + 1)]
+    low, high = (np.array([edge(values) if len(values) else np.nan for values in seen]) for edge in (np.min, np.max))
+    return Column(codes, place_cut, low=low, high=high, is_binned=True)
 
 
 def code_category(x: Floats, n_levels: int) -> Column:
@@ -76,16 +93,18 @@ class Split:
     right: Ints
     threshold: float = np.nan
     left_levels: set[int] = field(default_factory=set)
+    place: int = 0
 
     def rank(self) -> tuple[float, int, int, bool]:
-        """Larger score, then the lowest feature, then the lowest cut, then missing values to the right."""
-        return self.score, -self.feature, -self.cut, not self.missing_left
+        """Larger score, then the first feature, then the lowest cut, then missing values to the right."""
+        return self.score, -self.place, -self.cut, not self.missing_left
 
 
 @dataclass
 class Node:
     rows: Ints
     depth: int = 0
+    key: int = ROOT_KEY
     bounds: tuple[float, float] = (-inf, inf)
     allowed: frozenset[int] = frozenset()
     split: Split | None = None
@@ -167,12 +186,70 @@ class Twin:
         return bool(node.decrease + np.finfo(float).eps >= p.min_impurity_decrease)
 
     def list_splits(self, node: Node) -> Iterator[Split]:
-        for feature, column in enumerate(self.columns):
-            groups = self.params.interaction_groups
-            if groups and not any(feature in groups[g] for g in node.allowed):
-                continue
-            scan = self.list_subsets if column.n_levels else self.list_cuts
-            yield from (s for s in scan(node, feature, column) if self.judge(node, s))
+        numbers = NodeNumbers(self.params.seed, self.params.tree, node.key)
+        for feature in self.draw_features(node, numbers):
+            column = self.columns[feature]
+            if self.params.random_splits:
+                draw = self.draw_subset if column.n_levels else self.draw_cut
+                found = draw(node, feature, column, numbers.at(THRESHOLD, feature))
+            else:
+                found = (self.list_subsets if column.n_levels else self.list_cuts)(node, feature, column)
+            for split in found:
+                split.place = feature
+                if self.params.shuffle_ties:
+                    split.place |= numbers.at(TIE, feature) >> 32 << 32
+                if self.judge(node, split):
+                    yield split
+
+    def draw_features(self, node: Node, numbers: NodeNumbers) -> list[int]:
+        """All that may be looked at; or as many as were asked for, and more until one of them varies."""
+        groups, n = self.params.interaction_groups, len(self.columns)
+        allowed = [f for f in range(n) if not groups or any(f in groups[g] for g in node.allowed)]
+        if self.params.max_features >= n:
+            return allowed
+        drawn: list[int] = []
+        for place in numbers.shuffle(len(allowed)):
+            varies = any(len(np.unique(self.columns[f].codes[node.rows])) > 1 for f in drawn)
+            if len(drawn) >= self.params.max_features and varies:
+                break
+            drawn.append(allowed[place])
+        return drawn
+
+    def draw_cut(self, node: Node, feature: int, column: Column, number: int) -> Iterator[Split]:
+        """A threshold uniform between the extreme values, and the last code with no value above it."""
+        rows, codes = node.rows, column.codes[node.rows]
+        present, missing = np.unique(codes[codes != MISSING]), codes == MISSING
+        if len(present) < 2:
+            if len(present) and missing.any():
+                yield Split(0.0, feature, int(present[0]), False, rows[~missing], rows[missing], inf)
+            return
+        lo, hi = int(present[0]), int(present[-1])
+        threshold = column.low[lo] + (column.high[hi] - column.low[lo]) * scale_unit(number)
+        cut = max([lo, *(code for code in range(lo, hi) if column.high[code] <= threshold)])
+        missing_left = bool(missing.any() and number & 1)
+        following = cut + 1
+        if not column.is_binned or self.params.criterion == "absolute_error":
+            cut, following = int(present[present <= cut][-1]), int(present[present > cut][0])
+        left = np.where(missing, missing_left, codes <= cut)
+        yield Split(0.0, feature, cut, missing_left, rows[left], rows[~left], column.place_cut(cut, following))
+
+    def draw_subset(self, node: Node, feature: int, column: Column, number: int) -> Iterator[Split]:
+        """A random number of random levels; for absolute error a random prefix of those in order."""
+        splits = list(self.list_subsets(node, feature, column))
+        if not splits:
+            return
+        if self.params.criterion == "absolute_error":
+            yield splits[scale_below(number, len(splits))]
+            return
+        rows, codes = node.rows, column.codes[node.rows]
+        present = sorted(np.unique(codes), key=lambda k: (k == MISSING, k))
+        stream = draw_stream(number, len(present) + 1)
+        order = [k for _, k in sorted((scale_unit(stream[i]), i) for i in range(len(present)))]
+        size = 1 + scale_below(stream[-1], len(present) - 1)
+        chosen = [present[k] for k in order[:size]]
+        left = np.isin(codes, chosen)
+        levels = {int(code) for code in chosen} - {MISSING}
+        yield Split(0.0, feature, size - 1, MISSING in chosen, rows[left], rows[~left], left_levels=levels)
 
     def list_cuts(self, node: Node, feature: int, column: Column) -> Iterator[Split]:
         rows, codes = node.rows, column.codes[node.rows]
@@ -224,8 +301,8 @@ class Twin:
             bounds = [(low, middle), (middle, high)][::direction]
         allowed = frozenset(g for g in allowed if split.feature in self.params.interaction_groups[g])
         left, right = (
-            Node(rows, node.depth + 1, bound, allowed)
-            for rows, bound in zip((split.left, split.right), bounds, strict=True)
+            Node(rows, node.depth + 1, child_key(node.key, right), bound, allowed)
+            for rows, bound, right in zip((split.left, split.right), bounds, (False, True), strict=True)
         )
         return left, right
 

@@ -106,9 +106,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  void take_drawn(const Slot* left, const FeatureView& view, const Cut& at,
-                  Candidate& best) override {
-    consider(left, view, at, best);
+  void take_single(std::span<const SingleCut> cuts, const Slot* sums, Candidate& best) override {
+    for (const SingleCut& cut : cuts)
+      consider(sums + cut.lane * tally_.cell(), cut.view, cut.at, best);
   }
 
   bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
@@ -171,12 +171,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
     return decrease > 0.0 ? decrease : 0.0;
   }
 
+  const Slot* best_left() const override { return best_left_.data(); }
+
  private:
   // Gini over the classes of one output, whose squares are exact integers.
   static constexpr bool kSweepsClasses =
       Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
   // Measured: below, sorting rows beats histograms of their bins.
-  static constexpr std::size_t kFewClassRows = 24, kFewRows = 6;
+  static constexpr std::size_t kFewClassRows = 32, kFewRows = 16;
   static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
 
   // The boundaries between rows that come in the order of their bins, missing ones last.
@@ -404,7 +406,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
   void order_categories(Cells cells, bool random, const FeatureView& view) {
     order_.clear();
     if (random) {
-      Rng rng(view.random_key, 0, 0, Purpose::threshold);
+      Rng rng(view.number);
       for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(rng.uniform(), k);
       random_size_ = 1 + rng.below(static_cast<u32>(cells.size() - 1));
     } else if (has_one_mean()) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <mutex>
 
+#include "cut.hpp"
 #include "frontier.hpp"
 #include "histogram.hpp"
 #include "sample.hpp"
@@ -20,6 +21,25 @@ struct TreePart {
   std::vector<double> offsets;       // of the targets, per output (whole trees only)
   std::vector<double> lower, upper;  // monotone bounds of the node's value, in target units
 };
+
+// A lane a feature.
+using BinLanes [[gnu::vector_size(kBatch)]] = u8;
+
+// The range of the bins of up to kBatch features over some rows. Missing is the largest code; a
+// step up wraps it to zero, so that it does not count as the largest bin.
+struct BinRange {
+  BinLanes lo = BinLanes{} - 1, hi_next = BinLanes{}, lo_next = BinLanes{} - 1;
+
+  void take(BinLanes bins) {
+    const BinLanes next = bins + 1;
+    lo = bins < lo ? bins : lo;
+    hi_next = next > hi_next ? next : hi_next;
+    lo_next = next < lo_next ? next : lo_next;
+  }
+};
+
+// A lane a feature, wide enough for the weight of some rows.
+using ClassLanes [[gnu::vector_size(2 * kBatch)]] = u16;
 
 // What stays the same during a growth.
 struct GrowthPlan {
@@ -50,12 +70,18 @@ class Growth {
   using Slot = typename Tally::Slot;
   using Item = typename Tally::Item;
 
-  struct OpenNode {
+  // Where a node lies: among the rows, and in the tree.
+  struct NodePlace {
     std::size_t begin = 0, end = 0;  // rows: items [begin, end)
     u32 id = 0, depth = 0;
     u32 parent = kNone;
     bool is_right = false;
-    u64 key = kRootKey, order = 0;
+    u64 key = kRootKey;
+    std::size_t size() const { return end - begin; }
+  };
+
+  struct OpenNode : NodePlace {
+    u64 order = 0;
     double decrease = 0.0;
     double lower = -std::numeric_limits<double>::infinity();  // bounds in the units of the finder
     double upper = std::numeric_limits<double>::infinity();
@@ -64,7 +90,19 @@ class Growth {
     std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open; null: no rule
     std::unique_ptr<AlignedBuffer<Slot>>
         dense;  // histograms of all features; null: build on demand
-    std::size_t size() const { return end - begin; }
+  };
+
+  // A node's rows and where their bins lie.
+  struct NodeRows {
+    RecordBlock block;
+    std::span<const Item> items;
+    NodeNumbers numbers;  // of the node
+  };
+
+  // A node of a subtree that is finished in one go (growth_subtree.hpp); its total lies beside it.
+  struct SmallNode : NodePlace {
+    u64 varying = ~u64{0};   // a bit a feature that may vary here
+    bool is_copied = false;  // rows are numbers of copied records
   };
 
   // Scratch memory of one thread at a time.
@@ -79,8 +117,18 @@ class Growth {
     std::vector<Slot> wide_cells;
     std::vector<u32> wide_codes;
     std::vector<u8> varies;
-    AlignedBuffer<u64> run_bins;  // a word a row: the bins of a run of features
-    std::vector<Slot> run_sums;   // kBatch cells
+    std::vector<double> value;  // of a node
+    // A word a row: the bins of the run of features that was looked at last.
+    AlignedBuffer<u64> run_bins;
+    u32 run[kBatch];
+    u32 n_run = 0;
+    std::vector<Slot> run_sums;  // kBatch cells
+    std::vector<ClassLanes> lanes;
+    // Of growth_subtree.hpp: open nodes and their totals, a copy of some records, their rows.
+    std::vector<SmallNode> open;
+    std::vector<Slot> open_totals;
+    AlignedBuffer<u8> copied;
+    std::vector<u32> copied_rows;
   };
   class Lease;  // a worker borrowed from the pool
 
@@ -95,17 +143,38 @@ class Growth {
                  bool may_defer);
   void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
                   bool may_defer);
-  void close_leaf(const OpenNode& node, TreePart& part);
-  u32 add_to_tree(const OpenNode& node, TreePart& part, Worker& worker);
-  void summarise_medians(const OpenNode& node, TreePart& part, u32 id);
-  bool is_pure(const OpenNode& node, const Worker& worker) const;
-  bool is_terminal(const OpenNode& node, const Worker& worker) const;
+  // copied_rows: null where the items' rows are the table's.
+  void close_leaf(const NodePlace& node, TreePart& part, const u32* copied_rows = nullptr);
+  u32 add_to_tree(const NodePlace& node, TreePart& part, Worker& worker);
+  void summarise_medians(const NodePlace& node, TreePart& part, u32 id);
+  bool is_pure(const NodePlace& node, const Worker& worker, const u32* copied_rows) const;
+  bool is_terminal(const NodePlace& node, const Worker& worker,
+                   const u32* copied_rows = nullptr) const;
   std::size_t part_rows(OpenNode& node, Worker& worker);
+  // One byte a row, `stride` bytes apart.
+  struct RowBytes {
+    const u8* bytes;
+    std::size_t stride;
+  };
+  std::size_t part_items(const NodePlace& node, const Candidate& best, const RowBytes& codes,
+                         Worker& worker);
   bool is_left_heavier(const OpenNode& node, std::size_t n_left) const;
   void bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const;
   void share_histograms(OpenNode& node, OpenNode& left, OpenNode& right);
   void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) const;
   u64 next_order_ = 0;
+
+  // Subtrees that need nothing rare.
+  bool is_plain() const;
+  void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
+  void copy_records(SmallNode& node, Worker& worker) const;
+  SmallNode descend(SmallNode& node, Candidate& best, TreePart& part, Worker& worker);
+  bool search_small(SmallNode& node, Worker& worker, Candidate& best);
+  std::size_t part_small(const SmallNode& node, const Candidate& best, Worker& worker);
+  void scan_histograms(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                       Candidate& best, u8* varies);
+  std::size_t scan_small(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                         Candidate& best, u64& varying);
 
   // The search in a node.
   void sum_items(const OpenNode& node, Worker& worker) const;
@@ -114,12 +183,22 @@ class Growth {
   void search_drawn(OpenNode& node, Worker& worker, Found& found);
   std::size_t scan_features(const OpenNode& node, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
-  std::size_t scan_random_rows(const OpenNode& node, std::span<const u32> features, Worker& worker,
-                               Candidate& best, u8* varies);
-  std::size_t scan_few_rows(const OpenNode& node, std::span<const u32> features, Worker& worker,
+  u32 scan_single_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                       Candidate& best, u8* varies);
+  std::size_t scan_few_rows(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
-  bool scan_filled(const OpenNode& node, u32 feature, const Slot* hist, u64 touched, Worker& worker,
-                   Candidate& best);
+  struct SingleCuts {
+    SingleCut list[kBatch];
+    std::size_t n = 0;
+    u32 has_more = 0;        // a bit a feature that has other cuts besides
+    u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
+  };
+  void list_cuts(const NodeRows& rows, std::span<const u32> features, const BinRange& range,
+                 SingleCuts& cuts, u8* varies) const;
+  void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
+                std::size_t n_features, Worker& worker) const;
+  bool scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist, u64 touched,
+                   Worker& worker, Candidate& best);
   bool scan_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
   bool scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
   bool scan_categories_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
@@ -127,7 +206,9 @@ class Growth {
   void tally_wide(const OpenNode& node, u32 feature, Worker& worker) const;
   SortedRows sort_rows(const OpenNode& node, u32 feature, Worker& worker) const;
   void build_dense(OpenNode& node);
-  FeatureView view_feature(const OpenNode& node, u32 feature) const;
+  FeatureView view_feature(const NodeNumbers& numbers, u32 feature) const;
+  NodeNumbers numbers_of(const NodePlace& node) const { return {tree_key_, node.key}; }
+  NodeRows rows_of(const OpenNode& node, u32 feature) const;
   NodeLimits limits_of(const OpenNode& node) const;
   u64 dense_groups(u32 feature) const;
   bool fits_dense(std::size_t n_rows) const;
@@ -142,8 +223,12 @@ class Growth {
   const BinnedMatrix& data_;
   Sample<Tally>& sample_;
   Item* items_;
+  const bool takes_medians_, is_newton_, is_poisson_;  // what leaves hold
   const KeyPrefix tree_key_;
   std::vector<u32> all_features_;
+  u64 two_valued_ = 0;  // a bit a feature of two bins, where a subtree may take their cuts alone
+  bool plain_ = false;  // subtrees are finished by finish_subtree
+  NodeLimits limits_;   // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

@@ -63,24 +63,32 @@ void with_features(std::size_t n, Run&& run) {
   }
 }
 
+// Records of one group of columns: the table's own, or a copy of some rows that stays in the cache.
+// An item's row is the number of its record here.
+struct RecordBlock {
+  const u8* records;
+  std::size_t stride;
+  std::size_t first_col;
+};
+
 // Bytes of a run of features, at most kBatch, within the records of their group.
 struct RunColumns {
   u32 at[kBatch] = {};
-  RunColumns(const RecordGroup& group, std::span<const u32> features) {
+  RunColumns(const RecordBlock& block, std::span<const u32> features) {
     for (std::size_t k = 0; k < features.size(); ++k)
-      at[k] = static_cast<u32>(features[k] - group.first_col);
+      at[k] = static_cast<u32>(features[k] - block.first_col);
   }
 };
 
 // fill_features for a run-time number of features of one record group.
 template <class Tally>
-void fill_histograms(const Tally& tally, const RecordGroup& group,
-                     const typename Tally::Item* items, std::size_t n,
-                     std::span<const u32> features, typename Tally::Slot* hist, u64* touched) {
-  const RunColumns columns(group, features);
+void fill_histograms(const Tally& tally, const RecordBlock& block,
+                     std::span<const typename Tally::Item> items, std::span<const u32> features,
+                     typename Tally::Slot* hist, u64* touched) {
+  const RunColumns columns(block, features);
   with_features(features.size(), [&]<int kFeatures>() {
-    fill_features<kFeatures>(tally, group.bytes.data(), group.stride, items, n, columns.at, hist,
-                             touched);
+    fill_features<kFeatures>(tally, block.records, block.stride, items.data(), items.size(),
+                             columns.at, hist, touched);
   });
 }
 

@@ -87,6 +87,9 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     return true;
   }
 
+  const Slot* best_left() const override {
+    throw std::logic_error("medians are not sums over the left side");
+  }
   double measure_decrease(const Candidate& best) override {
     return std::max(0.0, node_deviation_ + best.score);
   }
@@ -96,7 +99,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
   bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
     return refuse();
   }
-  void take_drawn(const Slot*, const FeatureView&, const Cut&, Candidate&) override { refuse(); }
+  void take_single(std::span<const SingleCut>, const Slot*, Candidate&) override { refuse(); }
   bool scan_categories(std::span<const CategoryCell<Slot>>, bool, const FeatureView&,
                        Candidate&) override {
     return refuse();

@@ -39,20 +39,40 @@ class KeyPrefix {
   u64 mixed_;
 };
 
+// A 64-bit random number as one of {0, .., bound - 1}; bound >= 1. Multiply-shift: bias below 2^-32
+// for any bound of 32 bits.
+inline u32 scale_below(u64 number, u32 bound) {
+  return static_cast<u32>(((number >> 32) * bound) >> 32);
+}
+// A 64-bit random number as one of [0, 1), by its upper 53 bits.
+inline double scale_unit(u64 number) {
+  return static_cast<double>(number >> 11) * 0x1.0p-53;
+}
+
+// The numbers of one node: its key is mixed once, then every number costs one mix and can be had
+// alone. The streams of the purposes start far apart on one orbit of SplitMix64.
+class NodeNumbers {
+ public:
+  NodeNumbers(const KeyPrefix& seed_and_tree, u64 node) : key_(seed_and_tree.with(node)) {}
+  u64 at(Purpose purpose, u64 index) const {
+    return mix_bits(key_ + static_cast<u64>(purpose) * 0xDA942042E4DD58B5ull +
+                    index * 0xD1342543DE82EF95ull);
+  }
+
+ private:
+  u64 key_;
+};
+
 class Rng {
  public:
-  // The key of a seed and a tree, with what is left of the other constructor's keys.
-  Rng(const KeyPrefix& seed_and_tree, u64 node, Purpose purpose)
-      : key_(combine_keys(seed_and_tree.with(node), static_cast<u64>(purpose))) {}
+  // From a number that is random itself.
+  explicit Rng(u64 number) : key_(number) {}
   Rng(u64 seed, u64 tree, u64 node, Purpose purpose)
       : key_(combine_keys(combine_keys(combine_keys(seed, tree), node),
                           static_cast<u64>(purpose))) {}
   u64 next() { return mix_bits(key_ + counter_++ * 0xD1342543DE82EF95ull); }
-  // Uniform in {0, .., bound - 1}; bound >= 1. Multiply-shift: bias below 2^-32 for any bound of 32
-  // bits.
-  u32 below(u32 bound) { return static_cast<u32>(((next() >> 32) * bound) >> 32); }
-  // Uniform in [0, 1), 53 bits.
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  u32 below(u32 bound) { return scale_below(next(), bound); }
+  double uniform() { return scale_unit(next()); }
 
  private:
   u64 key_;

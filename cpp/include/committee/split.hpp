@@ -49,7 +49,7 @@ struct FeatureView {
   i32 monotonic = 0;
   const std::vector<double>* low = nullptr;   // smallest value of each code, for random thresholds
   const std::vector<double>* high = nullptr;  // largest value of each code
-  u64 random_key = 0;                         // key of the node's draw for this feature
+  u64 number = 0;                             // the node's random number for this feature
 };
 
 // Rows of the node in the order of their codes: code << 32 | index into the items. Missing last.
@@ -66,9 +66,13 @@ struct CategoryCell {
   const Slot* cell;
 };
 
-// Draws the cut of a random split between two codes lo < hi: a threshold uniform between the
-// extreme values, then the last code whose values lie at or below it.
-u32 draw_cut(const FeatureView& view, u32 lo, u32 hi, Rng& rng);
+// The cut of a random split between two codes lo < hi: a threshold uniform between the extreme
+// values, by the upper 53 bits of the view's number, then the last code whose values lie at or
+// below it. Which side missing values take is the number's lowest bit.
+u32 draw_cut(const FeatureView& view, u32 lo, u32 hi);
+inline bool draw_missing_left(const FeatureView& view) {
+  return (view.number & 1) != 0;
+}
 
 // Rows of a node that scan_few takes at most: an index of one byte, and room on the stack.
 inline constexpr std::size_t kMostFew = 64;
@@ -77,6 +81,13 @@ inline constexpr std::size_t kMostFew = 64;
 struct Cut {
   u32 cut, next;
   bool missing_left, has_missing;
+};
+
+// The only boundary of a feature that is looked at, and which of some sums belongs to it.
+struct SingleCut {
+  FeatureView view;
+  Cut at{};
+  u32 lane = 0;
 };
 
 // Finds the best split of one node, feature by feature. Each scan returns false if the feature is
@@ -96,9 +107,9 @@ class SplitFinder {
   // As scan_bins, from rows in the order of their bins: bin << 8 | index into the items.
   virtual bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
                         Candidate& best) = 0;
-  // The one boundary that was drawn for a feature, by the sum of what lies left of it.
-  virtual void take_drawn(const Slot* left, const FeatureView& view, const Cut& at,
-                          Candidate& best) = 0;
+  // One boundary for each of some features, by the sums of what lies left of them: sums[lane * cell
+  // ..].
+  virtual void take_single(std::span<const SingleCut> cuts, const Slot* sums, Candidate& best) = 0;
   virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
@@ -106,6 +117,8 @@ class SplitFinder {
   // Weighted impurity decrease of the candidate that won since begin_node, in the units of the
   // tally.
   virtual double measure_decrease(const Candidate& best) = 0;
+  // What lies left of the candidate that won since begin_node.
+  virtual const Slot* best_left() const = 0;
 };
 
 struct FinderOptions {

@@ -87,10 +87,11 @@ struct Trees {
 // Node by node, as a grower hands it over: full information, any order, then made compact.
 struct GrownTree {
   struct Split {
+    double threshold = 0.0;  // numeric
     u32 feature = 0;
-    double threshold = 0.0;            // numeric
-    std::vector<u32> left_categories;  // categorical: bit set of the codes that go left
     bool categorical = false, missing_left = false;
+    // Categorical: bit set of the codes that go left; null in numeric splits.
+    std::shared_ptr<const std::vector<u32>> left_categories;
   };
   static constexpr u32 kNoChild = 0xFFFFFFFFu;
   u32 width = 1;
@@ -100,12 +101,32 @@ struct GrownTree {
   std::vector<u32> n_samples;
   std::vector<double> weight, impurity;
   std::vector<double> values;  // [node][width]; class weights or outputs
+  std::vector<u32> order;      // as order_nodes, where somebody needed it already
 
   u32 add_node(u32 samples, double node_weight, double node_impurity,
-               std::span<const double> value);
+               std::span<const double> value) {
+    left.push_back(kNoChild);
+    right.push_back(kNoChild);
+    splits.emplace_back();
+    n_samples.push_back(samples);
+    weight.push_back(node_weight);
+    impurity.push_back(node_impurity);
+    for (const double v : value) values.push_back(v);
+    return static_cast<u32>(left.size() - 1);
+  }
+  // Room for so many nodes; pages that are not written cost nothing.
+  void reserve(std::size_t n_nodes, std::size_t most_width) {
+    for (auto* column : {&left, &right, &n_samples}) column->reserve(n_nodes);
+    for (auto* column : {&weight, &impurity}) column->reserve(n_nodes);
+    splits.reserve(n_nodes);
+    values.reserve(n_nodes * most_width);
+  }
   bool is_leaf(u32 node) const { return left[node] == kNoChild; }
   std::size_t size() const { return left.size(); }
 };
+
+// The nodes breadth-first, so that siblings are neighbours: the order of the arena.
+std::vector<u32> order_nodes(const GrownTree& tree);
 
 struct ArenaOptions {
   std::size_t n_features = 0;

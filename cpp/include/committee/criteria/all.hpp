@@ -34,7 +34,10 @@ bool with_criterion(const std::string& name, Act&& act) {
   return found;
 }
 
-// Impurity of a node from its class weights, averaged over the outputs.
+// Impurities of nodes from their class weights [node][class], averaged over the outputs.
+void measure_class_impurities(const std::string& criterion, std::span<const double> class_weights,
+                              std::span<const u32> outputs, std::span<double> impurities);
+// The same of one node.
 double measure_class_impurity(const std::string& criterion, std::span<const double> class_weights,
                               std::span<const u32> outputs);
 

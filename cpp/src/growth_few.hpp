@@ -1,0 +1,84 @@
+// The search in nodes of a few rows, which are sorted by their bins: most bins of a histogram would
+// be empty. Included by growth_search.hpp.
+#pragma once
+#include <algorithm>
+
+#include "growth_draw.hpp"
+#include "growth_loop.hpp"
+
+namespace committee {
+
+// A lane a row.
+using RowLanes [[gnu::vector_size(16)]] = u8;
+inline constexpr std::size_t kRowLanes = sizeof(RowLanes);
+
+// Up to 16 kBlocks rows: a row's place is the number of rows before it, counted for all rows at
+// once and without a branch (where rows fall is a coin toss, and a wrong guess costs more than the
+// comparisons). `bins` has room for whole blocks. keyed receives bin << 8 | row.
+template <std::size_t kBlocks>
+void sort_blocks(const u8* bins, std::size_t n, u16* keyed) {
+  static constexpr u8 kLater[2 * kRowLanes] = {
+      0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+      255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+  RowLanes block[kBlocks], place[kBlocks];
+  std::memcpy(block, bins, sizeof block);
+  for (std::size_t b = 0; b < kBlocks; ++b) place[b] = RowLanes{};
+  for (std::size_t home = 0; home < kBlocks; ++home) {
+    const std::size_t last = std::min(n, (home + 1) * kRowLanes);
+    for (std::size_t row = home * kRowLanes; row < last; ++row) {
+      const RowLanes own = RowLanes{} + bins[row];
+      RowLanes later;  // of two equal bins the later row has the later place
+      std::memcpy(&later, kLater + kRowLanes - 1 - row % kRowLanes, sizeof later);
+#pragma GCC unroll 4
+      for (std::size_t b = 0; b < kBlocks; ++b) {
+        const auto above = reinterpret_cast<RowLanes>(block[b] > own);
+        const auto level = reinterpret_cast<RowLanes>(block[b] == own);
+        const RowLanes after = b < home   ? above
+                               : b > home ? above | level
+                                          : above | (level & later);
+        place[b] -= after;
+      }
+    }
+  }
+  u8 places[kBlocks * kRowLanes];
+  std::memcpy(places, place, sizeof places);
+  for (std::size_t row = 0; row < n; ++row)
+    keyed[places[row]] = static_cast<u16>(bins[row] << 8 | row);
+}
+
+inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
+  static_assert(kMostFew == 4 * kRowLanes);
+  if (n <= kRowLanes) return sort_blocks<1>(bins, n, keyed);
+  if (n <= 2 * kRowLanes) return sort_blocks<2>(bins, n, keyed);
+  if (n <= 3 * kRowLanes) return sort_blocks<3>(bins, n, keyed);
+  sort_blocks<4>(bins, n, keyed);
+}
+
+template <class Tally>
+std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u32> features,
+                                         Worker& worker, Candidate& best, u8* varies) {
+  const std::size_t n = rows.items.size(), stride = rows.block.stride;
+  const Item* items = rows.items.data();
+  u8 bins[kMostFew] = {};
+  u16 keyed[kMostFew];
+  std::size_t n_varying = 0;
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const u8* column = rows.block.records + (features[k] - rows.block.first_col);
+    u32 differ = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      bins[i] = column[items[i].row * stride];
+      differ |= bins[i] ^ bins[0];
+    }
+    varies[k] = differ != 0;
+    if (!varies[k]) continue;
+    ++n_varying;
+    const FeatureView view = view_feature(rows.numbers, features[k]);
+    // Two rows are parted by any feature alike: only its place in the order matters.
+    if (n == 2 && best.found() && best.place < view.place) continue;
+    sort_few(bins, n, keyed);
+    worker.finder->scan_few({keyed, n}, items, view, best);
+  }
+  return n_varying;
+}
+
+}  // namespace committee

@@ -1,0 +1,73 @@
+"""Subtrees that are finished in one go give the trees of the general loop, which best-first growth takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.core.growth_cases import CRITERIA, Case, compare, draw_table, draw_target, draw_weights
+
+#: A limit that is never reached: the nodes come from a heap, one by one, and the tree is the same.
+BEST_FIRST = {"max_leaf_nodes": 100_000}
+RULES: tuple[dict[str, Any], ...] = (
+    {},
+    {"max_features": 3, "min_samples_leaf": 2},
+    {"random_splits": True, "max_features": 4},
+    {"random_splits": True, "min_weight_leaf": 1.5, "min_impurity_decrease": 1e-4},
+)
+
+
+def compare_loops(case: Case) -> int:
+    """Assert that both loops give one tree; the number of its nodes."""
+    whole = case.grow()
+    told = dict(case.told)
+    case.told = {**told, **BEST_FIRST}
+    stepwise = case.grow()
+    for n_jobs in (1, 3):
+        case.told = {**told, "n_jobs": n_jobs}
+        for name, array in case.grow().items():
+            np.testing.assert_array_equal(array, whole[name], err_msg=name)
+            np.testing.assert_array_equal(array, stepwise[name], err_msg=name)
+    return len(whole["feature"])
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("criterion", [c for c in CRITERIA if c != "absolute_error"])
+def test_both_loops_give_the_same_tree(criterion: str, rules: dict[str, Any]) -> None:
+    for n_cols, n_values, kind, missing in (
+        (6, 10**6, "none", 0.0),
+        (20, 40, "integer", 0.1),
+        (40, 9, "fraction", 0.0),
+    ):
+        rng = np.random.default_rng(n_cols)
+        X = draw_table(rng, 1500, n_cols, n_values, missing)
+        X[:, 1] = X[:, 1] > 3.0  # most nodes find it constant
+        target = draw_target(rng, criterion, len(X), n_classes=2 if n_cols == 6 else 4)
+        weights = draw_weights(rng, kind, len(X))
+        told = {"criterion": criterion, "seed": n_cols, "shuffle_ties": True, **rules}
+        assert compare_loops(Case(X, weights=weights, told=told, **target)) > 20
+
+
+def test_heavy_rows_of_two_classes_are_added_up_in_wide_sums() -> None:
+    # Bytes hold sums of rows up to 255 together; beyond, and with a row of more, words must do.
+    for heaviest in (1, 254, 255, 256, 60_000):
+        rng = np.random.default_rng(heaviest)
+        X, labels = draw_table(rng, 900, 5, 10**6), rng.integers(0, 2, size=(900, 1)).astype(np.uint32)
+        weights = rng.integers(1, min(heaviest, 3) + 1, size=900).astype(float)
+        weights[[3, 77]] = heaviest
+        told = {"random_splits": True, "max_features": 3, "seed": 1}
+        case = Case(X, labels=labels, weights=weights, told=told)
+        assert compare_loops(case) > 300
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65])
+def test_few_rows_are_sorted_rightly_at_the_borders_of_blocks(n_rows: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    for n_values in (3, 10**6):
+        X = draw_table(rng, n_rows, 4, n_values, missing=0.1)
+        for criterion in ("gini", "squared_error"):
+            for n_classes in (2, 3) if n_rows > 3 else (2,):
+                target = draw_target(rng, criterion, n_rows, n_classes=n_classes)
+                compare(Case(X, told={"criterion": criterion}, **target))
