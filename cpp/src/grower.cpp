@@ -174,18 +174,29 @@ void fill_values(TreePart& part, const GrowParams& params) {
   }
 }
 
-// Sums of weighted impurity decreases, over the nodes breadth-first: an order that depends on the
+// Sums of weighted impurity decreases, over the nodes depth-first: an order that depends on the
 // tree alone.
-std::vector<double> measure_importances(GrownTree& tree, std::size_t n_features) {
+std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_features) {
   std::vector<double> importances(n_features, 0.0);
-  tree.order = order_nodes(tree);
-  for (const u32 node : tree.order) {
-    if (tree.is_leaf(node)) continue;
+  const auto add = [&](u32 node) {
     const u32 left = tree.left[node], right = tree.right[node];
     const double decrease = tree.weight[node] * tree.impurity[node] -
                             tree.weight[left] * tree.impurity[left] -
                             tree.weight[right] * tree.impurity[right];
     importances[tree.splits[node].feature] += std::max(0.0, decrease);
+  };
+  if (tree.depth_first) {
+    for (u32 node = 0; node < tree.size(); ++node)
+      if (!tree.is_leaf(node)) add(node);
+    return importances;
+  }
+  for (std::vector<u32> open{0}; !open.empty();) {
+    const u32 node = open.back();
+    open.pop_back();
+    if (tree.is_leaf(node)) continue;
+    add(node);
+    open.push_back(tree.right[node]);
+    open.push_back(tree.left[node]);
   }
   return importances;
 }

@@ -45,11 +45,14 @@ class Shuffle {
 
 template <class Tally>
 [[gnu::always_inline]] inline FeatureView Growth<Tally>::view_feature(const NodeNumbers& numbers,
-                                                                      u32 feature) const {
+                                                                      u32 feature,
+                                                                      const Worker& worker) const {
   FeatureView view;
   view.feature = feature;
   view.place = feature;
-  if (params_.shuffle_ties) {
+  if (params_.shuffle_ties && plan_.draws_features) {
+    view.place = worker.places[feature];
+  } else if (params_.shuffle_ties) {
     // An order of the features drawn for the node; the low half keeps it free of ties.
     view.place |= numbers.at(Purpose::tie, feature) >> 32 << 32;
   }

@@ -46,12 +46,22 @@ void sort_blocks(const u8* bins, std::size_t n, u16* keyed) {
     keyed[places[row]] = static_cast<u16>(bins[row] << 8 | row);
 }
 
+// More rows than that: by counting the rows of each bin.
+inline void sort_counting(const u8* bins, std::size_t n, u16* keyed) {
+  u16 place[kHistogramBins + 1] = {};
+  for (std::size_t row = 0; row < n; ++row) ++place[bins[row] + 1];
+  for (int bin = 0; bin < kHistogramBins; ++bin)
+    place[bin + 1] = static_cast<u16>(place[bin + 1] + place[bin]);
+  for (std::size_t row = 0; row < n; ++row)
+    keyed[place[bins[row]]++] = static_cast<u16>(bins[row] << 8 | row);
+}
+
 inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
-  static_assert(kMostFew == 4 * kRowLanes);
   if (n <= kRowLanes) return sort_blocks<1>(bins, n, keyed);
   if (n <= 2 * kRowLanes) return sort_blocks<2>(bins, n, keyed);
   if (n <= 3 * kRowLanes) return sort_blocks<3>(bins, n, keyed);
-  sort_blocks<4>(bins, n, keyed);
+  if (n <= 4 * kRowLanes) return sort_blocks<4>(bins, n, keyed);
+  sort_counting(bins, n, keyed);
 }
 
 template <class Tally>
@@ -59,8 +69,9 @@ std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u
                                          Worker& worker, Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size(), stride = rows.block.stride;
   const Item* items = rows.items.data();
-  u8 bins[kMostFew] = {};
+  u8 bins[kMostFew];
   u16 keyed[kMostFew];
+  std::fill_n(bins, 4 * kRowLanes, u8{0});  // what the blocks hold beyond the rows is not looked at
   std::size_t n_varying = 0;
   for (std::size_t k = 0; k < features.size(); ++k) {
     const u8* column = rows.block.records + (features[k] - rows.block.first_col);
@@ -72,7 +83,7 @@ std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u
     varies[k] = differ != 0;
     if (!varies[k]) continue;
     ++n_varying;
-    const FeatureView view = view_feature(rows.numbers, features[k]);
+    const FeatureView view = view_feature(rows.numbers, features[k], worker);
     // Two rows are parted by any feature alike: only its place in the order matters.
     if (n == 2 && best.found() && best.place < view.place) continue;
     sort_few(bins, n, keyed);

@@ -285,7 +285,7 @@ bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
     const i64* first = target(node.begin);
     for (std::size_t i = node.begin + 1; i < node.end; ++i) {
       const i64* other = target(i);
-      if (!std::equal(first, first + n_outputs, other)) return false;
+      if (*first != *other || !std::equal(first, first + n_outputs, other)) return false;
     }
     return true;
   }

@@ -168,7 +168,8 @@ inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 he
 // first in the node's order is kept.
 template <class Tally>
 void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> features,
-                              const BinRange& range, SingleCuts& cuts, u8* varies) const {
+                              const BinRange& range, const Worker& worker, SingleCuts& cuts,
+                              u8* varies) const {
   const auto lane = [](BinLanes lanes, std::size_t k) {
     return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
   };
@@ -177,7 +178,7 @@ void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> feature
     const bool has_missing = lane(range.lo_next, k) == 0;
     varies[k] = lo != kMissingBin && (lo != hi || has_missing);
     if (!varies[k]) continue;
-    const FeatureView view = view_feature(rows.numbers, features[k]);
+    const FeatureView view = view_feature(rows.numbers, features[k], worker);
     if (has_missing && !params_.random_splits) {
       cuts.has_more |= 1u << k;
       continue;
@@ -218,7 +219,7 @@ u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> f
   worker.n_run = static_cast<u32>(features.size());
   std::copy(features.begin(), features.end(), worker.run);
   SingleCuts cuts;
-  list_cuts(rows, features, range, cuts, varies);
+  list_cuts(rows, features, range, worker, cuts, varies);
   if (cuts.n == 0) return cuts.has_more;
 
   const u32 cell = sample_.tally.cell();

@@ -31,6 +31,7 @@ std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() con
   worker->finder = make_finder(sample_.tally, params_.criterion, options);
   worker->hist = AlignedBuffer<Slot>(batch_size() * kHistogramBins * sample_.tally.cell(), Slot{0});
   worker->total.resize(sample_.tally.cell());
+  if (plan_.draws_features) worker->places.resize(data_.n_cols);
   return worker;
 }
 
@@ -140,7 +141,10 @@ void Growth<Tally>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
     const u32 wanted = visited < params_.max_features ? params_.max_features - visited : 1;
     const u32 last = std::min(n_pool, visited + wanted);
     drawn.clear();
-    for (; visited < last; ++visited) drawn.push_back(pool[shuffle.draw()]);
+    for (; visited < last; ++visited) {
+      drawn.push_back(pool[shuffle.draw()]);
+      worker.places[drawn.back()] = visited;
+    }
     if (data_.groups.size() > 1) std::sort(drawn.begin(), drawn.end());
     worker.varies.assign(drawn.size(), 0);
     n_varying += scan_features(node, drawn, worker, found.best, worker.varies.data());
@@ -211,7 +215,7 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
 template <class Tally>
 bool Growth<Tally>::scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist,
                                 u64 touched, Worker& worker, Candidate& best) {
-  const FeatureView view = view_feature(numbers, feature);
+  const FeatureView view = view_feature(numbers, feature, worker);
   if (!is_numeric(feature)) {
     collect_category_cells(feature, hist, touched, worker);
     return worker.finder->scan_categories(worker.cells, params_.random_splits, view, best);
@@ -259,7 +263,7 @@ bool Growth<Tally>::scan_wide(const OpenNode& node, u32 feature, Worker& worker,
   if (takes_medians_) return scan_categories_in_order(node, feature, worker, best);
   tally_wide(node, feature, worker);
   return worker.finder->scan_categories(worker.cells, params_.random_splits,
-                                        view_feature(numbers_of(node), feature), best);
+                                        view_feature(numbers_of(node), feature, worker), best);
 }
 
 template <class Tally>

@@ -74,7 +74,7 @@ template <class Tally>
 bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
                                   Candidate& best) {
   SortedRows rows = sort_rows(node, feature, worker);
-  const FeatureView view = view_feature(numbers_of(node), feature);
+  const FeatureView view = view_feature(numbers_of(node), feature, worker);
   const std::size_t n_values = rows.keyed.size() - rows.n_missing;
   if (n_values == 0) return false;
   const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
@@ -120,7 +120,7 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
     sort_keyed(worker.keyed, worker.keyed_spare, static_cast<u32>(order.size()));
     SortedRows rows;
     rows.keyed = worker.keyed;
-    const FeatureView view = view_feature(numbers_of(node), feature);
+    const FeatureView view = view_feature(numbers_of(node), feature, worker);
     if (params_.random_splits && order.size() > 1)
       rows.only_cut = scale_below(view.number, static_cast<u32>(order.size() - 1));
     Candidate own;

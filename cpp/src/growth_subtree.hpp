@@ -38,6 +38,7 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   std::vector<SmallNode>& open = worker.open;
   SmallNode node;
   static_cast<NodePlace&>(node) = top;
+  part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   node.key = top.key;
   sum_items(top, worker);
   open.clear();
@@ -171,14 +172,20 @@ bool Growth<Tally>::search_small(SmallNode& node, Worker& worker, Candidate& bes
     scan_small(rows, {looked_at, n}, worker, best, node.varying);
   } else {
     Shuffle shuffle(worker.permutation, n_pool, rows.numbers);
-    for (std::size_t n_varying = 0; shuffle.n_drawn() < n_pool &&
-                                    (shuffle.n_drawn() < params_.max_features || n_varying == 0);) {
+    const u32 n_wanted = std::min(params_.max_features, n_pool);
+    const bool is_pair = node.size() == 2 && params_.shuffle_ties;
+    for (std::size_t n_varying = 0;
+         shuffle.n_drawn() < n_pool &&
+         (n_varying == 0 || (shuffle.n_drawn() < n_wanted && !is_pair));) {
       n = 0;
       do {
         const u32 f = pool[shuffle.draw()];
+        worker.places[f] = shuffle.n_drawn();
         looked_at[n] = f;
         n += node.varying >> f & 1;
-      } while (shuffle.n_drawn() < std::min(params_.max_features, n_pool));
+        // Two rows are parted by any feature alike: the first that varies is taken.
+        if (is_pair && n > 0) break;
+      } while (shuffle.n_drawn() < n_wanted);
       n_varying += scan_small(rows, {looked_at, n}, worker, best, node.varying);
     }
   }
@@ -197,7 +204,7 @@ void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> f
   fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(), touched);
   for (std::size_t k = 0; k < features.size(); ++k) {
     Slot* hist = worker.hist.data() + k * feature_cells;
-    const FeatureView view = view_feature(rows.numbers, features[k]);
+    const FeatureView view = view_feature(rows.numbers, features[k], worker);
     varies[k] = worker.finder->scan_bins(hist, touched[k], view, best);
     clear_touched(hist, touched[k], sample_.tally.cell());
   }

@@ -123,6 +123,7 @@ GrownTree keep_reachable(GrownTree& tree) {
   std::vector<u32> renamed(tree.size(), GrownTree::kNoChild);
   GrownTree kept;
   kept.width = tree.width;
+  kept.depth_first = tree.depth_first;
   for (u32 node = 0; node < tree.size(); ++node) {
     if (!reached[node]) continue;
     const std::span<const double> value(tree.values.data() + std::size_t{node} * tree.width,

@@ -108,7 +108,7 @@ class Survey {
  private:
   void look_at_value(double value) {
     const bool in_range = value >= 0.0 && value < 0x1p32;
-    counts_ = in_range && static_cast<double>(static_cast<u32>(value)) == value;
+    counts_ = counts_ && in_range && static_cast<double>(static_cast<u32>(value)) == value;
     largest_ = std::max(largest_, value);
   }
   bool doubles_ = false;
@@ -180,27 +180,18 @@ void write_training_info(std::span<const GrownTree> grown, std::span<const std::
 
 }  // namespace
 
-// Where nodes are numbered depth-first, left before right, sorting the numbers by depth is enough;
-// following the children would jump about in memory.
+// Where nodes are numbered depth-first, sorting the numbers by depth is enough; following the
+// children would jump about in memory.
 std::vector<u32> order_nodes(const GrownTree& tree) {
   const u32 n = static_cast<u32>(tree.size());
-  std::vector<u32> order(n), depth(n, 0), below(n, 1);
-  bool depth_first = true;
-  for (u32 node = n; node-- > 0;) {
-    if (tree.is_leaf(node)) continue;
-    const u32 left = tree.left[node], right = tree.right[node];
-    if (left != node + 1 || right <= left || right != left + below[left]) {
-      depth_first = false;
-      break;
-    }
-    below[node] += below[left] + below[right];
-  }
-  if (depth_first && below[0] == n) {
-    std::vector<u32> first{0, 0};
+  std::vector<u32> order(n);
+  if (tree.depth_first) {
+    std::vector<u32> depth(n, 0), first{0, 0};
     for (u32 node = 0; node < n; ++node) {
-      if (!tree.is_leaf(node)) depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1;
-      if (depth[node] + 2 >= first.size()) first.resize(depth[node] + 3, 0);
-      ++first[depth[node] + 1];
+      const u32 own = depth[node];
+      if (!tree.is_leaf(node)) depth[tree.left[node]] = depth[tree.right[node]] = own + 1;
+      if (own + 2 > first.size()) first.resize(own + 2, 0);
+      ++first[own + 1];
     }
     for (std::size_t d = 1; d < first.size(); ++d) first[d] += first[d - 1];
     for (u32 node = 0; node < n; ++node) order[first[depth[node]]++] = node;
@@ -228,7 +219,7 @@ Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& option
   for (const GrownTree& tree : grown) {
     if (tree.width != shape.width)
       throw std::invalid_argument("All trees must have the same number of values a leaf.");
-    orders.push_back(tree.order.empty() ? order_nodes(tree) : tree.order);
+    orders.push_back(order_nodes(tree));
     survey.look_at(tree);
     const std::size_t n_nodes = orders.back().size();
     store->node_offsets.push_back(store->node_offsets.back() + n_nodes);

@@ -98,6 +98,9 @@ class SumMeasure:
             (left_counts,), left_weight = self.sum_up(left)
             d = left_counts[1] * weight - counts[1] * left_weight
             return d * d / (left_weight * (weight - left_weight))
+        if self.criterion in ("squared_error", "friedman_mse") and len(self.parts) == 1:
+            (((yl,),), wl), (((yr,),), wr) = self.sum_up(left), self.sum_up(right)
+            return (yl * yl * wr + yr * yr * wl) / (wl * wr)
         a, b = self.measure_worth(left), self.measure_worth(right)
         if self.criterion != "gain_ratio":
             return a + b

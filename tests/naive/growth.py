@@ -187,7 +187,8 @@ class Twin:
 
     def list_splits(self, node: Node) -> Iterator[Split]:
         numbers = NodeNumbers(self.params.seed, self.params.tree, node.key)
-        for feature in self.draw_features(node, numbers):
+        is_drawn = self.params.max_features < len(self.columns)
+        for place, feature in enumerate(self.draw_features(node, numbers)):
             column = self.columns[feature]
             if self.params.random_splits:
                 draw = self.draw_subset if column.n_levels else self.draw_cut
@@ -197,7 +198,7 @@ class Twin:
             for split in found:
                 split.place = feature
                 if self.params.shuffle_ties:
-                    split.place |= numbers.at(TIE, feature) >> 32 << 32
+                    split.place = place if is_drawn else numbers.at(TIE, feature) >> 32 << 32 | feature
                 if self.judge(node, split):
                     yield split
 

@@ -178,7 +178,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
   static constexpr bool kSweepsClasses =
       Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
   // Measured: below, sorting rows beats histograms of their bins.
-  static constexpr std::size_t kFewClassRows = 32, kFewRows = 16;
+  static constexpr std::size_t kFewClassRows = 256, kFewRows = 16;
   static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
 
   // The boundaries between rows that come in the order of their bins, missing ones last.
@@ -292,6 +292,16 @@ class CriterionFinder final : public SplitFinder<Tally> {
          {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
   }
 
+  // One output, and a criterion that scores both sides at once.
+  static constexpr bool kScoresSums =
+      Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0 &&
+      requires(const Criterion& c) { c.score_sums(0.0, 0.0, 0.0, 0.0); };
+
+  double score_sums(const Slot* left, double wl, double wr) const {
+    return criterion_.score_sums(static_cast<double>(left[1]),
+                                 static_cast<double>(total_[1] - left[1]), wl, wr);
+  }
+
   // Score of a split that no limit forbids.
   double score_boundary(const Slot* left) const {
     const double wl = tally_.weight(left), wr = total_weight_ - wl;
@@ -301,6 +311,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
                                        tally_.positive(total_.data()));
       }
     }
+    if constexpr (kScoresSums) return score_sums(left, wl, wr);
     Slot right[Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell];
     for (u32 s = 0; s < Tally::kFixedCell; ++s) right[s] = total_[s] - left[s];
     const double a = measure_worth(left, wl), b = measure_worth(right, wr);
@@ -369,6 +380,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
     for (u32 s = 0; s < tally_.cell(); ++s) right_[s] = total_[s] - left_sum[s];
     if (limits_.bounded && !is_monotone(left_sum, wl, wr, direction)) return kForbidden;
+    if constexpr (kScoresSums) return score_sums(left_sum, wl, wr);
     const double left = measure_worth(left_sum, wl), right = measure_worth(right_.data(), wr);
     if constexpr (Tally::kKind == TallyKind::moments) {
       return left + right;

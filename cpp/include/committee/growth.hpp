@@ -113,6 +113,7 @@ class Growth {
     std::vector<Slot> total;
     std::vector<u64> keyed, keyed_spare;
     std::vector<u32> permutation, drawn;
+    std::vector<u32> places;  // per feature that was drawn: when
     std::vector<CategoryCell<Slot>> cells;
     std::vector<Slot> wide_cells;
     std::vector<u32> wide_codes;
@@ -194,7 +195,7 @@ class Growth {
     u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
   };
   void list_cuts(const NodeRows& rows, std::span<const u32> features, const BinRange& range,
-                 SingleCuts& cuts, u8* varies) const;
+                 const Worker& worker, SingleCuts& cuts, u8* varies) const;
   void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
                 std::size_t n_features, Worker& worker) const;
   bool scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist, u64 touched,
@@ -206,7 +207,7 @@ class Growth {
   void tally_wide(const OpenNode& node, u32 feature, Worker& worker) const;
   SortedRows sort_rows(const OpenNode& node, u32 feature, Worker& worker) const;
   void build_dense(OpenNode& node);
-  FeatureView view_feature(const NodeNumbers& numbers, u32 feature) const;
+  FeatureView view_feature(const NodeNumbers& numbers, u32 feature, const Worker& worker) const;
   NodeNumbers numbers_of(const NodePlace& node) const { return {tree_key_, node.key}; }
   NodeRows rows_of(const OpenNode& node, u32 feature) const;
   NodeLimits limits_of(const OpenNode& node) const;

@@ -75,7 +75,7 @@ inline bool draw_missing_left(const FeatureView& view) {
 }
 
 // Rows of a node that scan_few takes at most: an index of one byte, and room on the stack.
-inline constexpr std::size_t kMostFew = 64;
+inline constexpr std::size_t kMostFew = 256;
 
 // Where a boundary lies: after code `cut`, before `next`, the next one that occurs.
 struct Cut {

@@ -101,7 +101,7 @@ struct GrownTree {
   std::vector<u32> n_samples;
   std::vector<double> weight, impurity;
   std::vector<double> values;  // [node][width]; class weights or outputs
-  std::vector<u32> order;      // as order_nodes, where somebody needed it already
+  bool depth_first = false;    // numbered depth-first, left before right
 
   u32 add_node(u32 samples, double node_weight, double node_impurity,
                std::span<const double> value) {
