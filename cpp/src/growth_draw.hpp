@@ -43,11 +43,11 @@ class Shuffle {
   std::vector<u32> more_;
 };
 
+// In place: copying what was just written in smaller pieces would wait for the writes.
 template <class Tally>
-[[gnu::always_inline]] inline FeatureView Growth<Tally>::view_feature(const NodeNumbers& numbers,
-                                                                      u32 feature,
-                                                                      const Worker& worker) const {
-  FeatureView view;
+[[gnu::always_inline]] inline void Growth<Tally>::fill_view(const NodeNumbers& numbers, u32 feature,
+                                                            const Worker& worker,
+                                                            FeatureView& view) const {
   view.feature = feature;
   view.place = feature;
   if (params_.shuffle_ties && plan_.draws_features) {
@@ -64,6 +64,13 @@ template <class Tally>
     view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
     view.number = numbers.at(Purpose::threshold, feature);
   }
+}
+
+template <class Tally>
+FeatureView Growth<Tally>::view_feature(const NodeNumbers& numbers, u32 feature,
+                                        const Worker& worker) const {
+  FeatureView view;
+  fill_view(numbers, feature, worker, view);
   return view;
 }
 

@@ -178,16 +178,19 @@ void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> feature
     const bool has_missing = lane(range.lo_next, k) == 0;
     varies[k] = lo != kMissingBin && (lo != hi || has_missing);
     if (!varies[k]) continue;
-    const FeatureView view = view_feature(rows.numbers, features[k], worker);
     if (has_missing && !params_.random_splits) {
       cuts.has_more |= 1u << k;
       continue;
     }
-    if (rows.items.size() == 2 && cuts.n > 0) {
-      if (cuts.list[0].view.place < view.place) continue;
-      cuts.n = 0;
+    SingleCut& cut = cuts.list[cuts.n];
+    fill_view(rows.numbers, features[k], worker, cut.view);
+    cut.at = {lo, hi, false, has_missing};
+    cut.lane = static_cast<u32>(k);
+    if (rows.items.size() == 2 && cuts.n == 1) {
+      if (cut.view.place < cuts.list[0].view.place) cuts.list[0] = cut;
+      continue;
     }
-    cuts.list[cuts.n++] = {view, {lo, hi, false, has_missing}, static_cast<u32>(k)};
+    ++cuts.n;
   }
   CutSearch search;
   for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
@@ -218,7 +221,9 @@ u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> f
   const BinRange range = gather_bins(rows.block, features, rows.items, worker.run_bins.data());
   worker.n_run = static_cast<u32>(features.size());
   std::copy(features.begin(), features.end(), worker.run);
-  SingleCuts cuts;
+  SingleCuts& cuts = worker.cuts;
+  cuts.n = cuts.has_more = 0;
+  std::fill_n(cuts.limits, kBatch, u8{0});
   list_cuts(rows, features, range, worker, cuts, varies);
   if (cuts.n == 0) return cuts.has_more;
 

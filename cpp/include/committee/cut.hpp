@@ -17,31 +17,36 @@ class CutSearch {
   // Between the bins lo < hi of the view's column.
   void add(const FeatureView& view, u32 lo, u32 hi) {
     const double a = (*view.low)[lo], b = (*view.high)[hi];
-    threshold_[n_] = a + (b - a) * scale_unit(view.number);
-    first_[n_] = view.high->data();
-    from_[n_] = first_[n_] + lo;
-    left_[n_++] = hi - lo;
-    most_ = hi - lo > most_ ? hi - lo : most_;
+    Range& range = ranges_[n_++];
+    range.threshold = a + (b - a) * scale_unit(view.number);
+    range.first = view.high->data();
+    range.from = range.first + lo;
+    range.n = hi - lo;
+    most_ = range.n > most_ ? range.n : most_;
   }
   // Halves all ranges until one bin is left of each: where few are left already nothing happens.
   void finish() {
     for (; most_ > 1; most_ -= most_ / 2) {
       for (u32 k = 0; k < n_; ++k) {
-        const u32 half = left_[k] / 2;
-        const double* probe = from_[k] + half;
-        from_[k] = *probe <= threshold_[k] ? probe : from_[k];
-        left_[k] -= half;
+        Range& range = ranges_[k];
+        const u64 half = range.n / 2;
+        const double* probe = range.from + half;
+        range.from = *probe <= range.threshold ? probe : range.from;
+        range.n -= half;
       }
     }
   }
-  u32 cut(u32 k) const { return static_cast<u32>(from_[k] - first_[k]); }
+  u32 cut(u32 k) const { return static_cast<u32>(ranges_[k].from - ranges_[k].first); }
 
  private:
-  static constexpr u32 kMost = 8;
-  const double *first_[kMost], *from_[kMost];
-  double threshold_[kMost];
-  u32 left_[kMost];
-  u32 n_ = 0, most_ = 0;
+  struct Range {
+    const double *first, *from;  // of the column, of what is left
+    double threshold;
+    u64 n;
+  };
+  Range ranges_[8];
+  u32 n_ = 0;
+  u64 most_ = 0;
 };
 
 // presort: not null for exact splits.

@@ -105,6 +105,14 @@ class Growth {
     bool is_copied = false;  // rows are numbers of copied records
   };
 
+  // Cuts of a run of features.
+  struct SingleCuts {
+    SingleCut list[kBatch];
+    std::size_t n = 0;
+    u32 has_more = 0;        // a bit a feature that has other cuts besides
+    u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
+  };
+
   // Scratch memory of one thread at a time.
   struct Worker {
     std::unique_ptr<SplitFinder<Tally>> finder;
@@ -125,6 +133,7 @@ class Growth {
     u32 n_run = 0;
     std::vector<Slot> run_sums;  // kBatch cells
     std::vector<ClassLanes> lanes;
+    SingleCuts cuts;
     // Of growth_subtree.hpp: open nodes and their totals, a copy of some records, their rows.
     std::vector<SmallNode> open;
     std::vector<Slot> open_totals;
@@ -188,12 +197,6 @@ class Growth {
                        Candidate& best, u8* varies);
   std::size_t scan_few_rows(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
-  struct SingleCuts {
-    SingleCut list[kBatch];
-    std::size_t n = 0;
-    u32 has_more = 0;        // a bit a feature that has other cuts besides
-    u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
-  };
   void list_cuts(const NodeRows& rows, std::span<const u32> features, const BinRange& range,
                  const Worker& worker, SingleCuts& cuts, u8* varies) const;
   void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
@@ -208,6 +211,8 @@ class Growth {
   SortedRows sort_rows(const OpenNode& node, u32 feature, Worker& worker) const;
   void build_dense(OpenNode& node);
   FeatureView view_feature(const NodeNumbers& numbers, u32 feature, const Worker& worker) const;
+  void fill_view(const NodeNumbers& numbers, u32 feature, const Worker& worker,
+                 FeatureView& view) const;
   NodeNumbers numbers_of(const NodePlace& node) const { return {tree_key_, node.key}; }
   NodeRows rows_of(const OpenNode& node, u32 feature) const;
   NodeLimits limits_of(const OpenNode& node) const;
