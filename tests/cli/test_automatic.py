@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 import committee
 from committee.cli.assembly import assemble
+from committee.cli.errors import CommandError
 from committee.cli.findings import Comparison, Estimate
 from committee.cli.problem import Roles, pose_problem
 from committee.cli.study import Plan, Study
@@ -120,32 +121,53 @@ def test_weights_are_counted_in_fit_and_score(estimator: str) -> None:
     assert found.model.predict(pa.table({"x": [-1.0, 1.0]})).tolist() == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "fragment"),
-    [
-        (("-t", "y", "--groups", "whom"), 2, "Did you mean 'who'?"),
-        (("-t", "y", "--groups", "y"), 2, "--groups cannot be the target"),
-        (("-t", "y", "--groups", "one"), 1, "one group"),
-        (("-t", "y", "--groups", "gap"), 1, "'gap' is missing in 1 rows"),
-        (("-t", "y", "--weights", "who"), 1, "holds no numbers"),
-        (("-t", "y", "--weights", "mark"), 1, "negative"),
-        (("-t", "y", "--weights", "zero"), 1, "are zero"),
-        (("-t", "y", "-e", "tree", "--time", "5"), 2, "--time is for the automatic committee"),
-        (("-t", "y", "-e", "tree", "--groups", "who", "--folds", "50"), 2, "groups are too few"),
-        (("-t", "y", "--time", "-1"), 2, "--time"),
-        (("-t", "y", "--set", "portfolio=['magic']"), 2, "'portfolio'"),
-    ],
-)
-def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
+def make_wrong() -> pa.Table:
     table = make_grouped()
     n = table.num_rows
     table = table.append_column("one", pa.array([1] * n)).append_column("zero", pa.array([0.0] * n))
-    table = table.append_column("gap", pa.array([None, *range(1, n)]))
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    done = run("fit", "t.parquet", *arguments, "--json")
+    return table.append_column("gap", pa.array([None, *range(1, n)]))
+
+
+@pytest.mark.parametrize(
+    ("roles", "code", "fragment"),
+    [
+        (Roles("y", groups="y"), 2, "--groups cannot be the target"),
+        (Roles("y", groups="one"), 1, "one group"),
+        (Roles("y", groups="gap"), 1, "'gap' is missing in 1 rows"),
+        (Roles("y", weights="who"), 1, "holds no numbers"),
+        (Roles("y", weights="mark"), 1, "negative"),
+        (Roles("y", weights="zero"), 1, "are zero"),
+    ],
+)
+def test_columns_that_cannot_be_what_they_should(roles: Roles, code: int, fragment: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        pose_problem(Source("t", make_wrong()), roles, "auto")
+    assert fragment in caught.value.sentence
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fragment"),
+    [
+        (("--groups", "whom"), 2, "Did you mean 'who'?"),
+        (("--weights", "mark"), 1, "negative"),
+        (("-e", "tree", "--time", "5"), 2, "--time is for the automatic committee"),
+        (("-e", "tree", "--groups", "who", "--folds", "50"), 2, "groups are too few"),
+        (("--time", "-1"), 2, "--time"),
+        (("--set", "portfolio=['magic']"), 2, "'portfolio'"),
+    ],
+)
+def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
+    pyarrow.parquet.write_table(make_wrong(), tmp_path / "t.parquet")
+    done = run("fit", "t.parquet", "-t", "y", *arguments, "--json")
     assert done.returncode == code, done.stderr
     assert fragment in done.stderr
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_few_rows_are_told(tmp_path: Path) -> None:
+    found = assemble(study_of(Source("t", make_grouped(5, 4)), Roles("y", drop=["who"]), portfolio=["linear"]))
+    assert "With 20 rows all scores may be far off." in found.notices
 
 
 def run_in_terminal(*arguments: str) -> str:

@@ -36,7 +36,7 @@ def test_a_quick_run_writes_table_data_and_picture(run: Run, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
-    [(("--only", "knitting"), "random-forest, fit"), (("--rows", "10"), "--rows"), (("-o", "file"), "is a file")],
+    [(("--only", "knitting"), "forest, fit"), (("--rows", "10"), "--rows"), (("-o", "file"), "is a file")],
 )
 def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], fragment: str) -> None:
     (tmp_path / "file").write_text("")

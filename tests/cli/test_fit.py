@@ -37,7 +37,7 @@ def test_without_a_table(run: Run) -> None:
         "37.3%",
         "CommitteeClassifier(",
         "members in",
-        "Leaderboard by log-loss",
+        "Leaderboard on rows not seen",
         "committee  ",
         "extra trees",
         "naive",

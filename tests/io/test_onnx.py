@@ -20,6 +20,7 @@ CLASSIFIERS = {
     "bag": committee.BaggingClassifier(n_estimators=10, random_state=0),
     "hist": committee.HistGradientBoostingClassifier(max_iter=20, random_state=0),
     "boosting": committee.GradientBoostingClassifier(n_estimators=20, early_stopping=False, random_state=0),
+    "adaboost": committee.AdaBoostClassifier(n_estimators=10),
     "dart": committee.GradientBoostingClassifier(n_estimators=10, boosting="dart", random_state=0),
 }
 REGRESSORS = {

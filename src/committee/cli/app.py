@@ -19,8 +19,20 @@ from committee.cli.table import read_source
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _INTERRUPTED = 130
 
+_EXAMPLES = """[bold]Examples[/]
+
+  committee fit                                                 try it
+
+  committee fit houses.csv --target price -o houses.committee   your own table
+
+  committee predict houses.committee new.csv -o answers.csv
+
+  committee COMMAND --help                                      more of them
+"""
+
 app = typer.Typer(
     no_args_is_help=True,
+    epilog=_EXAMPLES,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -84,8 +96,7 @@ def fit(
 ) -> None:
     """Fit a committee to a table, and tell how well it predicts rows it has not seen.
 
-    Without --estimator it puts itself together: boosted trees, forests, a linear model and neighbours are fitted within
-    --time, and weighed by what they say about rows that they have not seen.
+    Without --estimator members of several kinds are fitted within --time, and weighed by how well they do on such rows.
 
     Nothing is written without -o, which writes the model and a report of it, or --report.
     """
@@ -120,9 +131,9 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 
   committee predict houses.committee new.csv                  to the screen
 
-  committee predict houses.committee new.parquet --interval 0.9 -o answers.parquet
+  committee predict houses.committee new.parquet --interval 0.9 -o out.parquet
 
-  committee predict churn.committee new.csv.gz --probabilities --keep id -o answers.csv
+  committee predict churn.committee new.csv.gz -p --keep id -o answers.csv
 
   committee predict churn.committee new.csv --explain 3       and the reasons
 """
@@ -252,9 +263,9 @@ _COMPARE_EXAMPLES = """[bold]Examples[/]
 
   committee compare wine -e tree -e random-forest -e adaboost
 
-  committee compare houses.csv --target price -e random-forest -e extra-trees --metric mae
+  committee compare houses.csv -t price -e random-forest -e extra-trees
 
-  committee compare wine -e random-forest -e extra-trees --set n_estimators=300 --set extra-trees.bootstrap=True
+  committee compare wine -e tree -e extra-trees --set extra-trees.bootstrap=True
 """
 
 

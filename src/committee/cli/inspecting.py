@@ -139,7 +139,7 @@ def show_inspection(console: Console, found: Inspection) -> None:
     for name, value in found.scores.items():
         console.print(f"{name.rstrip('_').replace('_', ' ')}: {value:.4f}")
     if found.members:
-        members = make_table("member", ">score", ">weight")
+        members = make_table("member", ">score, larger is better", ">weight")
         for row in found.members:
             members.add_row(escape(row["name"]), f"{row['score']:.4f} ± {row['error']:.4f}", f"{row['weight']:.2f}")
         console.print()

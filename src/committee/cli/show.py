@@ -72,9 +72,9 @@ def show_head(console: Console, problem: Problem) -> None:
     problem : Problem
         What.
     """
-    console.print(
-        f"[bold]{escape(problem.source)}[/]: {problem.n_rows:,} rows, {len(problem.columns)} features", soft_wrap=True
-    )
+    n_features = len(problem.columns)
+    size = f"{problem.n_rows:,} rows, {n_features} feature{'s' if n_features != 1 else ''}"
+    console.print(f"[bold]{escape(problem.source)}[/]: {size}", soft_wrap=True)
     console.print(f"target [bold]{escape(problem.target)}[/] ({problem.task})", soft_wrap=True)
 
 
@@ -124,7 +124,7 @@ def _show_leaderboard(console: Console, board: Leaderboard) -> None:
         summary += f"; the time was up before {', '.join(board.left_out)}. A larger --time lets them in."
     console.print(summary)
     better = "higher" if board.sign > 0 else "lower"
-    console.print(f"\nLeaderboard by {board.metric} ({better} is better), on rows not seen in training:")
+    console.print(f"\nLeaderboard on rows not seen in training ({better} is better):")
     table = make_table("", f">{board.metric}", ">weight", ">seconds")
     table.add_row("[bold]committee[/]", _write_estimate(board.committee), "", f"{board.seconds:.1f}")
     for one in board.standings:

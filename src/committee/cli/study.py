@@ -31,6 +31,8 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, None)
 _SIZE_PARAMETERS = frozenset({"max_depth", "max_leaf_nodes", "ccp_alpha"})
 # Single trees, whose size is everything; what ensembles need is in their defaults.
 _SEARCHED = ("DecisionTree", "ExtraTreeC", "ExtraTreeR")
+# Rows below which nobody should believe a score.
+_FEW_ROWS = 50
 # The search inside each training part needs only the order of the candidates.
 _INNER_FOLDS = 3
 
@@ -208,6 +210,8 @@ class Study:
 
     def _check_folds(self) -> None:
         folds, n_rows = self.plan.folds, self.problem.n_rows
+        if n_rows < _FEW_ROWS:
+            self._notices.append(f"With {n_rows} rows all scores may be far off.")
         if self.name.startswith(AUTOMATIC):
             return  # it draws folds of its own, and knows what they need
         if self.problem.groups is not None and (n_groups := int(self.problem.groups.max()) + 1) < folds:

@@ -71,6 +71,8 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
         raw = graph.add("Div", [raw, graph.keep(np.array(float(total)))])
     if asked.baseline is not None:
         raw = graph.add("Add", [raw, graph.keep(np.asarray(asked.baseline, dtype=np.float64))])
+    if asked.link_scale != 1.0:
+        raw = graph.add("Mul", [raw, graph.keep(np.array(float(asked.link_scale)))])
     outputs = _answer_value(graph, raw, asked) if classes is None else _answer_class(graph, raw, asked, classes)
     rows = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, [None, asked.schema.n_features])
     made = onnx.helper.make_model(

@@ -58,7 +58,7 @@ def make_model(contender: str, family: str, size: int, threads: int) -> Any:
     ----------
     contender : str
         The library.
-    family : {"random-forest", "extra-trees", "adaboost", "boosting"}
+    family : {"forest", "extra-trees", "adaboost", "boosting"}
         What kind of model.
     size : int
         Trees, stumps or rounds.
@@ -74,7 +74,7 @@ def make_model(contender: str, family: str, size: int, threads: int) -> Any:
         return make_adaboost(contender, size, threads)
     if family == "boosting":
         return make_boosting(contender, size, 31, threads)
-    name = {"random-forest": "RandomForestClassifier", "extra-trees": "ExtraTreesClassifier"}[family]
+    name = {"forest": "RandomForestClassifier", "extra-trees": "ExtraTreesClassifier"}[family]
     return make_forest(contender, name, {"n_estimators": size}, threads)
 
 
@@ -151,7 +151,7 @@ def list_cases(sizes: Sizes, threads: int, contenders: Sequence[str]) -> list[Ca
         Each with the contenders that have such a model.
     """
     able = {
-        "random-forest": ("committee", "scikit-learn", "LightGBM", "XGBoost"),
+        "forest": ("committee", "scikit-learn", "LightGBM", "XGBoost"),
         "extra-trees": ("committee", "scikit-learn"),
         "adaboost": ("committee", "scikit-learn"),
         "boosting": ("committee", "scikit-learn", "LightGBM", "XGBoost", "CatBoost"),
@@ -167,7 +167,7 @@ def list_cases(sizes: Sizes, threads: int, contenders: Sequence[str]) -> list[Ca
         return Case(title, jobs)
 
     cases = [case(f"{family}, fit", family, "fit_model") for family in able]
-    for family in ("random-forest", "boosting"):
+    for family in ("forest", "boosting"):
         cases.append(case(f"{family}, predict {sizes.n_test:,} rows", family, "predict_model", first=None))
         cases.append(case(f"{family}, predict one row", family, "predict_model", first=1))
     return cases
@@ -224,7 +224,7 @@ def show_report(console: Console, report: Report) -> None:
     told = ", ".join(f"{name} {value}" for name, value in report.machine.items() if value not in ("absent", "unknown"))
     console.print(told)
     console.print()
-    table = make_table("", "library", ">best time", ">times ours", ">accuracy")
+    table = make_table("", "library", ">best time", ">over ours", ">accuracy")
     for case in report.cases:
         ours = report.outcomes[case.name][OURS]["best"]
         for k, contender in enumerate(case.jobs):
