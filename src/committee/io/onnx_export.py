@@ -65,7 +65,10 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     classes = getattr(model, "classes_", None)
     _check(model, asked, classes)
     graph = _Graph(onnx.helper)
-    raw = graph.add("TreeEnsemble", ["X"], domain="ai.onnx.ml", **_list_attributes(onnx, _collect(asked), asked.width))
+    table = _number_missing(graph, asked)
+    raw = graph.add(
+        "TreeEnsemble", [table], domain="ai.onnx.ml", **_list_attributes(onnx, _collect(asked), asked.width)
+    )
     if asked.combine != "sum":
         total = asked.trees.n_trees if asked.tree_weights is None else float(np.sum(asked.tree_weights))
         raw = graph.add("Div", [raw, graph.keep(np.array(float(total)))])
@@ -127,6 +130,19 @@ class _Graph:
         return name
 
 
+def _count_levels(asked: TreeModel) -> list[int]:
+    return [0 if levels is None else len(levels) for levels in asked.schema.categories]
+
+
+def _number_missing(graph: _Graph, asked: TreeModel) -> str:
+    """The table with a code of its own for what is missing in a category: whether NaN is in a set, runtimes differ."""
+    n_levels = np.array(_count_levels(asked), dtype=np.float64)
+    if not n_levels.any():
+        return "X"
+    gaps = graph.add("And", [graph.add("IsNaN", ["X"]), graph.keep(n_levels > 0)])
+    return graph.add("Where", [gaps, graph.keep(n_levels), "X"])
+
+
 def _answer_value(graph: _Graph, raw: str, asked: TreeModel) -> list[Any]:
     import onnx
 
@@ -180,7 +196,7 @@ class _Nodes:
 
 def _collect(asked: TreeModel) -> _Nodes:
     """Every tree, once for each column that its leaves have a number for."""
-    nodes = _Nodes([0 if levels is None else len(levels) for levels in asked.schema.categories])
+    nodes = _Nodes(_count_levels(asked))
     for number in range(asked.trees.n_trees):
         tree = asked.trees.describe(number, "gini" if len(asked.trees.outputs) else "squared_error")
         weight = 1.0 if asked.tree_weights is None else float(asked.tree_weights[number])
@@ -211,26 +227,23 @@ def _append_tree(nodes: _Nodes, tree: Any, leaves: NDArray[np.bool_], values: Fl
     if len(inner):
         asks = [tree["left_categories"].get(int(node)) for node in inner]
         by_set = np.array([codes is not None for codes in asks])
-        true, false = (np.asarray(tree[side]).astype(np.int64)[inner] for side in ("children_left", "children_right"))
+        left, right = (np.asarray(tree[side]).astype(np.int64)[inner] for side in ("children_left", "children_right"))
         feature = np.asarray(tree["feature"]).astype(np.int64)[inner]
-        missing = np.asarray(tree["missing_go_to_left"], dtype=bool)[inner]
-        # Runtimes take a missing value for no member of any set. Where it goes left, members are those that go right.
-        swapped = by_set & missing
-        true, false = np.where(swapped, false, true), np.where(swapped, true, false)
+        missing_left = np.asarray(tree["missing_go_to_left"], dtype=bool)[inner]
         nodes.append(
             nodes_modes=np.where(by_set, _MEMBER, _LESS_OR_EQUAL),
             nodes_featureids=feature,
             nodes_splits=np.where(by_set, 0.0, np.asarray(tree["threshold"], dtype=np.float64)[inner]),
-            nodes_missing_value_tracks_true=missing & ~by_set,
-            nodes_truenodeids=place[true],
-            nodes_trueleafs=leaves[true],
-            nodes_falsenodeids=place[false],
-            nodes_falseleafs=leaves[false],
+            nodes_missing_value_tracks_true=missing_left & ~by_set,
+            nodes_truenodeids=place[left],
+            nodes_trueleafs=leaves[left],
+            nodes_falsenodeids=place[right],
+            nodes_falseleafs=leaves[right],
         )
-        for codes, column, swap in zip(asks, feature.tolist(), swapped, strict=True):
+        for codes, column, also_missing in zip(asks, feature.tolist(), missing_left.tolist(), strict=True):
             if codes is not None:
-                chosen = np.setdiff1d(np.arange(nodes.n_levels[column]), codes) if swap else np.sort(codes)
-                nodes.append(membership_values=np.append(chosen.astype(np.float64), np.nan))
+                missing = [nodes.n_levels[column]] if also_missing else []
+                nodes.append(membership_values=np.array([*np.sort(codes), *missing, np.nan], dtype=np.float64))
     else:
         # A tree that is a leaf: a question whose answers are the same.
         only = [nodes.n_leaves]
