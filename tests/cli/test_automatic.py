@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -170,8 +171,8 @@ def test_few_rows_are_told(tmp_path: Path) -> None:
     assert "With 20 rows all scores may be far off." in found.notices
 
 
-def run_in_terminal(*arguments: str) -> str:
-    """What a terminal of 80 columns gets on the error stream."""
+def run_in_terminal(*arguments: str, interrupt_at: str | None = None) -> tuple[int, str]:
+    """Exit code, and what a terminal of 80 columns gets on the error stream; Ctrl-C when it shows some text."""
     ours, theirs = pty.openpty()
     env = os.environ | {"PYTHONPATH": str(Path(committee.__file__).parents[1]), "TERM": "xterm", "COLUMNS": "80"}
     command = [sys.executable, "-m", "committee", *arguments]
@@ -181,18 +182,31 @@ def run_in_terminal(*arguments: str) -> str:
         try:
             while part := os.read(ours, 1 << 16):
                 seen += part
+                if interrupt_at is not None and interrupt_at.encode() in seen:
+                    process.send_signal(signal.SIGINT)
+                    interrupt_at = None
         except OSError:  # Linux says so when the other end is closed
             pass
         finally:
             os.close(ours)
-        assert process.wait(60) == 0
-    return seen.decode()
+        code = process.wait(60)
+    return code, seen.decode()
+
+
+def test_an_interrupt_is_one_word_and_leaves_no_file(tmp_path: Path) -> None:
+    place = tmp_path / "m.committee"
+    code, seen = run_in_terminal("fit", "digits", "-o", str(place), interrupt_at=" left")
+    assert code == 130
+    assert "Interrupted." in seen
+    assert "Traceback" not in seen
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("estimator", ["committee", "gradient-boosting"])
 def test_a_terminal_sees_the_progress(estimator: str) -> None:
     small = "n_members=3" if estimator == "committee" else "n_estimators=40"
-    seen = run_in_terminal("fit", "breast_cancer", "-e", estimator, "--set", small, "--folds", "2")
+    code, seen = run_in_terminal("fit", "breast_cancer", "-e", estimator, "--set", small, "--folds", "2")
+    assert code == 0
     assert "\x1b[" in seen
     assert ("committee" if estimator == "committee" else "fitting") in seen
     assert " left" in seen

@@ -9,7 +9,10 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 
 import committee
-from committee.cli.comparing import adjust_holm, compare_parts
+from committee.cli.comparing import adjust_holm, compare_parts, plan_contest
+from committee.cli.problem import Roles, pose_problem
+from committee.cli.study import Plan
+from committee.cli.table import read_source
 from tests.cli.conftest import Run
 
 
@@ -59,6 +62,17 @@ def test_what_it_prints(run: Run) -> None:
         assert fragment in done.stdout
 
 
+def test_without_estimators_one_of_each_family_is_compared() -> None:
+    problem = pose_problem(read_source("iris", "utf-8"), Roles(), "auto")
+    contest = plan_contest(problem, [], {}, Plan("", {}, 5, 0, 1), 2)
+    assert contest.names == [
+        "RandomForestClassifier",
+        "ExtraTreesClassifier",
+        "HistGradientBoostingClassifier",
+        "DecisionTreeClassifier",
+    ]
+
+
 def test_the_test_without_spread() -> None:
     assert compare_parts(np.zeros(6), 3).p_value == 1.0
     assert compare_parts(np.full(6, 0.5), 3).p_value == 0.0
@@ -84,7 +98,6 @@ def test_holm() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        ([], "at least two"),
         (["-e", "tree"], "at least two"),
         (["-e", "tree", "-e", "decision-tree"], "each named once"),
         (["-e", "tree", "-e", "stump", "--set", "random-forest.max_depth=3"], "is not compared"),

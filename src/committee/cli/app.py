@@ -261,6 +261,8 @@ def inspect(
 
 _COMPARE_EXAMPLES = """[bold]Examples[/]
 
+  committee compare wine                                one of each family
+
   committee compare wine -e tree -e random-forest -e adaboost
 
   committee compare houses.csv -t price -e random-forest -e extra-trees
@@ -276,7 +278,10 @@ def compare(
     estimators: Annotated[
         list[str] | None,
         typer.Option(
-            "--estimator", "-e", metavar="NAME", help="As for fit; repeatable. The others are compared with the first."
+            "--estimator",
+            "-e",
+            metavar="NAME",
+            help="As for fit; repeatable. The others are compared with the first; by default one of each family.",
         ),
     ] = None,
     settings: Annotated[

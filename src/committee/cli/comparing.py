@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Contest", "PairedTest", "adjust_holm", "compare_parts", "plan_contest", "show_results", "write_results"]
 
 
+#: What is compared if nobody says: one of each family, quick to fit.
+USUAL = ("random-forest", "extra-trees", "hist-gradient-boosting", "decision-tree")
+
+
 @dataclass(frozen=True)
 class PairedTest:
     """A mean over the parts of a repeated cross-validation, and how far it may be from zero by chance.
@@ -154,7 +158,7 @@ def plan_contest(
     problem : Problem
         What to learn.
     names : sequence of str
-        The estimators.
+        The estimators; those of ``USUAL`` if there is none.
     settings : mapping of str to object
         Parameters: of all of them, or of the one whose name and a dot go before.
     plan : Plan
@@ -167,7 +171,7 @@ def plan_contest(
     Contest
         Ready to run.
     """
-    classes = [find_class(name, problem.task) for name in names]
+    classes = [find_class(name, problem.task) for name in names or USUAL]
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise CommandError(
             "There must be at least two estimators, each named once.", "Repeat --estimator with another name.", USAGE
