@@ -361,6 +361,8 @@ def run() -> int:
     """
     try:
         code = app(prog_name="committee", standalone_mode=False)
+        if code == _INTERRUPTED:  # some versions of Typer catch the interrupt themselves
+            return _complain("Interrupted.", "", _INTERRUPTED)
         return code if isinstance(code, int) else 0
     except typer.Exit as done:
         return done.exit_code
