@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes
 
 from committee import RandomForestRegressor
-from committee.plots import InteractionDisplay, LocalEffectsDisplay, PartialDependenceDisplay
+from committee.plots import InteractionDisplay, LocalEffectsDisplay, PairEffectsDisplay, PartialDependenceDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X["sex"] = pd.Categorical.from_codes((X["sex"] - 1).astype(int), ["one", "other"])
@@ -25,6 +25,10 @@ PartialDependenceDisplay.from_estimator(forest, X, ("bmi", "s5"), grid_resolutio
 # %%
 # Accumulated local effects move each row only a little, so that no patient is made up whom nobody has ever seen.
 LocalEffectsDisplay.from_estimator(forest, X, ["bmi", "bp", "sex"])
+
+# %%
+# Two features at once, less what each does alone: where it is white their effects add up.
+PairEffectsDisplay.from_estimator(forest, X, ("bmi", "s5"))
 
 # %%
 # Friedman's H: how much of the effect of two features is due to their acting together.

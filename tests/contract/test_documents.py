@@ -49,6 +49,13 @@ def test_every_paper_that_is_named_is_listed() -> None:
     assert cited <= known
 
 
+def test_every_paper_is_closed_and_listed_once() -> None:
+    entries = re.split(r"\n(?=@)", read("docs/references.bib").strip())
+    assert all(entry.strip().endswith("\n}") and entry.count("{") == entry.count("}") for entry in entries)
+    keys = re.findall(r"^@\w+\{(\w+),", read("docs/references.bib"), flags=re.M)
+    assert len(keys) == len(set(keys)) == len(entries)
+
+
 def test_the_makefile_lists_itself() -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.M))
     explained = set(re.findall(r"^([a-z-]+):.*## \w", read("Makefile"), flags=re.M))

@@ -1,5 +1,7 @@
 """Shapley values of estimators, against the shap package and LightGBM."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +29,8 @@ REGRESSORS = [
     committee.ExtraTreesRegressor(max_leaf_nodes=12, **SMALL),
     committee.BaggingRegressor(max_features=0.5, **SMALL),
     committee.HistGradientBoostingRegressor(max_iter=7, random_state=0),
+    committee.GradientBoostingRegressor(subsample=0.7, **SMALL),
+    committee.GradientBoostingRegressor(boosting="dart", **SMALL),
 ]
 CLASSIFIERS = [
     committee.DecisionTreeClassifier(random_state=0),
@@ -66,10 +70,15 @@ def test_values_of_classifiers_add_up(model):
 
 
 def test_values_of_boosted_classes_add_up_to_their_scores():
-    for y in (Y_IRIS, Y_IRIS == 1):
-        model = committee.HistGradientBoostingClassifier(max_iter=7, random_state=0).fit(X_IRIS, y)
-        found = shap_values(model, X_IRIS)
-        np.testing.assert_allclose(found.predictions, model.decision_function(X_IRIS), atol=1e-12)
+    models = [
+        committee.HistGradientBoostingClassifier(max_iter=7, random_state=0),
+        committee.GradientBoostingClassifier(max_depth=3, **SMALL),
+    ]
+    for model, y in product(models, (Y_IRIS, Y_IRIS == 1)):
+        model.fit(X_IRIS, y)
+        for options in ({}, {"background": X_IRIS[::10]}, {"interactions": True}):
+            found = shap_values(model, X_IRIS, **options)
+            np.testing.assert_allclose(found.predictions, model.decision_function(X_IRIS), atol=1e-9)
 
 
 def test_several_outputs_stand_side_by_side():

@@ -74,6 +74,7 @@ def draw(boosted, forest, tree):
         "LocalEffectsDisplay": lambda ax: plots.LocalEffectsDisplay.from_estimator(tree, FRAME, [0, 1], ax=ax),
         "MarginDisplay": lambda ax: plots.MarginDisplay.from_estimator(boosted, FRAME, Y, ax=ax),
         "OutOfBagDisplay": lambda ax: plots.OutOfBagDisplay.from_estimator(forest, ax=ax),
+        "PairEffectsDisplay": lambda ax: plots.PairEffectsDisplay.from_estimator(tree, FRAME, (0, 1), ax=ax),
         "PartialDependenceDisplay": lambda ax: plots.PartialDependenceDisplay.from_estimator(
             tree, FRAME, [0, (0, 1)], ax=ax, **grid
         ),
@@ -155,7 +156,7 @@ def test_displays_are_explained(cls):
 
 def test_the_room_is_sorted_and_complete():
     assert sorted(plots.__all__) == plots.__all__
-    assert len(DISPLAYS) == 25
+    assert len(DISPLAYS) == 26
 
 
 def test_nothing_is_drawn_or_loaded_before_it_is_asked_for():
@@ -205,3 +206,15 @@ def test_foreign_models_are_drawn_where_no_trees_are_needed():
         plots.ShapSummaryDisplay.from_estimator(model, X_iris)
     with pytest.raises(ParameterTypeError, match="fitted AdaBoostClassifier"):
         plots.EdgeDisplay.from_estimator(model)
+
+
+def test_frames_of_polars_are_drawn():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.arange(60) % 3})
+    model = committee.RandomForestClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+    shown = plots.DecisionBoundaryDisplay.from_estimator(model, frame, Y, features=("a", "b"), grid_resolution=8)
+    assert shown.feature_names == ("a", "b")
+    lines = plots.PartialDependenceDisplay.from_estimator(model, frame, ["a"], grid_resolution=5, max_curves=9)
+    assert lines.panels[0].individual.shape == (9, 5)
+    plots.ShapSummaryDisplay.from_estimator(model, frame, output=1)
+    plots.ProximityDisplay.from_estimator(model, frame, Y, max_rows=30)

@@ -18,6 +18,7 @@ from committee import (
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection import (
     accumulated_local_effects,
+    accumulated_pair_effects,
     friedman_h,
     impurity_importance,
     measure_proximity,
@@ -30,6 +31,7 @@ from committee.plots import (
     ImportanceMapDisplay,
     InteractionDisplay,
     LocalEffectsDisplay,
+    PairEffectsDisplay,
     PartialDependenceDisplay,
     ProximityDisplay,
     ShapSummaryDisplay,
@@ -145,6 +147,13 @@ def test_categories_are_points_with_names(mixed):
     wanted = accumulated_local_effects(model, frame, "Latitude")
     np.testing.assert_allclose(effects.lines_[1].get_ydata(), wanted["average"][0])
     assert len({ax.get_ylim() for ax in effects.axes_}) == 1
+
+
+def test_joint_effects_are_even_about_zero(forest):
+    wanted = accumulated_pair_effects(forest, X, ("bmi", "s5"), grid_resolution=6)
+    shown = PairEffectsDisplay.from_estimator(forest, X, ("bmi", "s5"), grid_resolution=6)
+    np.testing.assert_allclose(shown.image_.get_array(), wanted["average"][0].T)
+    assert shown.image_.norm.vmin == -shown.image_.norm.vmax
 
 
 def test_a_class_is_chosen_where_there_are_several():

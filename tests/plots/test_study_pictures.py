@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from committee import (
     BaggingClassifier,
     DecisionTreeRegressor,
+    GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
@@ -115,6 +116,10 @@ def test_juries_and_traces():
     assert trace.lines_[0].get_ydata()[-1] == forest.oob_score_
     assert trace.published_[0].get_ydata()[0] == 0.9
     assert trace.measure == "out-of-bag accuracy"
+    stochastic = GradientBoostingClassifier(n_estimators=8, subsample=0.5, random_state=0).fit(X, Y)
+    losses = OutOfBagDisplay.from_estimator(stochastic)
+    np.testing.assert_array_equal(losses.lines_[0].get_ydata(), stochastic.oob_scores_)
+    assert losses.measure == "out-of-bag loss"
     with pytest.raises(ParameterError, match="oob_score=True"):
         OutOfBagDisplay.from_estimator(RandomForestRegressor(n_estimators=3).fit(X, X[:, 0]))
 

@@ -198,7 +198,7 @@ class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
         Trees of a round.
     do_early_stopping_ : bool
         Whether scores were watched.
-    train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,)
+    train_score_, validation_score_ : ndarray of shape (n_rounds + 1,)
         Scores before the first and after each round, where these were watched; empty otherwise.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the gain over all splits.
@@ -267,7 +267,7 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
         Trees of a round.
     do_early_stopping_ : bool
         Whether scores were watched.
-    train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,)
+    train_score_, validation_score_ : ndarray of shape (n_rounds + 1,)
         Scores before the first and after each round, where these were watched; empty otherwise.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the gain over all splits.

@@ -18,6 +18,7 @@ from committee.inspection.importance import (
 )
 from committee.inspection.jury import JuryCurve, measure_jury
 from committee.inspection.margins import measure_margins, suspect_labels, weigh_rows
+from committee.inspection.pair_effects import accumulated_pair_effects
 from committee.inspection.proximity import measure_proximity, scale_proximity
 from committee.inspection.shap import ShapValues, shap_values
 
@@ -31,6 +32,7 @@ __all__ = [
     "JuryCurve",
     "ShapValues",
     "accumulated_local_effects",
+    "accumulated_pair_effects",
     "drop_column_importance",
     "edge_bound",
     "estimate_bias_variance",

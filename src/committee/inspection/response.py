@@ -54,6 +54,10 @@ class Response(Protocol):
         """What it says when a feature has other values, one for each row."""
         ...
 
+    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """What it says when several features have other values."""
+        ...
+
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Mean over the rows at each point in the space of some features, of shape (n_points, n_outputs)."""
         ...
@@ -112,8 +116,13 @@ class TreeResponse:
 
     def answer_with(self, feature: int, values: FloatArray) -> FloatArray:
         """What it says when a feature has other values."""
+        return self.answer_with_all([feature], [values])
+
+    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """What it says when several features have other values."""
         changed = np.array(self.rows)
-        changed[:, feature] = values
+        for feature, own in zip(features, values, strict=True):
+            changed[:, feature] = own
         return self._finish(self.model.sum_trees(changed, self.n_jobs))
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -239,7 +248,11 @@ class AnyResponse:
 
     def answer_with(self, feature: int, values: FloatArray) -> FloatArray:
         """What it says when a feature has other values."""
-        return self._ask(self._replace([feature], [values]))
+        return self.answer_with_all([feature], [values])
+
+    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """What it says when several features have other values."""
+        return self._ask(self._replace(features, values))
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Mean over the rows at each point."""

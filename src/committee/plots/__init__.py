@@ -15,6 +15,7 @@ from committee.plots.diversity import JuryDisplay, KappaErrorDisplay
 from committee.plots.effects import InteractionDisplay, LocalEffectsDisplay
 from committee.plots.importance import ImportanceDisplay, ImportanceMapDisplay
 from committee.plots.margins import MarginDisplay
+from committee.plots.pair_effects import PairEffectsDisplay
 from committee.plots.proximity import ProximityDisplay
 from committee.plots.shap import ShapSummaryDisplay, ShapWaterfallDisplay
 from committee.plots.tree import plot_tree
@@ -39,6 +40,7 @@ __all__ = [
     "LocalEffectsDisplay",
     "MarginDisplay",
     "OutOfBagDisplay",
+    "PairEffectsDisplay",
     "PartialDependenceDisplay",
     "ProximityDisplay",
     "RowWeightsDisplay",

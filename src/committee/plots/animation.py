@@ -35,8 +35,8 @@ def animate_rounds(
 
     Parameters
     ----------
-    estimator : fitted classifier
-        With staged predictions; fitted with ``keep_sample_weights=True`` for the weights.
+    estimator : fitted estimator
+        With staged predictions; a classifier fitted with ``keep_sample_weights=True`` for the weights.
     X, y : table and array-like
         The rows of the fit.
     path : str or Path, optional
@@ -97,7 +97,8 @@ def animate_rounds(
 
     def draw(frame: int) -> list[Any]:
         axes.clear()
-        shown = frames[frame].plot(ax=axes)
+        # A colour bar would be added to the figure in every frame.
+        shown = frames[frame].plot(ax=axes, legend=frames[frame].class_names is not None)
         return [shown.surface_, *shown.points_]
 
     film = FuncAnimation(axes.get_figure(), draw, frames=len(frames), interval=1000.0 * seconds, blit=False)

@@ -217,7 +217,8 @@ class OutOfBagDisplay(_CurveDisplay):
         Parameters
         ----------
         estimator : fitted estimator, or dict of them by name
-            Fitted with ``oob_score=True``.
+            Bags and forests fitted with ``oob_score=True``; gradient boosting with ``subsample < 1``, of which the loss
+            is shown.
         published : float or dict from name to float, optional
             Values to mark.
         ax : matplotlib axes, optional
@@ -234,9 +235,15 @@ class OutOfBagDisplay(_CurveDisplay):
         measure = "score"
         for name, model in models.items():
             trace = getattr(model, "oob_trace_", None)
+            losses = getattr(model, "oob_scores_", None)
+            if losses is not None:
+                measure = "out-of-bag loss"
+                curves[str(name)] = (np.arange(1, len(losses) + 1), np.asarray(losses))
+                continue
             if trace is None:
                 raise ParameterError(
-                    f"This {type(model).__name__} has no out-of-bag trace; fit a bag or a forest with oob_score=True."
+                    f"This {type(model).__name__} has no out-of-bag trace; fit a bag or a forest with oob_score=True, "
+                    "or gradient boosting with subsample < 1."
                 )
             asked = getattr(model, "oob_score", True)
             usual = "accuracy" if is_classifier(model) else "R²"
@@ -257,7 +264,7 @@ class OutOfBagDisplay(_CurveDisplay):
         -------
         self
         """
-        self._draw_curves(ax, "members", markers=False)
+        self._draw_curves(ax, "rounds" if self.measure.endswith("loss") else "members", markers=False)
         return self
 
 

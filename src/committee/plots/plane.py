@@ -58,7 +58,8 @@ class Plane:
         xx, yy = (part.ravel() for part in np.meshgrid(across, up))
         chosen = dict(zip(self.columns, (xx, yy), strict=True))
         if hasattr(self.table, "iloc"):
-            rows = self.table.iloc[np.full(len(xx), self._find_typical())].reset_index(drop=True)
+            # Copies of a row, so that columns keep their types.
+            rows = self.table.iloc[np.zeros(len(xx), dtype=np.intp)].reset_index(drop=True)
             for column in range(rows.shape[1]):
                 if column in chosen:
                     rows.isetitem(column, chosen[column])
@@ -71,10 +72,6 @@ class Plane:
         for column, values in chosen.items():
             rows[:, column] = values
         return rows
-
-    def _find_typical(self) -> int:
-        """A row that can be copied, so that columns keep their types."""
-        return 0
 
 
 def _find_median(values: NDArray[Any]) -> float:
@@ -96,6 +93,8 @@ def _repeat_typical(column: Any, like: Any) -> Any:
 
 def read_plane(X: Any, features: Sequence[Any] | None) -> Plane:
     """The plane of two features, by number or name; by default of a table that has just two."""
+    if hasattr(X, "to_pandas") and not hasattr(X, "iloc"):
+        X = X.to_pandas()  # columns keep their names, which models compare
     frame = hasattr(X, "iloc")
     table: Any = X if frame else np.asarray(X)
     if table.ndim != 2 or not count_rows(table):

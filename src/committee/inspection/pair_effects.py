@@ -1,0 +1,143 @@
+"""What two features do together beyond what each does alone, from small moves of the rows only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt
+from sklearn.utils import Bunch
+
+from committee.exceptions import DataError, ParameterError
+from committee.inspection.resampling import check_count
+from committee.inspection.response import find_features, make_response, read_row_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["accumulated_pair_effects"]
+
+
+def accumulated_pair_effects(
+    model: Any,
+    X: Any,
+    features: Any,
+    *,
+    grid_resolution: int = 20,
+    sample_weight: Any = None,
+    response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
+    n_jobs: int | None = None,
+) -> Bunch:
+    r"""Accumulated local effect of two numbers together, less what each has alone [ApleyZhu2020].
+
+    The plane of the two features is cut into cells, and the rows of a cell :math:`(l, m)` are moved to its four
+    corners:
+
+    .. math:: \Delta_{lm} = f(z_l, w_m) - f(z_{l-1}, w_m) - f(z_l, w_{m-1}) + f(z_{l-1}, w_{m-1}),
+
+    averaged over the rows (an empty cell has what the nearest one has), and added up over all cells to the lower left.
+    What is left of the effect of either feature alone is then taken off, and the mean over the rows. Features whose
+    effects add up have zero everywhere.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of any library.
+    X : array-like or data frame of shape (n_rows, n_features)
+        Rows whose predictions are looked at. Those in which one of the two is missing are left out.
+    features : pair of int or str
+        Numbers or names of two features that hold numbers.
+    grid_resolution : int, default=20
+        Most bins of each.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the rows.
+    response_method : {"auto", "predict_proba", "decision_function"}
+        What classifiers are asked for.
+    n_jobs : int or None
+        Threads, for trees of this library.
+
+    Returns
+    -------
+    Bunch
+        ``average``, the effect, of shape (n_outputs, n_edges, n_other_edges); ``grid_values``, a list of the edges of
+        both; ``weights``, the weight of the rows in each cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import HistGradientBoostingRegressor
+    >>> from committee.inspection import accumulated_pair_effects
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 3))
+    >>> model = HistGradientBoostingRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    >>> together, apart = (accumulated_pair_effects(model, X, pair)["average"] for pair in ((0, 1), (0, 2)))
+    >>> bool(np.abs(together).max() > 3 * np.abs(apart).max())
+    True
+    """
+    response = make_response(model, X, response_method=response_method, n_jobs=n_jobs)
+    numbers = find_features(response, features)
+    if len(numbers) != 2:
+        raise ParameterError(f"The 'features' argument must be two features; got {features!r}.")
+    n_bins = check_count("grid_resolution", grid_resolution, 1)
+    given = read_row_weights(sample_weight, response.n_rows)
+    weights = np.ones(response.n_rows) if given is None else given
+    columns = [response.column(number) for number in numbers]
+    for number in numbers:
+        if response.levels(number) is not None:
+            raise DataError(f"Feature {response.names[number]!r} is a category, whose levels have no neighbours.")
+    counted = ~np.isnan(columns[0]) & ~np.isnan(columns[1]) & (weights > 0.0)
+    if not counted.any():
+        raise DataError("No row has a value of both features.")
+    edges, bins = zip(*(_cut(column, counted, n_bins) for column in columns), strict=True)
+    rises: Any = 0.0
+    for first in (0, 1):
+        for second in (0, 1):
+            corner = [edges[0][bins[0] + first], edges[1][bins[1] + second]]
+            sign = 1.0 if first == second else -1.0
+            rises = rises + sign * response.answer_with_all(numbers, corner)
+    shape = (len(edges[0]) - 1, len(edges[1]) - 1)
+    cells = (bins[0] * shape[1] + bins[1])[counted]
+    n_cells = shape[0] * shape[1]
+    own = np.bincount(cells, weights[counted], minlength=n_cells).astype(np.float64).reshape(shape)
+    effects = []
+    for rise in rises[counted].T:
+        sums = np.bincount(cells, weights[counted] * rise, minlength=n_cells).astype(np.float64).reshape(shape)
+        effects.append(_accumulate(_fill_empty(sums, own), own))
+    return Bunch(average=np.array(effects), grid_values=list(edges), weights=own)
+
+
+def _cut(values: FloatArray, counted: NDArray[np.bool_], n_bins: int) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Edges of bins of about equally many rows, and the bin of each row, which ends at its upper edge."""
+    shares = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.unique(np.quantile(values[counted], shares, method="inverted_cdf"))
+    if len(edges) == 1:
+        edges = np.repeat(edges, 2)
+    known = np.where(counted, values, edges[0])
+    return edges, np.clip(np.searchsorted(edges, known, side="left") - 1, 0, len(edges) - 2)
+
+
+def _fill_empty(sums: FloatArray, weights: FloatArray) -> FloatArray:
+    """Mean of each cell; an empty one takes that of the nearest, counted in cells."""
+    empty = weights == 0.0
+    means = np.divide(sums, weights, out=np.zeros_like(sums), where=~empty)
+    if not empty.any():
+        return means
+    nearest = distance_transform_edt(empty, return_distances=False, return_indices=True)
+    return np.asarray(means[tuple(nearest)])
+
+
+def _accumulate(steps: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sum of the steps to the lower left, less the effects of either axis alone, centred over the rows."""
+    surface = np.zeros((steps.shape[0] + 1, steps.shape[1] + 1))
+    surface[1:, 1:] = steps.cumsum(axis=0).cumsum(axis=1)
+    alone = []
+    for turned, own in ((surface, weights), (surface.T, weights.T)):
+        slopes = np.diff(turned, axis=0)
+        middles = (slopes[:, 1:] + slopes[:, :-1]) / 2.0
+        # A slab without rows, which the edges do not allow for, would have no mean.
+        alone.append(np.r_[0.0, np.cumsum((middles * own).sum(axis=1) / own.sum(axis=1))])
+    surface = surface - alone[0][:, None] - alone[1][None, :]
+    corners = (surface[1:, 1:] + surface[:-1, 1:] + surface[1:, :-1] + surface[:-1, :-1]) / 4.0
+    return np.asarray(surface - (corners * weights).sum() / weights.sum())
