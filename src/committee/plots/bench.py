@@ -34,7 +34,7 @@ def plot_benchmark(seconds: Mapping[str, Mapping[str, float]], ours: str) -> Fig
     Examples
     --------
     >>> figure = plot_benchmark({"fit": {"a": 1.0, "b": 4.0}}, "a")
-    >>> [bar.get_width() for bar in figure.axes[0].patches]
+    >>> [float(bar.get_width()) for bar in figure.axes[0].patches]
     [1.0, 4.0]
     """
     from matplotlib.figure import Figure
