@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from committee.inspection.jury import measure_jury
     from committee.io.model_file import load, save
     from committee.learners.export import export_graphviz, export_text
-    from committee.learners.naive_bayes import BernoulliNB, SingleFeatureNB
+    from committee.learners.naive_bayes import BernoulliNB
+    from committee.learners.single_feature_bayes import SingleFeatureNB
     from committee.learners.stump import DecisionStumpClassifier
     from committee.learners.tree import (
         DecisionTreeClassifier,
@@ -115,7 +116,7 @@ _HOMES = {
     "HistGradientBoostingRegressor": "committee.ensembles.boosting",
     "RandomForestClassifier": "committee.ensembles.forest",
     "RandomForestRegressor": "committee.ensembles.forest",
-    "SingleFeatureNB": "committee.learners.naive_bayes",
+    "SingleFeatureNB": "committee.learners.single_feature_bayes",
     "StackingClassifier": "committee.ensembles.stacking",
     "StackingRegressor": "committee.ensembles.stacking",
     "SuperLearnerClassifier": "committee.ensembles.super_learner",

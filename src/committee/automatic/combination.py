@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
 from committee.data import ClassTarget
 from committee.ensembles.blend import blend_by_least_squares, blend_by_log_loss
-from committee.ensembles.metric import choose_metric, measure_squared_error
-from committee.ensembles.selection import select_greedily
+from committee.ensembles.metric import choose_metric
+from committee.ensembles.selection import select_greedily, select_likeliest, select_nearest
 from committee.ensembles.weighted_roster import spell_out
 
 if TYPE_CHECKING:
@@ -31,12 +33,19 @@ if TYPE_CHECKING:
     from committee.ensembles.out_of_fold import Folds
     from committee.typing import FloatArray
 
-__all__ = ["Combination", "Estimate"]
+__all__ = ["Combination", "Estimate", "raise_shares"]
 
-_N_ROUNDS = 40
-"""Members that greedy selection adds, some of them again and again."""
+_N_ROUNDS, _N_SLOW_ROUNDS = 40, 15
+"""Members that greedy selection adds, some of them again and again; fewer by metrics that are asked one mean at a time.
+"""
 _N_BLOCKS = 20
 """Blocks of the jackknife: the error of the standard error is about a sixth of it."""
+_TINY = 1e-15
+"""The least probability that is believed."""
+_LEAST_SHARE, _POWERS = 1e-9, (0.5, 2.0)
+"""The least share that is raised to a power, and where powers lie."""
+_USUAL = {True: (None, "neg_log_loss"), False: (None, "neg_mean_squared_error")}
+"""Metrics of classes and of values that are a mean over rows, None with its root taken for values."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,20 @@ class Estimate:
 
     score: float
     error: float
+
+
+def raise_shares(shares: FloatArray, power: float) -> FloatArray:
+    """Shares to a power, with sum one again; one changes nothing.
+
+    Examples
+    --------
+    >>> raise_shares(np.array([[0.6, 0.4]]), 2.0).round(3)
+    array([[0.692, 0.308]])
+    """
+    if power == 1.0:
+        return shares
+    logs = power * np.log(np.clip(shares, _LEAST_SHARE, None))
+    return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
 
 
 class Combination:
@@ -77,7 +100,7 @@ class Combination:
     ) -> None:
         self._target, self._weights, self._groups = target, weights, groups
         self._metric, self._how, self._seed = metric, how, seed
-        self._goal = spell_out(target)
+        self._goal, self._classify = spell_out(target), isinstance(target, ClassTarget)
 
     def weigh(self, answers: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
         """Weights of the members, not negative and with sum one.
@@ -89,12 +112,49 @@ class Combination:
         rows : ndarray of int
             The rows to learn from.
         """
-        said = answers[:, rows]
         if self._how == "selection":
-            counts = select_greedily(said, self._choose_score(rows), _N_ROUNDS, 1)
-            return counts / counts.sum()  # type: ignore[no-any-return]
-        blend = blend_by_log_loss if isinstance(self._target, ClassTarget) else blend_by_least_squares
-        return blend(list(said), self._goal[rows], None if self._weights is None else self._weights[rows])
+            return self._select(answers, rows)
+        blend = blend_by_log_loss if self._classify else blend_by_least_squares
+        return blend(list(answers[:, rows]), self._goal[rows], None if self._weights is None else self._weights[rows])
+
+    def _select(self, answers: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+        if self._metric in _USUAL[self._classify]:
+            # Of shares only those of the true classes count, and of values only how far they are off.
+            select = select_likeliest if self._classify else select_nearest
+            counts = select(self._reduce(answers, rows), self._share(rows), _N_ROUNDS)
+        else:
+            counts = select_greedily(answers[:, rows], self._choose_score(rows), _N_SLOW_ROUNDS, 1)
+        return counts / counts.sum()  # type: ignore[no-any-return]
+
+    def _reduce(self, answers: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+        """Shares of the true classes, or errors: shape (n_members, n_rows)."""
+        if self._classify:
+            labels = self._target.labels[rows, 0]  # type: ignore[union-attr]
+            return np.clip(answers[:, rows, labels], _TINY, None)
+        return np.asarray(answers[:, rows, 0] - self._goal[rows, 0])
+
+    def _share(self, rows: NDArray[np.intp]) -> FloatArray:
+        weights = np.ones(len(rows)) if self._weights is None else self._weights[rows]
+        return np.asarray(weights / weights.sum())
+
+    def sharpen(self, mean: FloatArray, rows: NDArray[np.intp]) -> float:
+        """The power of mean shares with the least log-loss; one where another metric or no class is asked for.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (n_rows, width)
+            Mean answer about every row.
+        rows : ndarray of int
+            The rows to learn from.
+        """
+        if not self._classify or self._metric not in _USUAL[True] or mean.shape[1] < 2:
+            return 1.0
+        logs, share = np.log(np.clip(mean[rows], _LEAST_SHARE, None)), self._share(rows)
+        true = logs[np.arange(len(rows)), self._target.labels[rows, 0]]  # type: ignore[union-attr]
+        found = minimize_scalar(
+            lambda power: float(share @ (logsumexp(power * logs, axis=1) - power * true)), bounds=_POWERS
+        )
+        return float(found.x)
 
     def answer_nested(self, answers: FloatArray, rows: NDArray[np.intp], folds: Folds) -> tuple[FloatArray, Any]:
         """What committees say about rows that had no part in their weights, and which rows these are."""
@@ -107,31 +167,44 @@ class Combination:
             fresh = np.flatnonzero(left_out & known & np.isnan(nested[:, 0]))
             others = np.flatnonzero(known & ~left_out)
             if len(fresh) and len(others):
-                nested[fresh] = np.einsum("m,mrc->rc", self.weigh(answers, others), answers[:, fresh])
+                mean = np.einsum("m,mrc->rc", self.weigh(answers, others), answers)
+                nested[fresh] = raise_shares(mean[fresh], self.sharpen(mean, others))
         return nested, np.flatnonzero(~np.isnan(nested[:, 0]))
 
     def score(self, answers: FloatArray, rows: NDArray[np.intp]) -> float:
         """Score of answers about some of the rows."""
-        return float(self._choose_score(rows)(answers[rows]))
+        return self._leave_blocks_out(answers, rows, np.zeros(len(rows), dtype=np.intp), 1)[0]
 
     def estimate(self, answers: FloatArray, rows: NDArray[np.intp]) -> Estimate:
         """Score of answers about some of the rows, with its standard error."""
-        score = self.score(answers, rows)
         blocks = self._draw_blocks(rows)
         n_blocks = int(blocks.max()) + 1
+        score, without = self._leave_blocks_out(answers, rows, blocks, n_blocks)
         if n_blocks < 2:
             return Estimate(score, float("nan"))
-        kept = [rows[blocks != b] for b in range(n_blocks)]
-        without = np.array([self.score(answers, some) for some in kept])
         spread = float(((without - without.mean()) ** 2).sum())
         return Estimate(score, float(np.sqrt((n_blocks - 1) / n_blocks * spread)))
 
+    def _leave_blocks_out(
+        self, answers: FloatArray, rows: NDArray[np.intp], blocks: NDArray[np.intp], n_blocks: int
+    ) -> tuple[float, FloatArray]:
+        """The score on all rows, and without each block."""
+        if self._metric not in _USUAL[self._classify]:
+            kept = [rows[blocks != b] for b in range(n_blocks)] if n_blocks > 1 else []
+            without = np.array([self._choose_score(some)(answers[some]) for some in kept])
+            return float(self._choose_score(rows)(answers[rows])), without
+        said, share = self._reduce(answers[None], rows)[0], self._share(rows)
+        # A mean over rows: sums of the blocks are all that is needed.
+        gains = share * (np.log(said) if self._classify else -(said**2))
+        sums, sizes = (np.bincount(blocks, weights=part, minlength=n_blocks).astype(float) for part in (gains, share))
+        rest = (sums.sum() - sums) / (sizes.sum() - sizes) if n_blocks > 1 else sums
+        if self._metric is None and not self._classify:
+            return -float(np.sqrt(-gains.sum())), -np.sqrt(np.maximum(-rest, 0.0))
+        return float(gains.sum()), rest
+
     def _choose_score(self, rows: NDArray[np.intp]) -> Callable[[FloatArray], float]:
-        goal = self._goal[rows]
         weights = None if self._weights is None else self._weights[rows]
-        if self._metric is None and not isinstance(self._target, ClassTarget):
-            return lambda answers: -float(np.sqrt(measure_squared_error(answers, goal, weights)))
-        return choose_metric(self._metric, self._target, rows, goal, weights)
+        return choose_metric(self._metric, self._target, rows, self._goal[rows], weights)
 
     def _draw_blocks(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """The block of each row: of every class about as many rows in each, groups whole."""

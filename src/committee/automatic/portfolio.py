@@ -4,10 +4,15 @@ A new one is a line in `PORTFOLIO`. How a member comes to answers about rows tha
 
 ``"bag"``
     It draws samples of the rows, so that one fit gives out-of-bag answers for all of them.
-``"folds"``
-    It is fitted once for each fold, and the mean of these models is the member.
+``"stages"``
+    It is boosted in the folds, and goes on as long as that helps (`stages.py`); the mean of the folds' models is the
+    member, and every stage is a candidate.
 ``"whole"``
-    As folds, but then it is fitted once more on all rows: cheap to fit, and one model is enough.
+    It is fitted once for each fold and once more on all rows: cheap to fit, and one model is enough.
+``"left out"``
+    One fit tells what it would say about each row without it.
+
+Where the user has folds of his own, or rows weigh differently, bags and those that tell go through the folds as well.
 """
 
 from __future__ import annotations
@@ -15,23 +20,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from committee.automatic.kernel_member import KernelMember
 from committee.automatic.plain_members import LinearMember, NeighbourMember, PlainMember, PriorMember
 from committee.base import seed_estimator
-from committee.ensembles.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from committee.ensembles.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from committee.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries"]
+__all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds"]
 
-_MOST_NEIGHBOUR_ROWS = 20_000
-"""Rows above which neighbours are left out unless asked for: asking them costs rows times rows."""
+_MOST_ROWS = {"neighbours": 20_000, "kernel": 20_000}
+"""Rows above which a member is left out unless asked for: neighbours cost rows times rows, the kernel much memory."""
+_ROUNDS = (30, 60, 120, 240, 480, 960)
+"""The stages of boosting."""
+_MOST_TREES, _MOST_CELLS = 5000, 7e9
+"""Trees of one fold's model, of which every class has its own in each round, and these times rows times features: time
+is not without end."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +55,20 @@ class Entry:
         Its name in the leaderboard.
     kinds : tuple of type
         The classes for classes and for values.
-    way : {"bag", "folds", "whole"}
+    way : {"bag", "stages", "whole", "left out"}
         Where its out-of-fold answers come from.
     params : dict
         What it is made with.
+    by_code : bool
+        Whether it takes the codes of categories as numbers: another view of them, and the better one where levels are
+        few rows each or in an order.
     """
 
     name: str
     kinds: tuple[type[Any], type[Any]]
-    way: Literal["bag", "folds", "whole"]
+    way: Literal["bag", "stages", "whole", "left out"]
     params: dict[str, Any] = field(default_factory=dict)
+    by_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,8 +77,8 @@ class Setting:
 
     Attributes
     ----------
-    classify : bool
-        Whether classes are predicted.
+    n_classes : int
+        How many classes are predicted; none for values.
     categories : list of int
         Columns that hold codes.
     grouped : bool
@@ -76,57 +91,74 @@ class Setting:
         Of all randomness.
     """
 
-    classify: bool
+    n_classes: int
     categories: list[int]
     grouped: bool
     own_folds: bool
     n_jobs: int | None
     seed: int
 
+    @property
+    def classify(self) -> bool:
+        """Whether classes are predicted."""
+        return self.n_classes > 0
+
     def make_member(self, entry: Entry, number: int) -> Any:
         """A member that is not fitted yet, with a seed of its own."""
         kind = entry.kinds[0] if self.classify else entry.kinds[1]
         if issubclass(kind, PlainMember):
             return kind(classify=self.classify, categories=self.categories)
-        member = kind(**entry.params, n_jobs=self.n_jobs, categorical_features=self.categories or None)
+        categories = None if entry.by_code else self.categories or None
+        params = dict(entry.params)
+        if entry.way == "stages":
+            # Many trees a round are dear, so that there have to be fewer rounds.
+            params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
+        member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
         if self.grouped and entry.way == "bag":
             member.set_params(bootstrap="group")
         return seed_estimator(member, self.seed, number)
 
     def goes_through_folds(self, entry: Entry) -> bool:
         """Whether an entry's answers come from folds."""
-        return entry.way != "bag" or self.own_folds
+        own = entry.way == "bag" or (entry.way == "left out" and not self.grouped)
+        return self.own_folds or not own
 
 
 #: Always there: what members must beat, and what keeps shares of a forest away from zero.
 PRIOR = Entry("prior", (PriorMember, PriorMember), "whole")
 
-_BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+_BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
-# How long to boost is part of an entry: rows that stop it early would be lost, and those of the fold would leak.
-_FIXED = {"early_stopping": False}
+_STEADY = {"early_stopping": False}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 
 PORTFOLIO = (
-    Entry("boosting", _BOOSTING, "folds", {**_FIXED, "max_leaf_nodes": 15, "max_features": 0.7}),
-    Entry("extra trees", _EXTRA, "bag", _BAGGED),
+    Entry("boosting", _BOOSTING, "stages", _STEADY),
+    Entry("extra trees", _EXTRA, "bag", _BAGGED, by_code=True),
     Entry("linear", (LinearMember, LinearMember), "whole"),
+    Entry("kernel", (KernelMember, KernelMember), "left out"),
+    Entry("shallow boosting", _BOOSTING, "stages", {**_STEADY, "max_depth": 3}),
     Entry("forest", _FOREST, "bag", _BAGGED),
+    Entry("boosting by code", _BOOSTING, "stages", {**_STEADY, "max_leaf_nodes": 12}, by_code=True),
     Entry("neighbours", (NeighbourMember, NeighbourMember), "whole"),
-    Entry(
-        "slow boosting",
-        _BOOSTING,
-        "folds",
-        {**_FIXED, "learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 31, "max_features": 0.5},
-    ),
-    Entry(
-        "shallow boosting",
-        _BOOSTING,
-        "folds",
-        {**_FIXED, "max_iter": 200, "max_depth": 3, "min_samples_leaf": 5, "max_features": 0.5},
-    ),
 )
+
+
+def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
+    """Rounds of the stages of boosting, fewer where tables are large and classes many.
+
+    Examples
+    --------
+    >>> list_rounds(1000, 10, 2)
+    [30, 60, 120, 240, 480, 960]
+    >>> list_rounds(1000, 10, 26)
+    [30, 60, 120, 192]
+    """
+    n_trees = min(_MOST_TREES, int(_MOST_CELLS / (n_rows * n_features)))
+    most = max(_ROUNDS[0], n_trees // (n_classes if n_classes > 2 else 1))
+    kept = [number for number in _ROUNDS if number < most]
+    return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
 
 
 def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: int) -> list[Entry]:
@@ -150,5 +182,5 @@ def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: i
     if names is not None:
         chosen = [by_name[name] for name in names]
     else:
-        chosen = [e for e in PORTFOLIO if e.name != "neighbours" or n_rows <= _MOST_NEIGHBOUR_ROWS]
+        chosen = [e for e in PORTFOLIO if n_rows <= _MOST_ROWS.get(e.name, n_rows)]
     return chosen[:n_members]

@@ -16,12 +16,10 @@ from committee.data.intake import take_in
 from committee.data.rows import select_rows
 from committee.ensembles.adaboost_additive import ADDITIVE_RULES, AdditiveRule, AnyRegressions, Ascent, TreeRegressions
 from committee.ensembles.adaboost_answers import BoostedAnswers, Log, Validation, sum_up
+from committee.ensembles.adaboost_learners import AnyLearner, StumpLearner, TreeLearner
 from committee.ensembles.adaboost_members import (
-    AnyLearner,
     BoostedMembers,
     BoostedTrees,
-    StumpLearner,
-    TreeLearner,
     can_share_bins,
     choose_table,
     is_plain_stump,

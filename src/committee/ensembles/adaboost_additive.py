@@ -18,7 +18,8 @@ from sklearn.utils.validation import has_fit_parameter
 from committee.base import seed_estimator
 from committee.data import ValueTarget
 from committee.data.rows import select_rows
-from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees, Resampling, TreeRounds
+from committee.ensembles.adaboost_learners import TreeRounds
+from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees, Resampling
 from committee.ensembles.adaboost_rules import Answers, Rule, Step
 from committee.exceptions import ParameterError
 

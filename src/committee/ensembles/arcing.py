@@ -10,13 +10,8 @@ from sklearn.base import clone, is_regressor
 from committee.base import resolve_seed
 from committee.data.intake import take_in
 from committee.ensembles.adaboost_answers import BoostedAnswers, Log
-from committee.ensembles.adaboost_members import (
-    AnyLearner,
-    TreeLearner,
-    can_share_bins,
-    choose_table,
-    plan_resampling,
-)
+from committee.ensembles.adaboost_learners import AnyLearner, TreeLearner
+from committee.ensembles.adaboost_members import can_share_bins, choose_table, plan_resampling
 from committee.ensembles.adaboost_rules import Discrete, Step, VotingRule
 from committee.exceptions import DataError, ParameterTypeError
 from committee.learners.tree import DecisionTreeClassifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -11,17 +11,26 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from committee.base import CommitteeEstimator, resolve_jobs, resolve_seed
-from committee.constraints import show_value
 from committee.data.intake import take_in, take_in_rows
-from committee.data.rows import count_rows, select_rows
-from committee.data.targets import encode_classes, read_target
+from committee.data.rows import count_rows
 from committee.data.texts import read_texts
 from committee.data.weights import count_as_rows, read_sample_weight
 from committee.engines import get_engine
+from committee.ensembles.boostexter_intake import check_documents, make_table, pick_documents, read_labels
+from committee.ensembles.boostexter_params import (
+    Algorithm,
+    NgramRange,
+    Patience,
+    Rounds,
+    Threshold,
+    ValidationFraction,
+    Vectorizer,
+    VoteSmoothing,
+)
 from committee.ensembles.boostexter_votes import HeldOut, LabelTarget, WordRounds, WordVotes
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
-from committee.params import HasMethods, Interval, NEstimators, NJobs, RandomState, Verbose, WarmStart
+from committee.params import NJobs, RandomState, Verbose, WarmStart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,48 +40,13 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Schema
-    from committee.typing import BoolArray, FloatArray
+    from committee.typing import FloatArray
 
 __all__ = ["BoosTexterClassifier"]
 
+
 _USELESS = 1.0 - 1e-12
 """A normaliser from which on no word tells anything of the labels any more."""
-
-Algorithm: TypeAlias = Annotated[
-    Literal["real", "abstaining", "discrete"],
-    "What a stump says: a real number for each label where its word is present and another where it is absent, "
-    "nothing where it is absent (``'abstaining'``), or only yes or no with one weight for all (``'discrete'``).",
-]
-Rounds: TypeAlias = Annotated[
-    NEstimators, "How many rounds, each with a stump on one word; with ``n_iter_no_change``, the most."
-]
-Vectorizer: TypeAlias = Annotated[
-    Annotated[Any, HasMethods("fit_transform", "transform")] | None,
-    "What makes words of the documents, cloned: any vectoriser or transformer whose output is a table with a column "
-    "for each word; a value other than zero says that it is present. None: `CountVectorizer(binary=True)` of "
-    "scikit-learn for text, nothing for a table.",
-]
-NgramRange: TypeAlias = Annotated[
-    tuple[int, int],
-    "Shortest and longest run of words that counts as a word, where ``vectorizer`` is None and X is text.",
-]
-Threshold: TypeAlias = Annotated[
-    float | None,
-    "Of a table, values above it say that the word is present. None: all values other than zero.",
-]
-VoteSmoothing: TypeAlias = Annotated[
-    Annotated[float, Interval(0.0, None, closed="neither")] | None,
-    "What is added to the weights, which sum to one, before the logarithm of their ratio is taken. None: 1/(n k) for n "
-    "documents and k labels, as in the paper.",
-]
-Patience: TypeAlias = Annotated[
-    Annotated[int, Interval(1, None)] | None,
-    "Stop when this many rounds have come without fewer errors on a part of the documents that is kept apart (the "
-    "share of documents whose first label is wrong); rounds after the best one are dropped. None: no part is kept.",
-]
-ValidationFraction: TypeAlias = Annotated[
-    float, Interval(0.0, 1.0, closed="neither"), "The part that is kept apart, with ``n_iter_no_change``."
-]
 
 
 class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator):  # type: ignore[misc]
@@ -190,9 +164,9 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         documents, schema = self._open(X)
         n_rows = count_rows(documents)
         weights = np.ones(n_rows) if sample_weight is None else read_sample_weight(sample_weight, n_rows)
-        target = _read_labels(y, n_rows, type(self).__name__, weights > 0)
+        target = read_labels(y, n_rows, type(self).__name__, weights > 0)
         if not weights.all():
-            documents, weights = _pick(documents, np.flatnonzero(weights)), weights[weights > 0]
+            documents, weights = pick_documents(documents, np.flatnonzero(weights)), weights[weights > 0]
         kept = self._find_kept(schema, target)
         words, vectorizer = self._make_words(documents, schema, kept)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
@@ -208,7 +182,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         n_jobs, n_rounds = resolve_jobs(self.n_jobs), int(self.n_estimators)
         part, held_out = self._hold_out(words, target, seed)
         engine = get_engine()
-        table = _make_table(words[part], target.has[part])
+        table = make_table(words[part], target.has[part])
         smoothing = self._choose_smoothing(target, weights[part].sum())
         rounds = WordRounds()
         D = engine.LabelWeights(table, weights[part])  # D_1(i, l) = w_i / k, normalised
@@ -280,7 +254,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
                     f"The 'ngram_range' parameter of {type(self).__name__} is for its own vectoriser; tell the one "
                     f"that is given as 'vectorizer' instead; got {self.ngram_range}."
                 )
-            return _check_documents(X), None
+            return check_documents(X), None
         texts = read_texts(X)
         if texts is not None:
             return texts, None
@@ -363,7 +337,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             if read_texts(X) is not None:
                 raise DataTypeError(f"{name} was fitted on a table of words and cannot read text.")
             return self._find_present(take_in_rows(self, X, self._schema), self.binarize)
-        documents = _check_documents(X) if self.vectorizer is not None else read_texts(X)
+        documents = check_documents(X) if self.vectorizer is not None else read_texts(X)
         if documents is None:
             raise DataTypeError(f"{name} was fitted on text; X must be a list, array or column of str.")
         return self._find_present(self.vectorizer_.transform(documents), None)
@@ -518,50 +492,3 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         # Whether a value is above zero says little of most tables.
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _check_documents(X: Any) -> Any:
-    """Documents for a vectoriser of the user's, which knows what they are."""
-    if isinstance(X, str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
-        raise DataTypeError(f"X must be a collection of documents; got {show_value(X)}.")
-    return X
-
-
-def _pick(documents: Any, rows: NDArray[Any]) -> Any:
-    if isinstance(documents, list | tuple):
-        return [documents[row] for row in rows]
-    return select_rows(documents, rows)
-
-
-def _read_labels(y: Any, n_rows: int, name: str, counted: BoolArray) -> LabelTarget:
-    """Classes, or zeros and ones for several labels; of the documents that count."""
-    array = read_target(y, n_rows, name, multi_output=True)
-    if array.ndim == 2 and array.shape[1] > 1:
-        try:
-            has = array.astype(np.float64)
-        except (TypeError, ValueError):
-            has = np.full(array.shape, np.nan)
-        if not ((has == 0) | (has == 1)).all():
-            raise DataError(
-                f"A y of two axes must hold zeros and ones that say which labels a document has; {name} does not learn "
-                "several outputs of several classes. MultiLabelBinarizer of scikit-learn makes such a y of lists."
-            )
-        return LabelTarget(np.arange(array.shape[1]), has[counted].astype(bool), multilabel=True)
-    flat = read_target(array, n_rows, name, multi_output=False)[counted]
-    encoded = encode_classes(flat, name)
-    classes = encoded.classes[0]
-    has = encoded.labels == np.arange(len(classes))
-    return LabelTarget(classes, has[:, 1:] if len(classes) == 2 else has, multilabel=False)
-
-
-def _make_table(words: Any, has: BoolArray) -> Any:
-    """Documents and their labels in the engine's form."""
-    columns, labels = words.tocsc(), csr_matrix(has)
-    columns.sort_indices()
-    return get_engine().WordTable(
-        columns.indptr.astype(np.uint64),
-        columns.indices.astype(np.uint32),
-        labels.indptr.astype(np.uint64),
-        labels.indices.astype(np.uint32),
-        has.shape[1],
-    )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "answer_out_of_fold",
+    "average_answers",
     "can_judge_itself",
     "cut_folds",
     "find_covered",
@@ -226,7 +227,7 @@ def answer_out_of_fold(
     _run(lesson, jobs, hear, n_jobs, verbose, classes)
     for one in candidates:
         if heard[id(one)]:
-            one.answers = _average(heard[id(one)], lesson.n_rows)
+            one.answers = average_answers(heard[id(one)], lesson.n_rows)
         else:
             one.answers = _read_out_of_bag(one, lesson.n_rows, classes)
 
@@ -246,7 +247,8 @@ def _read_out_of_bag(one: Candidate, n_rows: int, classes: Classes) -> FloatArra
     return np.where(known, np.column_stack([part.argmax(axis=1) for part in parts]), np.nan)
 
 
-def _average(heard: list[tuple[NDArray[np.intp], FloatArray]], n_rows: int) -> FloatArray:
+def average_answers(heard: list[tuple[NDArray[np.intp], FloatArray]], n_rows: int) -> FloatArray:
+    """Mean answer about each row from pairs of rows and answers; NaN where there is none."""
     sums, counts = np.zeros((n_rows, heard[0][1].shape[1])), np.zeros(n_rows)
     for rows, answer in heard:
         sums[rows] += answer

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["EnsembleSelectionClassifier", "EnsembleSelectionRegressor", "select_greedily"]
+__all__ = [
+    "EnsembleSelectionClassifier",
+    "EnsembleSelectionRegressor",
+    "select_greedily",
+    "select_likeliest",
+    "select_nearest",
+]
 
 Metric: TypeAlias = Annotated[
     Callable[..., float] | str | None,
@@ -85,6 +91,62 @@ def select_greedily(
         reached = np.array([score((total + said) / size) for said in answers])
         added = int(reached.argmax())
         total = total + answers[added]
+        counts[added] += 1
+        if reached[added] > best:
+            best, best_counts = float(reached[added]), counts.copy()
+    return best_counts
+
+
+def select_likeliest(likelihood: FloatArray, share: FloatArray, n_rounds: int) -> NDArray[np.intp]:
+    """`select_greedily` by log-loss, for all members at once: only the shares of the true classes matter.
+
+    Parameters
+    ----------
+    likelihood : ndarray of shape (n_members, n_rows)
+        The probability that each member gave to what is true; positive.
+    share : ndarray of shape (n_rows,)
+        Weights of the rows, with sum one.
+    n_rounds : int
+        Members to add.
+
+    Examples
+    --------
+    >>> select_likeliest(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
+    array([1, 1, 0])
+    """
+    return _add_greedily(likelihood, n_rounds, lambda sums, size: np.log(sums / size) @ share)
+
+
+def select_nearest(errors: FloatArray, share: FloatArray, n_rounds: int) -> NDArray[np.intp]:
+    """`select_greedily` by squared error, for all members at once.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_members, n_rows)
+        Of each member about each row.
+    share : ndarray of shape (n_rows,)
+        Weights of the rows, with sum one.
+    n_rounds : int
+        Members to add.
+
+    Examples
+    --------
+    >>> select_nearest(np.array([[1.0], [-1.0], [2.0]]), np.ones(1), 4)
+    array([1, 1, 0])
+    """
+    return _add_greedily(errors, n_rounds, lambda sums, size: -((sums / size) ** 2) @ share)
+
+
+def _add_greedily(
+    answers: FloatArray, n_rounds: int, score: Callable[[FloatArray, int], FloatArray]
+) -> NDArray[np.intp]:
+    counts = np.zeros(len(answers), dtype=np.intp)
+    total = np.zeros(answers.shape[1])
+    best, best_counts = -np.inf, counts
+    for size in range(1, n_rounds + 1):
+        reached = score(total + answers, size)
+        added = int(reached.argmax())
+        total += answers[added]
         counts[added] += 1
         if reached[added] > best:
             best, best_counts = float(reached[added]), counts.copy()

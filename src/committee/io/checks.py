@@ -240,6 +240,15 @@ def _check_neighbours(member: Any) -> None:
     _require(counted and (member.counts_ > 0.0).all(), "every row must count")
 
 
+def _check_kernel(member: Any) -> None:
+    width, n_landmarks = _count_answers(member), len(member.landmarks_)
+    _require(_is_array(member.landmarks_, "f", n_landmarks, _count_encoded(member)), "landmarks are rows")
+    _require(_is_array(member.coef_, "f", n_landmarks, width), "every landmark must have a factor")
+    _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
+    _require(isinstance(member.width_, float) and member.width_ > 0.0, "a kernel has a width")
+    _require(isinstance(member.slope_, float), "a kernel has a slope")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "SamplePlan": _check_sample_plan,
@@ -271,6 +280,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "PriorMember": _check_prior,
     "LinearMember": _check_linear,
     "NeighbourMember": _check_neighbours,
+    "KernelMember": _check_kernel,
 }
 
 

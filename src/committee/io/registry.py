@@ -90,9 +90,15 @@ _PLAIN = {
     "PriorMember": ("means_",),
     "LinearMember": ("encoding_", "coef_", "intercept_"),
     "NeighbourMember": ("encoding_", "table_", "goal_", "counts_"),
+    "KernelMember": ("encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_"),
 }
 STATES |= {
-    name: StateClass("committee.automatic.plain_members", name, ("classify", "categories", "classes_", *own))
+    name: StateClass(
+        "committee.automatic." + ("kernel_member" if name == "KernelMember" else "plain_members"),
+        name,
+        ("classify", "categories", "classes_", *own),
+        ("_left_out",) if name == "KernelMember" else (),
+    )
     for name, own in _PLAIN.items()
 }
 

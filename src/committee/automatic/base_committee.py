@@ -1,0 +1,367 @@
+"""What the two automatic committees share: a portfolio is fitted, members are weighed out of fold, a score is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
+
+from committee.automatic.combination import Combination, raise_shares
+from committee.automatic.margins import rank_errors
+from committee.automatic.plain_members import PlainMember
+from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries, list_rounds
+from committee.automatic.stages import boost_in_stages
+from committee.base import CommitteeEstimator, resolve_seed
+from committee.data import ClassTarget
+from committee.data.intake import take_in, take_in_rows
+from committee.data.weights import count_as_rows
+from committee.ensembles.fold_average import FoldAverage
+from committee.ensembles.lesson import Lesson
+from committee.ensembles.out_of_fold import Candidate, answer_out_of_fold, find_covered, plan_folds
+from committee.ensembles.progress import show_progress
+from committee.ensembles.replies import ask_member
+from committee.exceptions import DataError, ParameterError
+from committee.params import (
+    CategoricalFeatures,
+    CrossValidation,
+    Interval,
+    NJobs,
+    RandomState,
+    Unseen,
+    Verbose,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from committee.data import Dataset, Schema
+    from committee.ensembles.out_of_fold import Folds
+    from committee.typing import BoolArray, FloatArray, Task
+
+__all__ = ["BaseCommittee", "Combine", "Folds_", "Metric", "NMembers", "Portfolio", "TimeBudget"]
+
+_N_FOLDS = 5
+_MANY_ROWS = 1000
+"""Rows from which folds are worth a thread each."""
+
+NMembers: TypeAlias = Annotated[
+    int | None,
+    Interval(1, None),
+    "The most members of the portfolio to fit, in its order; None for all. With this budget alone the result depends "
+    "on nothing but data and seed.",
+]
+TimeBudget: TypeAlias = Annotated[
+    float | None,
+    Interval(0.0, None, closed="neither"),
+    "Seconds after which no further member is begun; one is begun if the mean time of those before is left. The first "
+    "member is fitted whatever it takes. None: no limit.",
+]
+Metric: TypeAlias = Annotated[
+    Callable[..., float] | str | None,
+    "What to be good at, larger for better: the name of one of scikit-learn's scorers, or a function of the true and "
+    "the predicted target (classes as numbers). None: minus the log-loss, or minus the root of the squared error.",
+]
+Combine: TypeAlias = Annotated[
+    Literal["selection", "nonnegative"],
+    "How members are weighed. ``'selection'``: greedily, with replacement, by the metric. ``'nonnegative'``: weights "
+    "that are not negative and sum to one with the least log-loss or squared error, whatever the metric.",
+]
+Portfolio: TypeAlias = Annotated[
+    Sequence[str] | None,
+    "Names of the members to fit, in that order. None: all that suit the table: "
+    + ", ".join(e.name for e in PORTFOLIO)
+    + " (neighbours up to 20,000 rows).",
+]
+Folds_: TypeAlias = Annotated[
+    CrossValidation,
+    "The folds. None: five (fewer where a class or the groups are fewer), drawn at random, stratified for classes, "
+    "groups kept together, and where all rows weigh the same forests answer for those out of their bags instead. "
+    "Otherwise all members go through "
+    "the folds: a number of them, a splitter of scikit-learn, or pairs of training and left-out rows.",
+]
+
+
+class BaseCommittee(CommitteeEstimator):
+    """All that the two committees share; a subclass says what it predicts."""
+
+    _task: ClassVar[Task]
+    accepts_sparse: ClassVar[bool] = False
+
+    n_members: NMembers
+    time_budget: TimeBudget
+    metric: Metric
+    combine: Combine
+    portfolio: Portfolio
+    cv: Any
+    categorical_features: CategoricalFeatures
+    unseen: Unseen
+    n_jobs: NJobs
+    verbose: Verbose
+    random_state: RandomState
+
+    estimators_: list[Any]
+    weights_: FloatArray
+    power_: float
+    leaderboard_: list[dict[str, Any]]
+    score_estimate_: float
+    score_error_: float
+    _schema: Schema
+
+    def _keep_params(self, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the portfolio, weigh its members, estimate the score.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers and categories; missing values are allowed.
+        y : array-like of shape (n_samples,)
+            Classes or values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only the default metric can count them.
+        groups : array-like of shape (n_samples,), optional
+            Groups of rows that belong together: folds, bags and the standard error keep them whole.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._check_names()
+        started, dataset = time.perf_counter(), self._take_in(X, y, sample_weight)
+        assert dataset.target is not None
+        lesson, seed = self._open_lesson(dataset, groups), resolve_seed(self.random_state)
+        folds = self._plan(lesson, seed)
+        categories = [k for k, levels in enumerate(dataset.schema.categories) if levels is not None]
+        # A row of great weight is in nearly every bag, so that nobody could answer for it.
+        own_folds = self.cv is not None or lesson.weights is not None
+        classes = self._number_classes(dataset)
+        n_classes = 0 if classes is None else len(classes[0])
+        setting = Setting(n_classes, categories, groups is not None, own_folds, self.n_jobs, seed)
+        jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
+        candidates, seconds = self._train(lesson, folds, setting, jury, classes, started)
+
+        covered = _find_judged(candidates, lesson)
+        rows = np.flatnonzero(covered)
+        if not len(rows):
+            raise DataError("No row has an out-of-fold answer from every member; use other folds.")
+        answers: FloatArray = np.stack([np.where(covered[:, None], one.answers, 0.0) for one in candidates])
+        # A constant changes no ranking and few votes, so that other metrics may take it in without noticing.
+        first = 0 if self.metric is None or len(candidates) == 1 else 1
+        weights = np.zeros(len(candidates))
+        weights[first:] = jury.weigh(answers[first:], rows)
+        power = jury.sharpen(np.einsum("m,mrc->rc", weights, answers), rows)
+        unseen = jury.answer_nested(answers[first:], rows, folds)
+        nested = jury.estimate(*unseen)
+        alone = [jury.estimate(said, rows) for said in answers]
+        board = [
+            {
+                "name": one.name,
+                "rounds": _count_rounds(one),
+                "score": own.score,
+                "error": own.error,
+                "seconds": spent,
+                "weight": float(weight),
+            }
+            for one, own, spent, weight in zip(candidates, alone, seconds, weights, strict=True)
+        ]
+        chosen = [k for k, weight in enumerate(weights) if weight > 0.0]
+        self._settle(
+            dataset,
+            {
+                "estimators_": [_present(candidates[k], self._number_classes(dataset)) for k in chosen],
+                "weights_": weights[chosen],
+                "power_": power,
+                "leaderboard_": sorted(board, key=lambda row: -row["score"]),
+                "score_estimate_": nested.score,
+                "score_error_": nested.error,
+                **self._keep_unseen(lesson, unseen[0]),
+            },
+        )
+        return self
+
+    # From data to what members learn.
+
+    def _check_names(self) -> None:
+        known = [entry.name for entry in PORTFOLIO]
+        strange = [name for name in self.portfolio or [] if name not in known]
+        if strange or (self.portfolio is not None and not len(self.portfolio)):
+            raise ParameterError(
+                f"The 'portfolio' parameter of {type(self).__name__} must be None or a list of names among {known}; "
+                f"got {self.portfolio!r}."
+            )
+
+    def _take_in(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        dataset = take_in(
+            self,
+            X,
+            y,
+            sample_weight,
+            task=self._task,
+            class_weight=getattr(self, "class_weight", None),
+            categorical_features=self.categorical_features,
+            unseen=self.unseen,
+            multi_output=False,
+        )
+        n_there = dataset.n_rows if dataset.weights is None else np.count_nonzero(dataset.weights)
+        if n_there < 2:
+            raise DataError(
+                f"{type(self).__name__} needs two rows, one to learn from and one to be tested on; got n_samples = "
+                f"{n_there}."
+            )
+        return dataset
+
+    def _open_lesson(self, dataset: Dataset, groups: Any) -> Lesson:
+        target = dataset.target
+        numbers: Any = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values  # type: ignore[union-attr]
+        weights = None if dataset.weights is None else count_as_rows(dataset.weights)
+        if weights is not None and (weights == weights[0]).all():
+            weights = None
+        if groups is not None:
+            groups = np.asarray(groups)
+            if groups.shape != (dataset.n_rows,):
+                raise DataError(f"groups must have an entry for each of the {dataset.n_rows} rows; got {groups.shape}.")
+        return Lesson(dataset.X, numbers[:, 0], weights, groups)
+
+    def _number_classes(self, dataset: Dataset) -> Any:
+        target = dataset.target
+        return [np.arange(n) for n in target.n_classes] if isinstance(target, ClassTarget) else None
+
+    def _plan(self, lesson: Lesson, seed: int) -> Folds:
+        classify = self._task == "classify"
+        if self.cv is not None:
+            return plan_folds(self.cv, lesson.X, lesson.y, lesson.groups, classify, lesson.weights)
+        there = np.arange(lesson.n_rows) if lesson.weights is None else np.flatnonzero(lesson.weights)
+        if lesson.groups is not None:
+            n_groups = len(np.unique(lesson.groups[there]))
+            if n_groups < 2:
+                raise DataError("All rows are of one group; two are needed, to learn from one and test on the other.")
+            return plan_folds(min(_N_FOLDS, n_groups), lesson.X, lesson.y, lesson.groups, False, lesson.weights)
+        order = np.random.default_rng([seed, 0]).permutation(there)
+        n_folds = min(_N_FOLDS, len(there))
+        if classify:
+            # Every class is in as many folds as it has rows, and in the training rows of all but one fold at least.
+            order = order[np.argsort(lesson.y[order], kind="stable")]
+        tests = [np.sort(order[k::n_folds]) for k in range(n_folds)]
+        return [(np.setdiff1d(there, test), test) for test in tests]
+
+    # The loop.
+
+    def _train(
+        self, lesson: Lesson, folds: Folds, setting: Setting, jury: Combination, classes: Any, started: float
+    ) -> tuple[list[Candidate], list[float]]:
+        """Fit one entry after the other, as long as the budget lasts; their answers and seconds."""
+        entries = [PRIOR]
+        if classes is None or len(classes[0]) > 1:
+            entries += choose_entries(self.portfolio, self.n_members, lesson.n_rows)
+        candidates: list[Candidate] = []
+        seconds: list[float] = []
+        spent: list[float] = []
+        with show_progress("Committee", len(entries), verbose=int(self.verbose)) as tell:
+            for number, entry in enumerate(entries):
+                begun = time.perf_counter()
+                if len(spent) > 1 and not self._has_time(begun - started, spent[1:]):
+                    break
+                found = self._fit_entry(entry, number, lesson, folds, setting, classes)
+                candidates += found
+                seconds += [time.perf_counter() - begun] * len(found)
+                spent.append(seconds[-1])
+                if tell is not None:
+                    tell(number + 1, entry.name + _show_best(found, lesson, jury))
+        return candidates, seconds
+
+    def _has_time(self, elapsed: float, seconds: list[float]) -> bool:
+        return self.time_budget is None or elapsed + float(np.mean(seconds)) <= self.time_budget
+
+    def _fit_entry(
+        self, entry: Entry, number: int, lesson: Lesson, folds: Folds, setting: Setting, classes: Any
+    ) -> list[Candidate]:
+        """What an entry has to offer: one candidate, or one for each stage."""
+        by_folds = setting.goes_through_folds(entry)
+        member = setting.make_member(entry, number)
+        params = {} if lesson.weights is None else {"sample_weight": lesson.weights}
+        one = Candidate(entry.name, member, "predict_proba" if setting.classify else "predict", params)
+        # Folds of the engine's members are fitted side by side, each on one thread; arithmetic of others has threads
+        # of its own.
+        alone = not by_folds or isinstance(member, PlainMember) or lesson.n_rows < _MANY_ROWS
+        n_jobs = 1 if alone else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        if n_jobs > 1:
+            member.set_params(n_jobs=1)
+        # Sums of other libraries depend on their threads, and results must not: they get one.
+        with parallel_config(backend="threading"), threadpool_limits(1, "blas"):
+            if entry.way == "stages":
+                rounds = list_rounds(lesson.n_rows, lesson.X.shape[1], setting.n_classes)
+                return boost_in_stages(one, lesson, folds, classes, rounds, n_jobs)
+            if entry.way == "left out" and not by_folds:
+                one.whole = lesson.teach(member, None, params)
+                one.answers = one.whole.forget_left_out()
+            else:
+                answer_out_of_fold(lesson, [one], folds, classes, out_of_bag=not by_folds, n_jobs=n_jobs)
+        return [one]
+
+    def _keep_unseen(self, lesson: Lesson, unseen: FloatArray) -> dict[str, Any]:
+        """Out-of-fold answers, named as forests name theirs out of bag, and what they were wrong by."""
+        if self._task == "classify":
+            return {"oof_decision_function_": unseen}
+        errors = rank_errors(np.abs(lesson.y - unseen[:, 0]), lesson.weights)
+        return {"oof_prediction_": unseen[:, 0], "_oof_errors": errors}
+
+    def _settle(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
+        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        schema, target = dataset.schema, dataset.target
+        fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
+        if isinstance(target, ClassTarget):
+            fitted["classes_"] = target.classes[0]
+        if schema.feature_names is not None:
+            fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted)
+
+    # Answers.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "weights_" in self.__dict__
+
+    def _average(self, X: Any) -> FloatArray:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        rows = take_in_rows(self, X, self._schema)
+        classify = self._task == "classify"
+        classes = [np.arange(len(self.classes_))] if classify else None
+        total: Any = 0.0
+        for weight, member in zip(self.weights_, self.estimators_, strict=True):
+            total = total + weight * ask_member(member, rows, "predict_proba" if classify else "predict", classes)
+        return raise_shares(np.asarray(total), self.power_) if classify else np.asarray(total)
+
+
+def _find_judged(candidates: list[Candidate], lesson: Lesson) -> BoolArray:
+    """The rows that every candidate has answered for and that count."""
+    covered = find_covered(candidates)
+    return covered if lesson.weights is None else covered & (lesson.weights > 0.0)
+
+
+def _show_best(candidates: list[Candidate], lesson: Lesson, jury: Combination) -> str:
+    """The best score of the stages of an entry, for the eye."""
+    rows = np.flatnonzero(_find_judged(candidates, lesson))
+    return f" {max(jury.score(one.answers, rows) for one in candidates):.4g}" if len(rows) else ""
+
+
+def _present(one: Candidate, classes: Any) -> Any:
+    return FoldAverage(one.by_fold, classes) if one.whole is None else one.whole
+
+
+def _count_rounds(one: Candidate) -> int | None:
+    return int(one.by_fold[0].n_estimators) if one.whole is None else None
