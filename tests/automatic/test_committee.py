@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.model_selection import TimeSeriesSplit
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
 from committee.automatic.combination import Combination
-from committee.automatic.portfolio import PORTFOLIO
+from committee.automatic.portfolio import PORTFOLIO, choose_entries
 from committee.data.targets import encode_values
 from committee.exceptions import DataError, ParameterError
 
@@ -208,3 +209,22 @@ def test_weights_go_with_the_default_metric_only() -> None:
     CommitteeRegressor(n_members=1).fit(X, y, sample_weight=weights)
     with pytest.raises(ParameterError, match="'metric' parameter"):
         CommitteeRegressor(n_members=1, metric="r2").fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_sparse_tables_are_as_good_as_dense_ones(classify: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = csr_matrix(np.where(rng.random((300, 12)) < 0.3, rng.normal(size=(300, 12)), 0.0))
+    values = np.asarray(X[:, [0]].toarray()[:, 0] - X[:, [1]].toarray()[:, 0]) + 0.1 * rng.normal(size=300)
+    kind, y = (CommitteeClassifier, values > 0.0) if classify else (CommitteeRegressor, values)
+    sparse, dense = (kind(random_state=0, cv=3).fit(table, y) for table in (X, X.toarray()))
+    assert {row["name"] for row in sparse.leaderboard_} == {"prior", *NAMES}
+    ask = "predict_proba" if classify else "predict"
+    np.testing.assert_allclose(getattr(sparse, ask)(X), getattr(dense, ask)(X.toarray()), atol=1e-6)
+    save(sparse, tmp_path / "model")
+    np.testing.assert_array_equal(getattr(load(tmp_path / "model"), ask)(X), getattr(sparse, ask)(X))
+
+
+def test_large_sparse_tables_stay_sparse() -> None:
+    assert "linear" not in [entry.name for entry in choose_entries(None, None, 1000, 10**9)]
+    assert [entry.name for entry in choose_entries(["linear"], None, 1000, 10**9)] == ["linear"]

@@ -75,8 +75,10 @@ def test_means_that_hesitate_are_sharpened() -> None:
 def test_the_board_tells_the_rounds() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = CommitteeClassifier(n_members=1, random_state=0).fit(X, y)
-    rounds = sorted(row["rounds"] for row in model.leaderboard_ if row["name"] == "boosting")
-    assert rounds == list_rounds(*X.shape, 2)[: len(rounds)]
-    assert [row["rounds"] for row in model.leaderboard_ if row["name"] == "prior"] == [None]
+    board = {row["name"]: row for row in model.leaderboard_}
+    assert len(board) == len(model.leaderboard_) == 2
+    assert board["boosting"]["rounds"] in list_rounds(*X.shape, 2)
+    assert board["prior"]["rounds"] is None
+    assert board["boosting"]["weight"] + board["prior"]["weight"] == pytest.approx(1.0)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert 0.5 <= model.power_ <= 2.0

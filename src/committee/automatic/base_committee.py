@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
+from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from committee.automatic.combination import Combination, raise_shares
+from committee.automatic.combination import Combination, Estimate, raise_shares
 from committee.automatic.margins import rank_errors
 from committee.automatic.plain_members import PlainMember
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries, list_rounds
@@ -75,7 +76,7 @@ Portfolio: TypeAlias = Annotated[
     Sequence[str] | None,
     "Names of the members to fit, in that order. None: all that suit the table: "
     + ", ".join(e.name for e in PORTFOLIO)
-    + " (neighbours up to 20,000 rows).",
+    + " (kernel and neighbours up to 20,000 rows; these and the linear one not on sparse tables of over 1e8 cells).",
 ]
 Folds_: TypeAlias = Annotated[
     CrossValidation,
@@ -90,7 +91,6 @@ class BaseCommittee(CommitteeEstimator):
     """All that the two committees share; a subclass says what it predicts."""
 
     _task: ClassVar[Task]
-    accepts_sparse: ClassVar[bool] = False
 
     n_members: NMembers
     time_budget: TimeBudget
@@ -122,7 +122,7 @@ class BaseCommittee(CommitteeEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers and categories; missing values are allowed.
         y : array-like of shape (n_samples,)
             Classes or values.
@@ -163,17 +163,6 @@ class BaseCommittee(CommitteeEstimator):
         unseen = jury.answer_nested(answers[first:], rows, folds)
         nested = jury.estimate(*unseen)
         alone = [jury.estimate(said, rows) for said in answers]
-        board = [
-            {
-                "name": one.name,
-                "rounds": _count_rounds(one),
-                "score": own.score,
-                "error": own.error,
-                "seconds": spent,
-                "weight": float(weight),
-            }
-            for one, own, spent, weight in zip(candidates, alone, seconds, weights, strict=True)
-        ]
         chosen = [k for k, weight in enumerate(weights) if weight > 0.0]
         self._settle(
             dataset,
@@ -181,7 +170,7 @@ class BaseCommittee(CommitteeEstimator):
                 "estimators_": [_present(candidates[k], self._number_classes(dataset)) for k in chosen],
                 "weights_": weights[chosen],
                 "power_": power,
-                "leaderboard_": sorted(board, key=lambda row: -row["score"]),
+                "leaderboard_": _draw_board(candidates, alone, seconds, weights),
                 "score_estimate_": nested.score,
                 "score_error_": nested.error,
                 **self._keep_unseen(lesson, unseen[0]),
@@ -262,7 +251,7 @@ class BaseCommittee(CommitteeEstimator):
         """Fit one entry after the other, as long as the budget lasts; their answers and seconds."""
         entries = [PRIOR]
         if classes is None or len(classes[0]) > 1:
-            entries += choose_entries(self.portfolio, self.n_members, lesson.n_rows)
+            entries += choose_entries(self.portfolio, self.n_members, lesson.n_rows, _count_sparse(lesson.X))
         candidates: list[Candidate] = []
         seconds: list[float] = []
         spent: list[float] = []
@@ -357,6 +346,25 @@ def _show_best(candidates: list[Candidate], lesson: Lesson, jury: Combination) -
     """The best score of the stages of an entry, for the eye."""
     rows = np.flatnonzero(_find_judged(candidates, lesson))
     return f" {max(jury.score(one.answers, rows) for one in candidates):.4g}" if len(rows) else ""
+
+
+def _draw_board(
+    candidates: list[Candidate], alone: list[Estimate], seconds: list[float], weights: FloatArray
+) -> list[dict[str, Any]]:
+    """A row for each entry, the best first; of stages the best one is told, and the weight of all."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one, own, spent, weight in zip(candidates, alone, seconds, weights.tolist(), strict=True):
+        stage = {"name": one.name, "rounds": _count_rounds(one), "score": own.score, "error": own.error}
+        row = rows.setdefault(one.name, {**stage, "seconds": spent, "weight": 0.0})
+        if own.score > row["score"]:
+            row.update(stage)
+        row["weight"] += weight
+    return sorted(rows.values(), key=lambda row: -row["score"])
+
+
+def _count_sparse(table: Any) -> int:
+    """Cells of a sparse table, empty ones included; none for a dense one."""
+    return int(np.prod(table.shape, dtype=float)) if issparse(table) else 0
 
 
 def _present(one: Candidate, classes: Any) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +46,15 @@ class TableEncoding:
     level_columns: NDArray[np.intp]
     level_codes: NDArray[np.intp]
 
-    def encode(self, X: NDArray[Any]) -> FloatArray:
+    def encode(self, X: Any) -> FloatArray:
         """The rows as numbers without gaps, in C order.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
             Numbers and codes; NaN where a value is missing.
         """
+        X = _make_dense(X)
         values = np.asarray(X[:, self.numbers], dtype=np.float64)
         # Far values may be beyond what their difference from the mean can hold.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -61,12 +63,12 @@ class TableEncoding:
         return np.hstack([scaled, np.isnan(X[:, self.gaps]), X[:, self.level_columns] == self.level_codes])
 
 
-def learn_encoding(X: NDArray[Any], counts: FloatArray, categories: Sequence[int]) -> TableEncoding:
+def learn_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> TableEncoding:
     """Means, deviations and frequent levels of a table.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Numbers and codes; NaN where a value is missing.
     counts : ndarray of shape (n_rows,)
         How many rows each stands for; positive.
@@ -81,6 +83,7 @@ def learn_encoding(X: NDArray[Any], counts: FloatArray, categories: Sequence[int
            [ 1.,  0.,  1.,  0.],
            [ 0.,  1.,  1.,  0.]])
     """
+    X = _make_dense(X)
     numbers = np.setdiff1d(np.arange(X.shape[1]), np.asarray(categories, dtype=np.intp))
     means, scales = np.zeros(len(numbers)), np.ones(len(numbers))
     for k, column in enumerate(numbers):
@@ -104,6 +107,10 @@ def learn_encoding(X: NDArray[Any], counts: FloatArray, categories: Sequence[int
         np.array(columns, dtype=np.intp),
         np.array(codes, dtype=np.intp),
     )
+
+
+def _make_dense(X: Any) -> NDArray[Any]:
+    return X.toarray() if issparse(X) else X  # type: ignore[no-any-return]
 
 
 def _measure_column(values: FloatArray, counts: FloatArray) -> tuple[float, float]:

@@ -47,10 +47,10 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
     oof_decision_function_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the training rows, by members and weights that have not seen them; NaN where there are none.
     leaderboard_ : list of dict
-        A row for each candidate, the best first: ``name``, ``rounds`` (of boosting, whose stages are candidates each;
-        None for others), out-of-fold ``score`` and its standard ``error``, ``seconds`` (of all stages together),
-        ``weight``. The member ``prior`` knows the frequencies of the classes only; it has weight with the default
-        metric alone.
+        A row for each member that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
+        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (of all stages together,
+        each of which may be chosen). The member ``prior`` knows the frequencies of the classes only; it has weight with
+        the default metric alone.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
@@ -105,7 +105,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -120,7 +120,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -146,9 +146,10 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
     oof_prediction_ : ndarray of shape (n_samples,)
         Values of the training rows, by members and weights that have not seen them; NaN where there are none.
     leaderboard_ : list of dict
-        A row for each candidate, the best first: ``name``, ``rounds`` (of boosting, whose stages are candidates each;
-        None for others), out-of-fold ``score`` and its standard ``error``, ``seconds`` (of all stages together),
-        ``weight``. The member ``prior`` knows the mean only; it has weight with the default metric alone.
+        A row for each member that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
+        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (of all stages together,
+        each of which may be chosen). The member ``prior`` knows the mean only; it has weight with the default metric
+        alone.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
@@ -197,7 +198,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -215,7 +216,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         coverage : float, default=0.9
             In (0, 1).

@@ -86,7 +86,7 @@ class PriorMember(PlainMember):
         self.means_ = np.average(goal, axis=0, weights=counts)
 
     def _answer(self, X: NDArray[Any]) -> FloatArray:
-        return np.tile(self.means_, (len(X), 1))
+        return np.tile(self.means_, (X.shape[0], 1))
 
 
 class LinearMember(PlainMember):

@@ -38,6 +38,8 @@ __all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rou
 
 _MOST_ROWS = {"neighbours": 20_000, "kernel": 20_000}
 """Rows above which a member is left out unless asked for: neighbours cost rows times rows, the kernel much memory."""
+_ENCODED, _MOST_ENCODED = ("linear", "kernel", "neighbours"), 1e8
+"""Members that see a dense table of all features, and the cells up to which a sparse one becomes that unasked."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
 _MOST_TREES, _MOST_CELLS = 5000, 7e9
@@ -161,7 +163,7 @@ def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
     return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
 
 
-def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: int) -> list[Entry]:
+def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: int, n_sparse: int = 0) -> list[Entry]:
     """The entries to fit, in order.
 
     Parameters
@@ -172,6 +174,8 @@ def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: i
         The most entries.
     n_rows : int
         Rows of the table.
+    n_sparse : int, default=0
+        Cells of a sparse table, empty ones included.
 
     Examples
     --------
@@ -183,4 +187,6 @@ def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: i
         chosen = [by_name[name] for name in names]
     else:
         chosen = [e for e in PORTFOLIO if n_rows <= _MOST_ROWS.get(e.name, n_rows)]
+        if n_sparse > _MOST_ENCODED:
+            chosen = [e for e in chosen if e.name not in _ENCODED]
     return chosen[:n_members]

@@ -54,6 +54,7 @@ def boost_in_stages(
         Up to the first stage that is worse than the one before.
     """
     goal = lesson.y[:, None] if classes is None else np.eye(len(classes[0]))[lesson.y]
+    lesson.prepare([one.member], n_jobs)
     models = [clone(one.member).set_params(warm_start=True) for _ in folds]
     stages: list[Candidate] = []
     losses: list[float] = []
