@@ -152,6 +152,7 @@ def test_the_budget_of_time() -> None:
     X, y = load_diabetes(return_X_y=True)
     hurried = CommitteeRegressor(time_budget=1e-6, random_state=0).fit(X, y)
     assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[0]}
+    assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[0]] == [30]
     patient = CommitteeRegressor(time_budget=1e6, random_state=0).fit(X, y)
     np.testing.assert_array_equal(patient.predict(X), CommitteeRegressor(random_state=0).fit(X, y).predict(X))
 

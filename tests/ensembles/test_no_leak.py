@@ -15,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from committee import (
+    CommitteeClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     EnsembleSelectionClassifier,
@@ -67,9 +68,15 @@ CLASS_WAYS: dict[str, Any] = {
     "layers": StackingClassifier(COPIES, layers=[LAYER], random_state=0),
     "layers out of bag": StackingClassifier(COPIES, "mean", cv="oob", layers=[LAYER], random_state=0),
     "convex meta": StackingClassifier(COPIES, "nonnegative", random_state=0),
+    "convex meta, out of bag": StackingClassifier(COPIES, "nonnegative", cv="oob", random_state=0),
+    "layers by time, kept": StackingClassifier(
+        COPIES, layers=[LAYER], cv=TimeSeriesSplit(3), refit=False, random_state=0
+    ),
     "super learner": SuperLearnerClassifier(COPIES, random_state=0),
+    "super learner, kept folds": SuperLearnerClassifier(COPIES, refit=False, random_state=0),
     "super learner, out of bag": SuperLearnerClassifier(COPIES, cv="oob", random_state=0),
     "selection": EnsembleSelectionClassifier(COPIES, n_rounds=10, n_bags=3, random_state=0),
+    "selection, kept folds": EnsembleSelectionClassifier(COPIES, n_rounds=5, n_bags=2, refit=False, random_state=0),
     "selection, out of bag": EnsembleSelectionClassifier(
         COPIES, cv="oob", metric="accuracy", n_rounds=5, n_bags=2, random_state=0
     ),
@@ -79,7 +86,9 @@ VALUE_WAYS: dict[str, Any] = {
     "folds": StackingRegressor(VALUES, random_state=0),
     "out of bag": StackingRegressor(VALUES, cv="oob", random_state=0),
     "kept folds": StackingRegressor(VALUES, refit=False, cv=KFold(3), random_state=0),
+    "layers": StackingRegressor(VALUES, layers=[VALUES[1:]], random_state=0),
     "super learner": SuperLearnerRegressor(VALUES, random_state=0),
+    "super learner, out of bag": SuperLearnerRegressor(VALUES, cv="oob", random_state=0),
     "selection": EnsembleSelectionRegressor(VALUES, n_rounds=10, n_bags=3, random_state=0),
 }
 
@@ -122,9 +131,18 @@ def test_groups_that_share_a_label_are_not_recognised() -> None:
         StackingClassifier(COPIES, random_state=0),
         StackingClassifier(bags, cv="oob", random_state=0),
         SuperLearnerClassifier(COPIES, random_state=0),
+        VotingClassifier(COPIES, voting="soft", weights="learned", random_state=0),
+        CommitteeClassifier(n_members=4, random_state=0),
     ):
         if isinstance(model, SuperLearnerClassifier):
             assert model.fit(table, labels, groups=people).cv_risk_ > np.log(2) - 0.1
+            continue
+        if isinstance(model, CommitteeClassifier):
+            assert -model.fit(table, labels, groups=people).score_estimate_ > np.log(2) - 0.1
+            continue
+        if isinstance(model, VotingClassifier):
+            # The copy knows every label within a group, and would be all that counts.
+            assert model.fit(table, labels, groups=people).weights_[0] < 0.7
             continue
         lesson, _ = model._train(table, labels, None, people, {})
         assert (model.final_estimator_.predict(lesson.X) == lesson.y).mean() < 0.7

@@ -59,8 +59,8 @@ NMembers: TypeAlias = Annotated[
 TimeBudget: TypeAlias = Annotated[
     float | None,
     Interval(0.0, None, closed="neither"),
-    "Seconds after which no further member is begun; one is begun if the mean time of those before is left. The first "
-    "member is fitted whatever it takes. None: no limit.",
+    "Seconds after which no further member and no further stage of boosting is begun; a member is begun if the mean time "
+    "of those before is left. The first stage of the first member is fitted whatever it takes. None: no limit.",
 ]
 Metric: TypeAlias = Annotated[
     Callable[..., float] | str | None,
@@ -146,7 +146,8 @@ class BaseCommittee(CommitteeEstimator):
         own_folds = self.cv is not None or lesson.weights is not None
         classes = self._number_classes(dataset)
         n_classes = 0 if classes is None else len(classes[0])
-        setting = Setting(n_classes, categories, groups is not None, own_folds, self.n_jobs, seed)
+        deadline = None if self.time_budget is None else started + self.time_budget
+        setting = Setting(n_classes, categories, groups is not None, own_folds, self.n_jobs, seed, deadline)
         jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
         candidates, seconds = self._train(lesson, folds, setting, jury, classes, started)
 
@@ -289,7 +290,7 @@ class BaseCommittee(CommitteeEstimator):
         with parallel_config(backend="threading"), threadpool_limits(1, "blas"):
             if entry.way == "stages":
                 rounds = list_rounds(lesson.n_rows, lesson.X.shape[1], setting.n_classes)
-                return boost_in_stages(one, lesson, folds, classes, rounds, n_jobs)
+                return boost_in_stages(one, lesson, folds, classes, rounds, n_jobs, setting.deadline)
             if entry.way == "left out" and not by_folds:
                 one.whole = lesson.teach(member, None, params)
                 one.answers = one.whole.forget_left_out()

@@ -91,6 +91,8 @@ class Setting:
         Threads of a single fit.
     seed : int
         Of all randomness.
+    deadline : float or None
+        By the clock of `time.perf_counter`: after it no stage is begun.
     """
 
     n_classes: int
@@ -99,6 +101,7 @@ class Setting:
     own_folds: bool
     n_jobs: int | None
     seed: int
+    deadline: float | None = None
 
     @property
     def classify(self) -> bool:

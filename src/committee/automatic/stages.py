@@ -7,6 +7,7 @@ candidates chooses among the stages as among members.
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,13 @@ __all__ = ["boost_in_stages"]
 
 
 def boost_in_stages(
-    one: Candidate, lesson: Lesson, folds: Folds, classes: Classes, rounds: list[int], n_jobs: int
+    one: Candidate,
+    lesson: Lesson,
+    folds: Folds,
+    classes: Classes,
+    rounds: list[int],
+    n_jobs: int,
+    deadline: float | None = None,
 ) -> list[Candidate]:
     """A candidate for each stage: fold models of so many rounds, and what they say about rows that they have not seen.
 
@@ -47,6 +54,8 @@ def boost_in_stages(
         Rounds of each stage, rising.
     n_jobs : int
         Folds at a time.
+    deadline : float, optional
+        By the clock of `time.perf_counter`: after it no stage is begun but the first.
 
     Returns
     -------
@@ -67,7 +76,8 @@ def boost_in_stages(
         # Trees of a fit are never changed, so that a shallow copy stays at its stage.
         stages.append(replace(one, by_fold=[copy(model) for model in models], answers=answers))
         losses.append(_measure(answers, goal, lesson.weights, classes))
-        if len(losses) > 1 and losses[-1] > losses[-2]:
+        late = deadline is not None and time.perf_counter() > deadline
+        if late or (len(losses) > 1 and losses[-1] > losses[-2]):
             break
     return stages
 
