@@ -59,8 +59,8 @@ NMembers: TypeAlias = Annotated[
 TimeBudget: TypeAlias = Annotated[
     float | None,
     Interval(0.0, None, closed="neither"),
-    "Seconds after which no further member and no further stage of boosting is begun; a member is begun if the mean time "
-    "of those before is left. The first stage of the first member is fitted whatever it takes. None: no limit.",
+    "Seconds after which no further member and no further stage of boosting is begun; a member is begun if the mean "
+    "time of those before is left. The first stage of the first member is fitted whatever it takes. None: no limit.",
 ]
 Metric: TypeAlias = Annotated[
     Callable[..., float] | str | None,
