@@ -2,8 +2,8 @@
 
 With landmarks z_1 .. z_m among the rows and k(x, z) = exp(-|x - z|² / w), a row becomes the m numbers
 φ(x) = L⁻¹ k(x, z), LL' the kernel between landmarks [WilliamsSeeger2001]; shares of classes are regressed on as 0 and 1
-[Rifkin2003]. Width and ridge have the least generalised cross-validation score. What the model would say about a row
-had it not been there is known without another fit: with leverage h the residual grows by 1 / (1 - h) [Golub1979].
+[Rifkin2003]. What the model would say about a row had it not been there is known without another fit: with leverage h
+the residual grows by 1 / (1 - h). Width and ridge are those with the least squares of such residuals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _WIDTHS = (0.05, 0.15, 0.5, 1.5)
 """Among which the width is chosen, in medians of squared distances."""
 _PENALTIES = np.logspace(-4, 4, 17)
 _JITTER = 1e-8
-"""Added to the diagonal of the kernel, so that equal landmarks do no harm."""
+"""Added to the diagonal of the kernel, so that landmarks close by do no harm."""
+_TINY = 1e-6
+"""The least share of itself that a row leaves to others."""
 
 
 class KernelMember(PlainMember):
@@ -68,7 +70,7 @@ class KernelMember(PlainMember):
 
 
 class _Ridge:
-    """Ridge regression on the landmarks' features, the ridge chosen by generalised cross-validation."""
+    """Ridge regression on the landmarks' features, the ridge chosen by leaving rows out."""
 
     def __init__(self, table: FloatArray, landmarks: FloatArray, width: float, goal: FloatArray, counts: FloatArray):
         from scipy.linalg import cholesky, solve_triangular
@@ -85,17 +87,17 @@ class _Ridge:
         squares, self._axes = np.linalg.eigh(features.T @ weighted)
         self._squares = np.clip(squares, 0.0, None)
         self._along = self._axes.T @ (weighted.T @ (goal - self._mean))
-        self._features = features
-        total = float(counts @ ((goal - self._mean) ** 2).sum(axis=1))
+        turned = features @ self._axes
+        self._turned, self._turned_squares = turned, turned * turned
         # The largest of equal ones: with a row or two there is nothing to choose by.
-        self.score, self._penalty = min((self._measure(penalty, total), -penalty) for penalty in _PENALTIES)
-        self._penalty = -self._penalty
+        scores = [(float(counts @ ((goal - self._predict(p)) ** 2).sum(axis=1)), -p) for p in _PENALTIES]
+        self.score, self._penalty = min(scores)[0], -min(scores)[1]
 
-    def _measure(self, penalty: float, total: float) -> float:
-        size = self._along / (self._squares + penalty)[:, None]
-        residual = total - 2.0 * float((size * self._along).sum()) + float((self._squares @ (size * size)).sum())
-        freedom = self._n - 1.0 - float((self._squares / (self._squares + penalty)).sum())
-        return max(0.0, residual) / freedom**2 if freedom > 0.0 else np.inf
+    def _predict(self, penalty: float) -> FloatArray:
+        """What is said about each row without one of its kind."""
+        said = self._turned @ (self._along / (self._squares + penalty)[:, None]) + self._mean
+        leverage = self._turned_squares @ (1.0 / (self._squares + penalty)) + 1.0 / self._n
+        return np.asarray(self._goal - (self._goal - said) / np.clip(1.0 - leverage, _TINY, None)[:, None])
 
     def find_coefficients(self) -> tuple[FloatArray, FloatArray]:
         """Factors of the kernel at the landmarks, and the constant."""
@@ -106,11 +108,8 @@ class _Ridge:
         return coef, np.asarray(self._mean - self._centre @ inner)
 
     def leave_out(self) -> FloatArray:
-        """What is said about each row without one of its kind."""
-        turned = self._features @ self._axes
-        said = turned @ (self._along / (self._squares + self._penalty)[:, None]) + self._mean
-        leverage = (turned * turned) @ (1.0 / (self._squares + self._penalty)) + 1.0 / self._n
-        return np.asarray(self._goal - (self._goal - said) / np.clip(1.0 - leverage, 1e-6, None)[:, None])
+        """What is said about each row without one of its kind, by the ridge that is best at that."""
+        return self._predict(self._penalty)
 
 
 def _measure_distances(rows: FloatArray, others: FloatArray) -> FloatArray:
