@@ -31,7 +31,8 @@ class CutSearch {
         Range& range = ranges_[k];
         const u64 half = range.n / 2;
         const double* probe = range.from + half;
-        range.from = *probe <= range.threshold ? probe : range.from;
+        // A mask, since a compiler would guess a choice, wrongly every other time.
+        range.from += half & (u64{0} - u64{*probe <= range.threshold});
         range.n -= half;
       }
     }
