@@ -38,6 +38,10 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "depth 6": {"max_depth": 6},
     "leaves of 20 rows": {"min_samples_leaf": 20},
     "rate 0.05": {"learning_rate": 0.05},
+    "three folds": {"stopping_folds": 3},
+    "three folds, rate 0.05": {"stopping_folds": 3, "learning_rate": 0.05},
+    "one part held out": {"stopping_folds": None},
+    "stop after 10": {"n_iter_no_change": 10},
 }
 
 
@@ -65,8 +69,38 @@ def list_contenders(classes: bool, wanted: list[str]) -> dict[str, Any]:
     made["HistGradientBoosting"] = lambda: getattr(committee, f"HistGradientBoosting{kind}")(random_state=0, n_jobs=1)
     made["LightGBM"] = lambda: _make_peer("lightgbm", f"LGBM{kind}", n_jobs=1, random_state=0, verbose=-1)
     made["XGBoost"] = lambda: _make_peer("xgboost", f"XGB{kind}", n_jobs=1, random_state=0, enable_categorical=True)
+    made["CatBoost"] = lambda: CatBoostPeer(classes)
     made["scikit-learn"] = lambda: _make_peer("sklearn.ensemble", f"HistGradientBoosting{kind}", random_state=0)
     return {name: make for name, make in made.items() if not wanted or name in wanted}
+
+
+class CatBoostPeer:
+    """CatBoost's defaults; it wants to be told which columns are categories, and no gaps in them."""
+
+    def __init__(self, classes: bool) -> None:
+        name = "CatBoostClassifier" if classes else "CatBoostRegressor"
+        self.model = _make_peer("catboost", name, random_seed=0, thread_count=1, verbose=False)
+        self.model.set_params(allow_writing_files=False)
+
+    def fit(self, X: Any, y: Any) -> CatBoostPeer:
+        """Train."""
+        named = [c for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)]
+        self.model.fit(self._fill(X), y, cat_features=named)
+        self.classes_ = getattr(self.model, "classes_", None)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Values."""
+        return self.model.predict(self._fill(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        return self.model.predict_proba(self._fill(X))
+
+    @staticmethod
+    def _fill(X: Any) -> Any:
+        named = [c for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)]
+        return X.assign(**{c: X[c].astype(object).where(X[c].notna(), "missing").astype(str) for c in named})
 
 
 def _make_peer(module: str, name: str, **params: Any) -> Any:

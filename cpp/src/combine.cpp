@@ -72,6 +72,21 @@ void add_leaf(const Terms& terms, std::size_t tree, u32 leaf, double* out) {
   add_leaves(terms, tree, {&leaf, 1}, out, 0);
 }
 
+void add_row(const Terms& terms, std::size_t first, std::span<const u32> leaves, double* out) {
+  if (!terms.tree_weights.empty()) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) add_leaf(terms, first + i, leaves[i], out);
+    return;
+  }
+  const Trees& trees = *terms.trees;
+  with_values(trees, [&]<class V>(const V* values) {
+    choose_term<V>(terms, 1.0, [&](auto&& add) {
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        add(values + (trees.leaf_offsets[first + i] + leaves[i]) * trees.width,
+            out + terms.slot(first + i));
+    });
+  });
+}
+
 void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leaves, double* out,
                 std::size_t out_width) {
   const Trees& trees = *terms.trees;

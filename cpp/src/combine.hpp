@@ -19,6 +19,9 @@ struct Terms {
 // is the row's first column, width values are added from the tree's slot on.
 void add_leaf(const Terms& terms, std::size_t tree, u32 leaf, double* out);
 
+// The same for one row and many trees: it ended in leaves[i] of tree first + i.
+void add_row(const Terms& terms, std::size_t first, std::span<const u32> leaves, double* out);
+
 // The same for many rows of one tree: row i ended in leaves[i], its columns start at out + i *
 // out_width.
 void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leaves, double* out,

@@ -98,7 +98,8 @@ void predict_plain(const Job& job) {
     for (std::size_t t = job.first_tree; t < job.last_tree;) {
       const std::size_t n = std::min(leaves.size(), job.last_tree - t);
       end_row(*job.terms.trees, t, block.row(0), Ending::leaf, std::span(leaves).first(n));
-      for (std::size_t i = 0; i < n; ++i, ++t) add_leaf(job.terms, t, leaves[i], out);
+      add_row(job.terms, t, std::span(leaves).first(n), out);
+      t += n;
     }
     job.finish(r, 1);
   }

@@ -41,7 +41,12 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
     def _share(self, scores: FloatArray) -> FloatArray:
         """Probabilities of all classes."""
         means: FloatArray = self._loss.find_means(scores)
-        return np.column_stack([1.0 - means[:, 0], means[:, 0]]) if self.n_classes_ == 2 else means
+        if self.n_classes_ > 2:
+            return means
+        shares = np.empty((len(means), 2))
+        shares[:, 1:] = means
+        np.subtract(1.0, means, out=shares[:, :1])
+        return shares
 
     def _choose(self, scores: FloatArray) -> NDArray[Any]:
         """The class with the largest score, the first of equals."""

@@ -181,8 +181,9 @@ class BaseBoosting(TreeAnswers):
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
         trees, width = self._fitted_trees(), self._loss.n_scores
-        sums = self._ask(X, trees.predict, "sum", None, self._slots if trees.width == 1 else None, width)
-        return sums + self._baseline
+        sums: FloatArray = self._ask(X, trees.predict, "sum", None, self._slots if trees.width == 1 else None, width)
+        sums += self._baseline
+        return sums
 
     def _predict_means(self, X: Any) -> FloatArray:
         scores = self._raw_predict(X)
