@@ -41,12 +41,7 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
     def _share(self, scores: FloatArray) -> FloatArray:
         """Probabilities of all classes."""
         means: FloatArray = self._loss.find_means(scores)
-        if self.n_classes_ > 2:
-            return means
-        shares = np.empty((len(means), 2))
-        shares[:, 1:] = means
-        np.subtract(1.0, means, out=shares[:, :1])
-        return shares
+        return np.concatenate((1.0 - means, means), axis=1) if self.n_classes_ == 2 else means
 
     def _choose(self, scores: FloatArray) -> NDArray[Any]:
         """The class with the largest score, the first of equals."""
