@@ -38,8 +38,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "depth 6": {"max_depth": 6},
     "leaves of 20 rows": {"min_samples_leaf": 20},
     "rate 0.05": {"learning_rate": 0.05},
-    "three folds": {"stopping_folds": 3},
-    "three folds, rate 0.05": {"stopping_folds": 3, "learning_rate": 0.05},
+    "five folds": {"stopping_folds": 5},
     "one part held out": {"stopping_folds": None},
     "stop after 10": {"n_iter_no_change": 10},
 }

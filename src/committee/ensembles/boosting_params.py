@@ -143,7 +143,7 @@ Stopping: TypeAlias = Annotated[
 StoppingFolds: TypeAlias = Annotated[
     Annotated[int, Interval(2, None)] | Literal["auto"] | None,
     "Folds by which the number of rounds is chosen: each fold is held out once, and the round with the best mean score "
-    "is taken. None: one part is held out, of size ``validation_fraction``. ``'auto'``: 5 folds up to 5,000 rows, one "
+    "is taken. None: one part is held out, of size ``validation_fraction``. ``'auto'``: 3 folds up to 5,000 rows, one "
     "part beyond.",
 ]
 Refit: TypeAlias = Annotated[

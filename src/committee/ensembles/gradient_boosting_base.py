@@ -37,7 +37,8 @@ _FEW_ROWS = 50
 """Rows below which early_stopping="auto" holds none out."""
 _FOLD_ROWS = 5_000
 """Rows up to which stopping_folds="auto" takes folds, whose scores are less noisy than those of one small part."""
-_FOLDS = 5
+_FOLDS = 3
+"""Five choose no better by more than chance and take twice the time (``benchmarks/boosting_defaults.py``)."""
 _SLOW, _FAST = 0.03, 0.1
 """Automatic learning rates for at most, and at least, as many rows as below."""
 _RATE_ROWS = (1_000, 20_000)
