@@ -61,7 +61,7 @@ struct RowsToAdd {
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
 // columns' cells is known where it is 256.
 template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
-void add_rows(const RecordBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
+void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
   const std::size_t step = kStep > 0 ? kStep : step_given;
   const std::size_t stride = block.stride, tail = block.tail, n_eights = block.n_slots / 8;
   const u8* const records = block.bytes.data() + rows.begin * stride;
@@ -88,7 +88,7 @@ void add_rows(const RecordBlock& block, const RowsToAdd& rows, std::size_t step_
 }
 
 template <bool kNarrow, bool kListed, std::size_t kStep>
-void add_block_of(const RecordBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
+void add_block_of(const SlotBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
   [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
     constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
         add_rows<kNarrow, kListed, kStep, kRest>...};
@@ -107,7 +107,7 @@ struct SlotRange {
 
 // kWidth words a cell, or as many as given where that is zero.
 template <std::size_t kWidth>
-void add_vectors(const RecordBlock& block, const RowsToAdd& rows, const SlotRange& slots,
+void add_vectors(const SlotBlock& block, const RowsToAdd& rows, const SlotRange& slots,
                  std::size_t step, const Records::Words& given, i64* cells) {
   const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
   const u8* const records = block.bytes.data();
@@ -130,7 +130,7 @@ void add_vectors(const RecordBlock& block, const RowsToAdd& rows, const SlotRang
   }
 }
 
-void add_vector_block(const RecordBlock& block, const RowsToAdd& rows, std::size_t step,
+void add_vector_block(const SlotBlock& block, const RowsToAdd& rows, std::size_t step,
                       const Records::Words& words, i64* cells) {
   constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
                                                     add_vectors<3>, add_vectors<4>, add_vectors<5>,
@@ -148,7 +148,7 @@ void add_vector_block(const RecordBlock& block, const RowsToAdd& rows, std::size
 }
 
 template <bool kListed>
-void add_block(const RecordBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
+void add_block(const SlotBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
                i64* cells) {
   const auto add =
       step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
@@ -263,7 +263,7 @@ void Records::lay_out(const RowWeights& weights, bool precise) {
   const std::size_t word_bytes = words_.narrow ? 4 : 8;
   const std::size_t per_block = std::min<std::size_t>(most, 64 - word_bytes);
   for (std::size_t first = 0; first < std::max<std::size_t>(1, n_slots_); first += per_block) {
-    RecordBlock block;
+    SlotBlock block;
     block.first_slot = static_cast<u32>(first);
     block.n_slots = static_cast<u32>(std::min(per_block, n_slots_ - first));
     block.stride = round_stride(block.n_slots + word_bytes);
@@ -287,7 +287,7 @@ void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joi
     sources[n_slots_ - joints.size() + j] = joints[j].codes.data();
   parallel_for((n_rows_ + kCopyRows - 1) / kCopyRows, n_threads, [&](std::size_t task) {
     const std::size_t last = std::min(n_rows_, (task + 1) * kCopyRows);
-    for (RecordBlock& block : blocks_) {
+    for (SlotBlock& block : blocks_) {
       for (std::size_t begin = task * kCopyRows; begin < last; begin += 64) {
         const std::size_t end = std::min(last, begin + 64);
         for (u32 s = 0; s < block.n_slots; ++s) {
@@ -303,7 +303,7 @@ void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joi
 }
 
 void Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
-  for (RecordBlock& block : blocks_) {
+  for (SlotBlock& block : blocks_) {
     u8* at = block.bytes.data() + begin * block.stride + block.tail;
     if (words_.narrow) {
       for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
@@ -320,7 +320,7 @@ void Records::write_words(std::size_t begin, std::size_t end, const i64* words) 
 
 std::size_t Records::bytes() const {
   std::size_t bytes = 0;
-  for (const RecordBlock& block : blocks_) bytes += block.bytes.size();
+  for (const SlotBlock& block : blocks_) bytes += block.bytes.size();
   return bytes;
 }
 
@@ -330,24 +330,24 @@ i64 Records::word(std::size_t row) const {
 }
 
 void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
-  for (const RecordBlock& block : blocks_)
+  for (const SlotBlock& block : blocks_)
     add_block<true>(block, words_.narrow, {rows, 0, n}, cells_per_slot_, cells);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
-  for (const RecordBlock& block : blocks_)
+  for (const SlotBlock& block : blocks_)
     add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
 }
 
 void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
                          i64* cells) const {
-  for (const RecordBlock& block : blocks_)
+  for (const SlotBlock& block : blocks_)
     add_vector_block(block, {rows, 0, n}, cells_per_slot_, of_rows, cells);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
                         i64* cells) const {
-  for (const RecordBlock& block : blocks_)
+  for (const SlotBlock& block : blocks_)
     add_vector_block(block, {nullptr, begin, end - begin}, cells_per_slot_, of_rows, cells);
 }
 

@@ -23,7 +23,7 @@ struct ColumnPlace {
   u32 n_cells() const { return n_bins + (has_missing ? 1 : 0); }
 };
 
-struct RecordBlock {
+struct SlotBlock {
   std::size_t stride = 0;  // bytes of a record: 16, 32 or 64
   std::size_t tail = 0;    // where its word begins
   u32 first_slot = 0, n_slots = 0;
@@ -86,7 +86,7 @@ class Records {
   std::size_t n_rows_ = 0;
   std::vector<ColumnPlace> places_;
   std::size_t n_slots_ = 0, cells_per_slot_ = 0;
-  std::vector<RecordBlock> blocks_;
+  std::vector<SlotBlock> blocks_;
   WordPlan words_;
 };
 
