@@ -109,20 +109,22 @@ def run_suite(arguments: argparse.Namespace) -> Report:
     if load > QUIET and not (arguments.quick or arguments.busy):
         raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes)
+    claims = [] if arguments.only else CLAIMS
+    cases = [c for c in list_cases(sizes) if not arguments.only or any(word in c.name for word in arguments.only)]
     found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))
     outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    return Report("bagging", describe_machine(), load, arguments.quick, cases, outcomes, CLAIMS)
+    return Report("bagging", describe_machine(), load, arguments.quick, cases, outcomes, claims)
 
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick)")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
     arguments = parser.parse_args(words)
     report = run_suite(arguments)
-    folder = arguments.out or (None if arguments.quick else RESULTS)
+    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
     if folder is not None:
         report.write(folder)
     print(report.render())
