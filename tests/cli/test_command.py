@@ -23,6 +23,7 @@ def test_version(run: Run) -> None:
         ("fit", "committee fit houses.csv --target price"),
         ("predict", "committee predict houses.committee new.csv"),
         ("inspect", "committee inspect houses.committee"),
+        ("reproduce", "committee reproduce R1 R2 R3 --seeds 20"),
         ("compare", "committee compare wine -e tree -e random-forest"),
         ("explain", "committee explain houses.committee new.csv --target price"),
         ("bench", "committee bench --only boosting --rows 100000"),

@@ -351,6 +351,38 @@ def bench(
     measure(only or [], quick, rows, threads, output, as_json)
 
 
+_REPRODUCE_EXAMPLES = """[bold]Examples[/]
+
+  committee reproduce R9                             three stumps, in a second
+
+  committee reproduce R1 R2 R3 --seeds 20
+
+  committee reproduce all --out textbook.html        minutes; with pictures
+"""
+
+
+@app.command(epilog=_REPRODUCE_EXAMPLES)
+def reproduce(
+    rows: options.ResultNames = None,
+    seeds: options.NSeeds = 10,
+    jobs: options.Jobs = None,
+    page: options.PageOut = None,
+    as_json: options.AsJson = False,
+    debug: options.Debug = False,
+) -> None:
+    """Do published results of the textbooks again, and compare.
+
+    Each figure is shown as mean and spread over seeds beside the published one, with a verdict; the exit code is 1 if a
+    row fails. Tables that are not part of scikit-learn are looked for where COMMITTEE_DATA points; nothing is fetched.
+    """
+    del debug  # looked up by `run`
+    place = None if page is None else check_place(page)
+    from committee.cli.reproduce.command import reproduce_results
+
+    if not reproduce_results(rows or [], seeds, jobs, place, as_json=as_json):
+        raise typer.Exit(DATA)
+
+
 def run() -> int:
     """Parse the command line, do the work, and turn whatever happens into an exit code.
 

@@ -31,13 +31,16 @@ __all__ = [
     "MetricName",
     "ModelFile",
     "ModelOut",
+    "NSeeds",
     "NoReport",
     "Only",
+    "PageOut",
     "Probabilities",
     "Quick",
     "Reasons",
     "ReasonsOut",
     "ReportOut",
+    "ResultNames",
     "SampleRows",
     "Seconds",
     "Seed",
@@ -130,6 +133,13 @@ ReportOut = Annotated[
     typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
+ResultNames = Annotated[
+    list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
+]
+NSeeds = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Repetitions of what is random.")]
+PageOut = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="PAGE", help="Write tables and pictures to this HTML file.")
+]
 Config = Annotated[
     str | None,
     typer.Option(

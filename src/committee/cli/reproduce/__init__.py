@@ -1,0 +1,83 @@
+"""The work behind ``committee reproduce``: the published results of the textbooks, done again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from committee.cli.errors import USAGE, CommandError, suggest
+from committee.cli.reproduce.closed_forms import reproduce_bootstrap, reproduce_toy
+from committee.cli.reproduce.forests import reproduce_iris, reproduce_mnist, reproduce_titanic
+from committee.cli.reproduce.housing import reproduce_housing
+from committee.cli.reproduce.moons import reproduce_bags, reproduce_overfitting, reproduce_votes
+from committee.cli.reproduce.rounds import (
+    reproduce_letters,
+    reproduce_long_run,
+    reproduce_plane,
+    reproduce_ten_dimensions,
+)
+from committee.cli.reproduce.verdict import AbsentError, Result, Setting
+
+__all__ = ["EXPERIMENTS", "choose_rows", "reproduce_rows"]
+
+# By the numbers of the list; the title is told where a row has to be skipped.
+EXPERIMENTS: dict[str, tuple[str, Callable[[Setting], Result]]] = {
+    "R1": ("Hard and soft votes on moons", reproduce_votes),
+    "R2": ("Bagging trees on moons", reproduce_bags),
+    "R3": ("Importances of iris", reproduce_iris),
+    "R4": ("Importance of the pixels of MNIST", reproduce_mnist),
+    "R5": ("AdaBoost on moons: SAMME.R against SAMME", reproduce_overfitting),
+    "R6": ("Boosted stumps in the plane", reproduce_plane),
+    "R7": ("Boosted stumps in ten dimensions", reproduce_ten_dimensions),
+    "R8": ("Loss and errors as rounds go on", reproduce_long_run),
+    "R9": ("Ten points, three stumps", reproduce_toy),
+    "R10": ("California housing", reproduce_housing),
+    "R11": ("Titanic", reproduce_titanic),
+    "R12": ("A thousand rounds of trees", reproduce_letters),
+    "R13": ("Bootstrap samples and the variance of a bag", reproduce_bootstrap),
+}
+
+
+def choose_rows(asked: Sequence[str]) -> list[str]:
+    """The rows that somebody means, in the order of the list.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        Their names, or ``"all"``.
+
+    Returns
+    -------
+    list of str
+    """
+    wanted = [name.upper() for name in asked] or ["ALL"]
+    for name, plain in zip(asked, wanted, strict=False):
+        if plain not in EXPERIMENTS and plain != "ALL":
+            raise CommandError(f"There is no result '{name}'.", suggest(plain, [*EXPERIMENTS, "all"], 20), USAGE)
+    return [key for key in EXPERIMENTS if key in wanted or "ALL" in wanted]
+
+
+def reproduce_rows(keys: Sequence[str], setting: Setting) -> Iterator[Result]:
+    """Do experiments one after the other.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Of ``EXPERIMENTS``.
+    setting : Setting
+        Seeds and threads.
+
+    Yields
+    ------
+    Result
+        Skipped, with the reason, where data are not here.
+    """
+    for key in keys:
+        title, experiment = EXPERIMENTS[key]
+        started = time.perf_counter()
+        try:
+            found = experiment(setting)
+        except AbsentError as reason:
+            found = Result(key, title, "", skipped=str(reason))
+        found.seconds = time.perf_counter() - started
+        yield found

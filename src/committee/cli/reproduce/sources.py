@@ -1,0 +1,123 @@
+"""Where the data of the results come from; nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+from sklearn.datasets import fetch_california_housing, make_moons
+from sklearn.model_selection import train_test_split
+
+from committee.cli.reproduce.verdict import AbsentError
+from committee.typing import FloatArray
+
+__all__ = ["draw_halves", "draw_moons", "load_housing", "load_table", "read_numbers"]
+
+
+def load_table(name: str) -> pa.Table:
+    """A table from the folder that ``COMMITTEE_DATA`` names.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, without its ending.
+
+    Returns
+    -------
+    pyarrow.Table
+        With a column ``target``.
+    """
+    folder = os.environ.get("COMMITTEE_DATA")
+    if not folder:
+        raise AbsentError(f"needs {name}.parquet; set COMMITTEE_DATA to the folder that holds it")
+    path = Path(folder) / f"{name}.parquet"
+    if not path.is_file():
+        raise AbsentError(f"the folder that COMMITTEE_DATA names holds no {path.name}")
+    return pyarrow.parquet.read_table(path)
+
+
+def read_numbers(table: pa.Table) -> tuple[FloatArray, NDArray[Any]]:
+    """Features and target of a table of numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        With a column ``target``.
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    target = table.column("target")
+    if pa.types.is_dictionary(target.type):
+        target = target.cast(target.type.value_type)
+    columns = [table.column(name).to_numpy() for name in table.column_names if name != "target"]
+    return np.column_stack(columns).astype(np.float64), np.asarray(target.to_pylist())
+
+
+def load_housing() -> tuple[FloatArray, FloatArray, list[str]]:
+    """California housing: of scikit-learn if it has been fetched before, else from ``COMMITTEE_DATA``.
+
+    Returns
+    -------
+    tuple of ndarray, ndarray and list of str
+        Features, median values in 100,000 dollars, names.
+    """
+    folder = os.environ.get("COMMITTEE_DATA")
+    beside = Path(folder) / "scikit_learn_data" if folder else None
+    for home in (None, str(beside) if beside is not None and beside.is_dir() else None):
+        try:
+            found = fetch_california_housing(data_home=home, download_if_missing=False)
+        except OSError:
+            continue
+        return found.data, found.target, list(found.feature_names)
+    try:
+        table = load_table("california_housing")
+    except AbsentError as error:
+        raise AbsentError(
+            f"California housing is not here: scikit-learn has not fetched it (fetch_california_housing()), and {error}"
+        ) from error
+    X, y = read_numbers(table)
+    return X, y.astype(np.float64), [name for name in table.column_names if name != "target"]
+
+
+def draw_moons(seed: int = 42) -> tuple[FloatArray, FloatArray, NDArray[Any], NDArray[Any]]:
+    """Two moons, 500 rows with noise 0.30, and the usual split: 375 rows to learn from, 125 to test on.
+
+    Parameters
+    ----------
+    seed : int
+        Of both; 42 as published.
+
+    Returns
+    -------
+    tuple of ndarray
+        Training and test features, training and test classes.
+    """
+    X, y = make_moons(n_samples=500, noise=0.30, random_state=seed)
+    train, test, y_train, y_test = train_test_split(X, y, random_state=seed)
+    return train, test, y_train, y_test
+
+
+def draw_halves(n_rows: int, n_features: int, seed: int) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Gaussian rows with the sign of the sum of their features.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        How many.
+    seed : int
+        Of the generator.
+
+    Returns
+    -------
+    tuple of ndarray
+        Features, and classes -1 and 1.
+    """
+    X = np.random.default_rng([seed, n_rows, n_features]).normal(size=(n_rows, n_features))
+    return X, np.where(X.sum(axis=1) > 0.0, 1, -1)
