@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -19,7 +21,7 @@ from committee.ensembles.selection import select_greedily, select_likeliest, sel
 
 
 @pytest.mark.parametrize("classify", [True, False])
-def test_stages_go_on_until_they_get_worse(classify: bool) -> None:
+def test_stages_go_on_while_they_get_better(classify: bool) -> None:
     X, y = (load_breast_cancer if classify else load_diabetes)(return_X_y=True)
     kind = GradientBoostingClassifier if classify else GradientBoostingRegressor
     member = kind(learning_rate=0.3, early_stopping=False, random_state=0, n_jobs=1)
@@ -32,8 +34,8 @@ def test_stages_go_on_until_they_get_worse(classify: bool) -> None:
         measure_log_loss(one.answers, goal) if classify else float(((one.answers - goal) ** 2).mean()) for one in stages
     ]
     assert 1 < len(stages) < 5
-    assert losses[-1] > losses[-2]
-    assert losses[:-1] == sorted(losses[:-1], reverse=True)
+    assert losses[-1] > 0.997 * losses[-2]
+    assert all(later <= 0.997 * earlier for earlier, later in pairwise(losses[:-1]))
     for stage, rounds in zip(stages, [5, 20, 80, 320, 1280], strict=False):
         for (_, test), model in zip(folds, stage.by_fold, strict=True):
             assert model.n_estimators == model.n_estimators_ == rounds

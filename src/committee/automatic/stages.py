@@ -1,4 +1,4 @@
-"""Boosting in stages: the models of all folds grow on until what they say out of fold gets worse.
+"""Boosting in stages: the models of all folds grow on until what they say out of fold hardly gets better.
 
 How long to boost is the one choice that no entry of a portfolio can make beforehand. Rows that stop a fit early would
 be lost to it, and those of the fold would leak; so each stage is a candidate of its own, and whoever weighs the
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray
 
 __all__ = ["boost_in_stages"]
+
+_LEAST_GAIN = 0.003
+"""Share of the loss that a stage must save for another, twice as dear, to be worth its time."""
 
 
 def boost_in_stages(
@@ -60,7 +63,7 @@ def boost_in_stages(
     Returns
     -------
     list of Candidate
-        Up to the first stage that is worse than the one before.
+        Up to the first stage that is hardly better than the one before, or worse.
     """
     goal = lesson.y[:, None] if classes is None else np.eye(len(classes[0]))[lesson.y]
     lesson.prepare([one.member], n_jobs)
@@ -77,7 +80,7 @@ def boost_in_stages(
         stages.append(replace(one, by_fold=[copy(model) for model in models], answers=answers))
         losses.append(_measure(answers, goal, lesson.weights, classes))
         late = deadline is not None and time.perf_counter() > deadline
-        if late or (len(losses) > 1 and losses[-1] > losses[-2]):
+        if late or (len(losses) > 1 and losses[-1] > (1.0 - _LEAST_GAIN) * losses[-2]):
             break
     return stages
 
