@@ -79,6 +79,28 @@ def test_a_stump_alone_has_the_textbook_values():
     np.testing.assert_allclose(found.values[:, 0], alpha * (says - says.mean()), atol=1e-12)
 
 
+def test_the_shap_package_agrees():
+    shap = pytest.importorskip("shap")
+    model = fit(AdaBoostClassifier(DEEP, algorithm="real", **SMALL), 2)
+    trees = []
+    for member, weight in zip(model.estimators_, model.estimator_weights_, strict=True):
+        tree = member.tree_
+        p = np.clip(tree.value[:, 0, 1], 0.5 / 150, 1 - 0.5 / 150)  # half the log-odds, kept 1/(2n) from certainty
+        trees.append(
+            {
+                "children_left": tree.children_left,
+                "children_right": tree.children_right,
+                "children_default": np.where(tree.missing_go_to_left, tree.children_left, tree.children_right),
+                "features": tree.feature,
+                "thresholds": tree.threshold,
+                "values": (weight * 0.5 * np.log(p / (1 - p)))[:, None],
+                "node_sample_weight": tree.weighted_n_node_samples,
+            }
+        )
+    explainer = shap.TreeExplainer({"trees": trees}, feature_perturbation="tree_path_dependent")
+    np.testing.assert_allclose(shap_values(model, X_IRIS).values, explainer.shap_values(X_IRIS), atol=1e-6)
+
+
 def test_missing_values_categories_and_names():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"size": rng.normal(size=300), "kind": rng.choice(["a", "b", "c"], 300)})
