@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 import time
 from pathlib import Path
@@ -13,9 +12,9 @@ import numpy as np
 from benchmarks import data
 from benchmarks.forest_jobs import make_problem
 from benchmarks.measure import Outcome, time_calls, time_fit
+from committee.cli.bench.contenders import make_boosting
 
 WARM_UP_ROWS = 200
-_LOSSGUIDE = {"grow_policy": "Lossguide", "depth": 16}
 
 
 class Compiled:
@@ -76,27 +75,7 @@ class Hessboost:
 
 def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int) -> Any:
     """Equal leaves, rounds, bins and learning rate in every library."""
-    # The rest is each library's default, but for L2, which XGBoost alone sets to one.
     is_class = task != "values"
-    if contender in ("committee", "scikit-learn"):
-        room = {"committee": "committee.ensembles.boosting", "scikit-learn": "sklearn.ensemble"}[contender]
-        name = "HistGradientBoostingClassifier" if is_class else "HistGradientBoostingRegressor"
-        more = {"n_jobs": threads} if contender == "committee" else {}
-        made = getattr(importlib.import_module(room), name)
-        told = {"max_iter": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
-        return made(random_state=0, **told, **more)
-    if contender.startswith("LightGBM"):
-        import lightgbm
-
-        kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
-        return kind(
-            n_estimators=rounds,
-            num_leaves=leaves,
-            learning_rate=0.1,
-            use_quantized_grad=contender.endswith("quantised"),
-            n_jobs=threads,
-            verbose=-1,
-        )
     if contender == "committee, vectors":
         from committee import GradientBoostingClassifier, GradientBoostingRegressor
 
@@ -104,40 +83,15 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
         told = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
         told |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
         return made(multi_strategy="multi_output_tree", random_state=0, n_jobs=threads, **told)
-    if contender.startswith("XGBoost"):
-        import xgboost
-
-        kind = xgboost.XGBClassifier if is_class else xgboost.XGBRegressor
-        return kind(
-            n_estimators=rounds,
-            max_leaves=leaves,
-            max_depth=0,
-            grow_policy="lossguide",
-            tree_method="hist",
-            max_bin=255,
-            learning_rate=0.1,
-            reg_lambda=0.0,
-            n_jobs=threads,
-            **({"multi_strategy": "multi_output_tree"} if contender.endswith("vectors") else {}),
-        )
-    if contender.startswith("CatBoost"):
-        import catboost
-
-        kind = catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor
-        return kind(
-            iterations=rounds,
-            **({"depth": 5} if contender.endswith("symmetric") else _LOSSGUIDE | {"max_leaves": leaves}),
-            border_count=254,
-            learning_rate=0.1,
-            thread_count=threads,
-            verbose=False,
-            allow_writing_files=False,
+    if contender == "XGBoost, vectors":
+        return make_boosting("XGBoost", rounds, leaves, threads, is_class).set_params(
+            multi_strategy="multi_output_tree"
         )
     if contender == "lleaves":
         return Compiled(task, rounds, leaves, threads)
     if contender == "hessboost":
         return Hessboost(task, rounds, leaves, threads)
-    raise ValueError(f"no contender is called {contender!r}")
+    return make_boosting(contender, rounds, leaves, threads, is_class)
 
 
 def score_model(model: Any, task: str, found: data.Problem) -> float:

@@ -120,7 +120,7 @@ def make_boosting(contender: str, rounds: int, leaves: int, threads: int, is_cla
     Parameters
     ----------
     contender : str
-        A name in ``PEERS``; LightGBM's quantised mode has a word after it.
+        A name in ``PEERS``; ``"LightGBM quantised"`` and ``"CatBoost symmetric"`` are ways of these libraries.
     rounds, leaves : int
         How many trees, and how large they are.
     threads : int
@@ -161,12 +161,11 @@ def make_boosting(contender: str, rounds: int, leaves: int, threads: int, is_cla
             reg_lambda=0.0,
             n_jobs=threads,
         )
-    if contender == "CatBoost":
+    if contender.startswith("CatBoost"):
+        free = {"grow_policy": "Lossguide", "max_leaves": leaves, "depth": 16}
         return getattr(import_module("catboost"), f"CatBoost{ending}")(
             iterations=rounds,
-            grow_policy="Lossguide",
-            max_leaves=leaves,
-            depth=16,
+            **({"depth": max(1, leaves.bit_length())} if contender.endswith("symmetric") else free),
             border_count=254,
             learning_rate=0.1,
             thread_count=threads,
