@@ -56,7 +56,7 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
                 console.print(
                     f"[bold red]{result.key} failed:[/] {escape_markup(line.what)}: {escape_markup(line.criterion)}."
                 )
-    console.print(f"\n{_count(results)} ± is the standard deviation over seeds.")
+    console.print(f"\n{_count(results)} ± is the spread over seeds.")
 
 
 def _count(results: Sequence[Result]) -> str:
