@@ -31,7 +31,7 @@ class Sizes:
     n_rows: int = 20_000
     n_trees: int = 100
     repeats: int = 3
-    rounds: int = 2
+    rounds: int = 1
 
 
 QUICK = Sizes(n_members=20, n_rows=500, n_trees=5, repeats=1, rounds=1)

@@ -42,7 +42,7 @@ class Sizes:
     large_rows: int = 1_000_000
     large_trees: int = 4
     repeats: int = 2
-    rounds: int = 2
+    rounds: int = 1
 
 
 QUICK = Sizes(1_000, 500, 6, 1_000, 30, 3_000, 2, repeats=1, rounds=1)

@@ -37,7 +37,7 @@ class Sizes:
     n_trees: int = 100
     depend_rows: int = 1_000
     repeats: int = 1
-    rounds: int = 2
+    rounds: int = 1
 
 
 QUICK = Sizes(600, 100, 10, 7, 5, 50, repeats=1, rounds=1)
