@@ -144,5 +144,6 @@ def test_groups_that_share_a_label_are_not_recognised() -> None:
             # The copy knows every label within a group, and would be all that counts.
             assert model.fit(table, labels, groups=people).weights_[0] < 0.7
             continue
+        # A meta-model that fits its own 60 people gets two thirds right by luck; one that recognised them, all.
         lesson, _ = model._train(table, labels, None, people, {})
-        assert (model.final_estimator_.predict(lesson.X) == lesson.y).mean() < 0.7
+        assert (model.final_estimator_.predict(lesson.X) == lesson.y).mean() < 0.8

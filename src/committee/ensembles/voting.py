@@ -76,7 +76,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
 
     >>> soft = VotingClassifier(members, voting="soft", calibration="sigmoid", weights="learned")
     >>> soft.fit(X[:400], y[:400]).weights_.round(2).tolist()
-    [0.0, 0.24, 0.76]
+    [0.0, 0.28, 0.72]
     """
 
     _task = "classify"
@@ -283,7 +283,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
     >>> members = [("ridge", RidgeCV()), ("forest", RandomForestRegressor(random_state=0))]
     >>> vote = VotingRegressor(members, weights="learned").fit(X[:300], y[:300])
     >>> vote.weights_.round(1), round(vote.score(X[300:], y[300:]), 2) > 0.45
-    (array([0.7, 0.3]), True)
+    (array([0.8, 0.2]), True)
     """
 
     _task = "regress"
