@@ -173,23 +173,23 @@ def reproduce_letters(setting: Setting) -> Result:
     member = DecisionTreeClassifier(max_leaf_nodes=256, random_state=0)
     model = AdaBoostClassifier(member, n_estimators=n_rounds, random_state=0, n_jobs=setting.jobs).fit(X, y)
     errors = _trace_errors(model, X_test, y_test)
-    last, best = float(errors[-1]), float(errors.min())
-    spread = float(np.sqrt(max(best * (1.0 - best), 1e-9) / len(y_test)))
-    early = min(5, len(errors)) - 1
+    # Against round 100, a round of its own: the least of a thousand noisy errors is small by luck.
+    last, early, settled = (float(errors[min(k, len(errors)) - 1]) for k in (n_rounds, 5, 100))
+    spread = float(np.sqrt(max(settled * (1.0 - settled), 1e-9) / len(y_test)))
     lines = [
         Line(
             "test error after 1000 rounds",
             "does not rise",
-            f"{last:.4f} (least {best:.4f})",
-            "no more than one standard error of a share above the least of all rounds",
-            last <= best + spread and len(errors) == n_rounds,
+            f"{last:.4f} (round 100: {settled:.4f}, least {errors.min():.4f})",
+            "no more than one standard error of a share above the error after 100 rounds",
+            last <= settled + spread and len(errors) == n_rounds,
         ),
         Line(
             "test error after 5 rounds",
             "larger",
-            f"{errors[early]:.4f}",
+            f"{early:.4f}",
             "larger than after 1000 rounds",
-            bool(errors[early] > last),
+            early > last,
         ),
     ]
     rounds = np.arange(1, len(errors) + 1)
