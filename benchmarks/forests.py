@@ -115,6 +115,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contender to leave out")
     parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
@@ -127,6 +128,9 @@ def main(words: list[str] | None = None) -> None:
     cases = list_cases(sizes, min(2, len(list_cores())), ranger=why_not is None)
     claims = [] if arguments.only else list_claims(cases)
     cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
+    for case in cases:
+        for name in {*arguments.without} & {*case.jobs}:
+            del case.jobs[name]
     jobs = [job for case in cases for job in case.jobs.values()]
     found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
     outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
