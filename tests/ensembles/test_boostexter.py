@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
-import threading
-import time
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -245,22 +243,30 @@ def test_progress_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert "Boosting words" in capfd.readouterr().err
 
 
-def test_an_interrupt_leaves_the_old_state() -> None:
-    X, has = draw_words(7, n=3000, d=300, k=20)
-    model = BoosTexterClassifier(n_estimators=3).fit(X[:50], has[:50])
-    before = dict(vars(model))
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    gc.disable()  # hypothesis listens to the collector, and what a listener raises is swallowed
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.set_params(n_estimators=10**6).fit(X, has)
-    finally:
-        gc.enable()
-    stopped = time.perf_counter()
-    timer.join()
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+from scipy.sparse import csr_array
+from committee import BoosTexterClassifier
+
+rng = np.random.default_rng(7)
+X, has = csr_array(rng.random((3000, 300)) < 0.1), rng.integers(0, 2, size=(3000, 20))
+model = BoosTexterClassifier(n_estimators=3).fit(X[:50], has[:50])
+before = dict(vars(model))
+timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+timer.start()
+try:
+    model.set_params(n_estimators=10**6).fit(X, has)
+except KeyboardInterrupt:
     assert {**vars(model), "n_estimators": 3} == before
-    assert time.perf_counter() - stopped < 1.0
+    print("stopped")
+"""
+
+
+def test_an_interrupt_leaves_the_old_state() -> None:
+    # In a process of its own: what listens to the interpreter in this one may swallow the interrupt.
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "stopped\n", done.stderr
 
 
 def test_weights_are_repetition_and_zero_is_absence() -> None:
