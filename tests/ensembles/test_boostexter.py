@@ -244,7 +244,7 @@ def test_progress_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 INTERRUPTED = """
-import os, signal, threading, time
+import os, signal, threading
 import numpy as np
 from scipy.sparse import csr_array
 from committee import BoosTexterClassifier

@@ -7,10 +7,10 @@ from committee.inspection.bootstrap_error import BootstrapError, estimate_bootst
 from committee.inspection.bounds import edge_bound, vc_bound
 from committee.inspection.dependence import partial_dependence
 from committee.inspection.diversity import Diversity, measure_diversity
+from committee.inspection.drop_column import drop_column_importance
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
 from committee.inspection.importance import (
     Importance,
-    drop_column_importance,
     impurity_importance,
     oob_importance,
     permutation_importance,

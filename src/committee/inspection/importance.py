@@ -1,4 +1,4 @@
-"""Importance of features: by impurity, by permutation, by leaving them out, by Shapley values; one kind of result."""
+"""Importance of features: by impurity, by permutation, by Shapley values; one kind of result."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
-from committee.base import resolve_seed, seed_estimator
-from committee.data.rows import count_rows, select_rows
+from committee.base import resolve_seed
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
@@ -28,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Importance",
-    "drop_column_importance",
+    "choose_score",
     "impurity_importance",
+    "name_columns",
     "oob_importance",
     "permutation_importance",
     "shap_importance",
@@ -118,7 +117,7 @@ def impurity_importance(model: Any) -> Importance:
     totals = per_tree.sum(axis=1, keepdims=True)
     split = totals[:, 0] > 0.0
     shares = per_tree[split] / totals[split] if split.any() else per_tree[:1]
-    return Importance("impurity", np.ascontiguousarray(shares.T), _name_columns(model, per_tree.shape[1]))
+    return Importance("impurity", np.ascontiguousarray(shares.T), name_columns(model, per_tree.shape[1]))
 
 
 def _list_tree_importances(model: Any) -> FloatArray | None:
@@ -135,7 +134,8 @@ def _list_tree_importances(model: Any) -> FloatArray | None:
     return np.array([tree.feature_importances_ for tree in flat], dtype=np.float64) if flat else None
 
 
-def _name_columns(model: Any, n_features: int) -> list[str]:
+def name_columns(model: Any, n_features: int) -> list[str]:
+    """The names of the columns that a model of any library was fitted on, or made-up ones."""
     names = getattr(model, "feature_names_in_", None)
     return [f"Feature {k}" for k in range(n_features)] if names is None else [str(name) for name in names]
 
@@ -203,7 +203,7 @@ def permutation_importance(
     if len(target) != response.n_rows:
         raise DataError(f"X and y must have the same number of rows; got {response.n_rows} and {len(target)}.")
     weights = read_row_weights(sample_weight, response.n_rows)
-    score = _choose_score(model, scoring, target, weights)
+    score = choose_score(model, scoring, target, weights)
     seed, n_features = resolve_seed(random_state), len(response.names)
     baseline, scores = np.nan, np.empty((n_features, n_repeats))
     for feature, answers in _shuffle_features(model, X, response, n_repeats, seed):
@@ -287,7 +287,7 @@ class _ValueWitness(RegressorMixin, _Witness, BaseEstimator):  # type: ignore[mi
         return answers[:, 0] if answers.shape[1] == 1 else answers
 
 
-def _choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray | None) -> Callable[[Any], float]:
+def choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray | None) -> Callable[[Any], float]:
     """A function of (estimator, rows) that says how good its predictions are."""
     more = {} if weights is None else {"sample_weight": weights}
     if scoring is None and y.ndim == 1 and is_classifier(model):
@@ -348,11 +348,11 @@ def oob_importance(
         n_repeats = check_count("n_repeats", n_repeats, 1)
         grown = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
         p_values = (1.0 + (grown <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
-        return Importance("oob permutation", grown, _name_columns(model, len(grown)), None, p_values)
+        return Importance("oob permutation", grown, name_columns(model, len(grown)), None, p_values)
     if kind != "impurity":
         raise ParameterError(f"The 'kind' argument must be 'permutation' or 'impurity'; got {kind!r}.")
     decrease = model.oob_impurity_importance(X, y, sample_weight)
-    return Importance("oob impurity", decrease[:, None], _name_columns(model, len(decrease)))
+    return Importance("oob impurity", decrease[:, None], name_columns(model, len(decrease)))
 
 
 def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Importance:
@@ -388,121 +388,3 @@ def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int |
     sizes = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
     sizes = sizes.mean(axis=2) if sizes.ndim == 3 else sizes
     return Importance("shap", np.ascontiguousarray(sizes.T), names)
-
-
-def drop_column_importance(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    scoring: Any = None,
-    cv: Any = 5,
-    sample_weight: Any = None,
-    random_state: Any = None,
-) -> Importance:
-    r"""How much worse a model predicts held-out rows when it is fitted without a feature.
-
-    In each fold the model is fitted with all features, and anew without each of them; a measurement is the difference
-    of the two scores. Other than under permutation, the model may make up for a feature by others that tell the same.
-    Trees and forests of this library share one set of bins: a fold is a vector of weights over it, and a table without
-    a column is put together from the bytes of the others.
-
-    Parameters
-    ----------
-    model : estimator
-        Is cloned, not changed; it need not be fitted.
-    X, y : table and target
-        All rows.
-    scoring : str, callable or None
-        A scorer of scikit-learn; by default accuracy or R².
-    cv : int, splitter or iterable of (training rows, test rows), default=5
-        The folds, as in scikit-learn.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights of the rows, in fits and scores.
-    random_state : int, RandomState, Generator or None
-        Seed of the randomness that all fits share.
-
-    Returns
-    -------
-    Importance
-        A measurement is a fold; ``baseline`` is the mean score with all features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee import RandomForestRegressor
-    >>> from committee.inspection import drop_column_importance
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 3))
-    >>> forest = RandomForestRegressor(n_estimators=20)
-    >>> found = drop_column_importance(forest, X, 3 * X[:, 0] + X[:, 1], random_state=0)
-    >>> found.rank().tolist()
-    [0, 1, 2]
-    """
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    target = np.asarray(y)
-    n_rows, n_features = count_rows(table), int(table.shape[1])
-    if len(target) != n_rows:
-        raise DataError(f"X and y must have the same number of rows; got {n_rows} and {len(target)}.")
-    if n_features < 2:
-        raise DataError("Leaving out a feature needs at least two features; X has one.")
-    weights = read_row_weights(sample_weight, n_rows)
-    fresh = seed_estimator(clone(model), resolve_seed(random_state), 0)
-    folds = list(check_cv(cv, target, classifier=is_classifier(model)).split(table, target))
-    fit = _SharedFits(fresh, table, target, weights) if _can_share(fresh) else _PlainFits(fresh, table, target, weights)
-    scores = np.empty((n_features + 1, len(folds)))
-    for left_out in range(-1, n_features):
-        columns = None if left_out < 0 else np.delete(np.arange(n_features), left_out)
-        fit.leave_out(left_out)
-        for k, (train, test) in enumerate(folds):
-            fitted = fit.on(train)
-            score = _choose_score(model, scoring, target[test], None if weights is None else weights[test])
-            scores[left_out + 1, k] = score((fitted, select_rows(table, test, columns)))
-    names = [str(name) for name in table.columns] if hasattr(table, "columns") else _name_columns(model, n_features)
-    return Importance("drop column", scores[0] - scores[1:], names, float(scores[0].mean()))
-
-
-def _can_share(model: Any) -> bool:
-    return all(hasattr(model, name) for name in ("fit_dataset", "weigh_rows", "_take_in", "max_bins"))
-
-
-class _PlainFits:
-    """Fits of any estimator on rows and columns of its own."""
-
-    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
-        self._model, self._X, self._y, self._weights = model, X, y, weights
-        self._columns: NDArray[np.intp] | None = None
-
-    def leave_out(self, feature: int) -> None:
-        """Go on without a feature; -1 for none."""
-        n_features = int(self._X.shape[1])
-        self._columns = None if feature < 0 else np.delete(np.arange(n_features), feature)
-
-    def on(self, rows: NDArray[np.intp]) -> Any:
-        """A fresh model fitted on some rows."""
-        more = {} if self._weights is None else {"sample_weight": self._weights[rows]}
-        return clone(self._model).fit(select_rows(self._X, rows, self._columns), self._y[rows], **more)
-
-
-class _SharedFits:
-    """Fits of estimators of ours on one set of bins; rows that are not trained on weigh nothing."""
-
-    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
-        model._validate_params()
-        self._model = model
-        self._whole = model._take_in(X, y, None)
-        self._whole.binned(model.max_bins)
-        self._weights = np.ones(len(y)) if weights is None else weights
-        self._dataset = self._whole
-
-    def leave_out(self, feature: int) -> None:
-        """Go on without a feature; -1 for none."""
-        self._dataset = self._whole if feature < 0 else self._whole.without(feature)
-
-    def on(self, rows: NDArray[np.intp]) -> Any:
-        """A fresh model fitted on some rows."""
-        own = np.zeros(len(self._weights))
-        own[rows] = self._weights[rows]
-        dataset, model = self._dataset, clone(self._model)
-        more = {"sample_weight": own} if hasattr(model, "bootstrap") else {}
-        return model.fit_dataset(dataset.reweighted(model.weigh_rows(dataset.target, own)), **more)

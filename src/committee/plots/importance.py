@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from committee.exceptions import DataError, ParameterError
+from committee.inspection.drop_column import drop_column_importance
 from committee.inspection.importance import (
     Importance,
-    drop_column_importance,
     impurity_importance,
     oob_importance,
     permutation_importance,
