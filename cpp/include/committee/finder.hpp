@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "category_order.hpp"
 #include "class_sweep.hpp"
 #include "criteria/all.hpp"
 #include "split.hpp"
@@ -22,7 +23,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
         left_(tally.cell()),
         right_(tally.cell()),
         total_(tally.cell()),
-        best_left_(tally.cell()) {}
+        best_left_(tally.cell()),
+        order_(tally) {}
 
   void begin_node(const Slot* total, const NodeLimits& limits) override {
     std::copy_n(total, tally_.cell(), total_.begin());
@@ -147,12 +149,16 @@ class CriterionFinder final : public SplitFinder<Tally> {
   bool scan_categories(Cells cells, bool random, const FeatureView& view,
                        Candidate& best) override {
     if (cells.size() < 2) return false;
-    order_categories(cells, random, view);
+    if (random) {
+      order_.shuffle(cells, view.number);
+    } else {
+      order_.sort(cells, total_.data());
+    }
     CellSum<Tally> left(tally_, left_);
     left.set(tally_, nullptr);
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
-      left.add(tally_, cells[order_[k].second].cell);
-      if (random && k + 1 != random_size_) continue;
+      left.add(tally_, cells[order_[k]].cell);
+      if (random && k + 1 != order_.random_size()) continue;
       const double score = evaluate(left.data(), 0);
       if (score > kForbidden && best.loses_to(score, view.place, static_cast<u32>(k))) {
         std::copy_n(left.data(), tally_.cell(), best_left_.begin());
@@ -342,18 +348,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  // Mean target (or share of class 1) that monotone constraints compare.
-  double measure_level(const Slot* sum, double weight) const {
-    if constexpr (Tally::kKind == TallyKind::binary) {
-      return tally_.positive(sum) / weight;
-    } else {
-      return static_cast<double>(sum[1]) / weight;  // class 1, or the first output
-    }
-  }
-
   bool is_monotone(const Slot* left, double left_weight, double right_weight, i32 direction) const {
-    const double a = measure_level(left, left_weight);
-    const double b = measure_level(right_.data(), right_weight);
+    const double a = measure_level(tally_, left, left_weight);
+    const double b = measure_level(tally_, right_.data(), right_weight);
     return a >= limits_.lower && a <= limits_.upper && b >= limits_.lower && b <= limits_.upper &&
            (b - a) * direction >= 0.0;
   }
@@ -396,8 +393,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
     take(best, score, view, at);
     if (limits_.bounded) {
       const double wl = tally_.weight(left);
-      best.middle =
-          measure_level(left, wl) / 2 + measure_level(right_.data(), total_weight_ - wl) / 2;
+      best.middle = measure_level(tally_, left, wl) / 2 +
+                    measure_level(tally_, right_.data(), total_weight_ - wl) / 2;
     }
   }
 
@@ -412,75 +409,6 @@ class CriterionFinder final : public SplitFinder<Tally> {
     best.has_missing = at.has_missing;
   }
 
-  // Fills order_ with (key, index) ascending. Ordering by the mean target makes the best subset a
-  // prefix for two classes and squared error [Fisher1958, Breiman1984]; for more classes or outputs
-  // the first principal component of the means is used [Coppersmith1999]. Random: a random subset.
-  void order_categories(Cells cells, bool random, const FeatureView& view) {
-    order_.clear();
-    if (random) {
-      Rng rng(view.number);
-      for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(rng.uniform(), k);
-      random_size_ = 1 + rng.below(static_cast<u32>(cells.size() - 1));
-    } else if (has_one_mean()) {
-      for (u32 k = 0; k < cells.size(); ++k) {
-        order_.emplace_back(measure_level(cells[k].cell, tally_.weight(cells[k].cell)), k);
-      }
-    } else {
-      order_by_component(cells);
-    }
-    std::sort(order_.begin(), order_.end());
-  }
-
-  bool has_one_mean() const {
-    if constexpr (Tally::kKind == TallyKind::classes) {
-      return tally_.outputs.size() == 1 && tally_.outputs[0] == 2;
-    } else if constexpr (Tally::kKind == TallyKind::moments) {
-      return tally_.n_outputs == 1;
-    } else {
-      return true;
-    }
-  }
-
-  void order_by_component(Cells cells) {
-    const u32 width = Tally::kKind == TallyKind::classes ? tally_.cell() - (tally_.counted ? 1 : 0)
-                                                         : tally_.cell() - 1;
-    const u32 first = Tally::kKind == TallyKind::classes ? 0 : 1;
-    means_.assign(cells.size() * width, 0.0);
-    double largest = -1.0;
-    std::size_t start = 0;
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      const double w = tally_.weight(cells[k].cell);
-      double norm = 0.0;
-      for (u32 j = 0; j < width; ++j) {
-        const double mean = static_cast<double>(cells[k].cell[first + j]) / w -
-                            static_cast<double>(total_[first + j]) / total_weight_;
-        means_[k * width + j] = mean;
-        norm += mean * mean;
-      }
-      if (norm > largest) largest = norm, start = k;
-    }
-    std::vector<double> axis(means_.begin() + start * width, means_.begin() + (start + 1) * width);
-    for (int iteration = 0; iteration < kPowerIterations && largest > 0.0; ++iteration) {
-      std::vector<double> next(width, 0.0);
-      double norm = 0.0;
-      for (std::size_t k = 0; k < cells.size(); ++k) {
-        const double along = tally_.weight(cells[k].cell) * project(k, axis);
-        for (u32 j = 0; j < width; ++j) next[j] += along * means_[k * width + j];
-      }
-      for (const double v : next) norm += v * v;
-      if (!(norm > 0.0)) break;
-      norm = std::sqrt(norm);
-      for (u32 j = 0; j < width; ++j) axis[j] = next[j] / norm;
-    }
-    for (u32 k = 0; k < cells.size(); ++k) order_.emplace_back(project(k, axis), k);
-  }
-
-  double project(std::size_t k, const std::vector<double>& axis) const {
-    double dot = 0.0;
-    for (std::size_t j = 0; j < axis.size(); ++j) dot += means_[k * axis.size() + j] * axis[j];
-    return dot;
-  }
-
   void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
                        Candidate& best) {
     best = Candidate{};
@@ -490,7 +418,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     best.cut = static_cast<u32>(last);
     best.categorical = true;
     for (std::size_t k = 0; k < order_.size(); ++k) {
-      const u32 code = cells[order_[k].second].code;
+      const u32 code = cells[order_[k]].code;
       if (code == kMissingCode) {
         best.has_missing = true;
         best.missing_left = k <= last;
@@ -500,7 +428,6 @@ class CriterionFinder final : public SplitFinder<Tally> {
     }
   }
 
-  static constexpr int kPowerIterations = 16;
   const Tally& tally_;
   const Criterion criterion_;
   NodeLimits limits_;
@@ -512,9 +439,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
   u8 listed_bins_[kHistogramBins + 1];
   double total_weight_ = 0.0, total_worth_ = 0.0;
   u32 total_count_ = 0;
-  std::vector<std::pair<double, u32>> order_;
-  u32 random_size_ = 0;
-  std::vector<double> means_;
+  CategoryOrder<Tally> order_;
 };
 
 template <class List, class Tally>
