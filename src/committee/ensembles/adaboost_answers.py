@@ -15,6 +15,7 @@ from committee.base import CommitteeEstimator
 from committee.data.intake import take_in_rows
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost_members import BoostedMembers, BoostedTrees, replace_leaves
+from committee.ensembles.staged_answers import StagedAnswers
 from committee.exceptions import DataError, ParameterTypeError
 from committee.inspection.margins import measure_margins, suspect_labels
 
@@ -128,7 +129,7 @@ class Validation:
         return len(self.scores) - self.n_best >= self._patience
 
 
-class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
+class BoostedAnswers(ClassifierMixin, StagedAnswers, CommitteeEstimator):  # type: ignore[misc]
     """A classifier whose fitted state is members with weights, and the rule that makes answers of their sums."""
 
     estimator: Any
@@ -180,14 +181,16 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
             sums = sums + sum_up(self._members, self._rule, rows, weights, range(t, t + 1), self.n_jobs)
             yield self._rule.to_decision(sums, weights[: t + 1])
 
-    def _name_largest(self, decision: FloatArray) -> NDArray[Any]:
-        """Class with the largest f, the first of equals."""
+    def _choose(self, scores: FloatArray) -> NDArray[Any]:
         if self.n_classes_ == 2:
-            return self.classes_.take(decision[:, 1] > decision[:, 0])
-        return self.classes_.take(decision.argmax(axis=1))  # type: ignore[no-any-return]
+            return self.classes_.take(scores[:, 1] > scores[:, 0])
+        return self.classes_.take(scores.argmax(axis=1))  # type: ignore[no-any-return]
 
-    def _show(self, decision: FloatArray) -> FloatArray:
-        return decision[:, 1] if self.n_classes_ == 2 else decision
+    def _show(self, scores: FloatArray) -> FloatArray:
+        return scores[:, 1] if self.n_classes_ == 2 else scores
+
+    def _share(self, scores: FloatArray) -> FloatArray:
+        return self._rule.to_proba(scores)
 
     # Answers.
 
@@ -204,10 +207,10 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
         """
         if self.__dict__.get("_rule") is None or self._rule.combine == "values":
-            return self._name_largest(self._decide(X))
+            return self._choose(self._decide(X))
         # The largest sum is the largest f: a single row is to cost no more than it must.
         rows, weights = self._read_rows(X), self.estimator_weights_
-        return self._name_largest(sum_up(self._members, self._rule, rows, weights, range(len(weights)), self.n_jobs))
+        return self._choose(sum_up(self._members, self._rule, rows, weights, range(len(weights)), self.n_jobs))
 
     def decision_function(self, X: Any) -> FloatArray:
         """The additive model f: for two classes half the log-odds of the second; otherwise a column a class.
@@ -238,69 +241,7 @@ class BoostedAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
             Columns in the order of ``classes_``. Boosting drives them towards 0 and 1 as rounds go by.
         """
         decision = self._decide(X)
-        return self._rule.to_proba(decision)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    # Answers after each round.
-
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """`decision_function` after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray
-        """
-        for decision in self._stage(X):
-            yield self._show(decision)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
-        for decision in self._stage(X):
-            yield self._name_largest(decision)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        """`predict_proba` after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-        """
-        for decision in self._stage(X):
-            yield self._rule.to_proba(decision)
+        return self._share(decision)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round.

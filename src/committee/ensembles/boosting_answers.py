@@ -12,6 +12,7 @@ from sklearn.metrics import d2_pinball_score
 
 from committee.data.dataset import ValueTarget
 from committee.ensembles.boosting_base import BaseBoosting
+from committee.ensembles.staged_answers import StagedAnswers
 from committee.exceptions import DataError, ParameterError
 from committee.losses import LossFunction
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["BoostedClasses", "BoostedValues"]
 
 
-class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
+class BoostedClasses(ClassifierMixin, StagedAnswers, BaseBoosting):  # type: ignore[misc]
     """One score for two classes, one for each of more."""
 
     _task = "classify"
@@ -38,13 +39,17 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
     def _name_target(self, target: ClassTarget) -> dict[str, Any]:
         return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
 
+    def _stage(self, X: Any) -> Iterator[FloatArray]:
+        return self._stage_scores(X)
+
+    def _show(self, scores: FloatArray) -> FloatArray:
+        return _flatten(scores)
+
     def _share(self, scores: FloatArray) -> FloatArray:
-        """Probabilities of all classes."""
         means: FloatArray = self._loss.find_means(scores)
         return np.concatenate((1.0 - means, means), axis=1) if self.n_classes_ == 2 else means
 
     def _choose(self, scores: FloatArray) -> NDArray[Any]:
-        """The class with the largest score, the first of equals."""
         best = (scores[:, 0] > 0.0).astype(np.intp) if self.n_classes_ == 2 else scores.argmax(axis=1)
         return self.classes_.take(best)
 
@@ -60,7 +65,7 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return _flatten(self._raw_predict(X))
+        return self._show(self._raw_predict(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class.
@@ -77,21 +82,6 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
         """
         return self._share(self._raw_predict(X))
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: the most probable one, the first of equals.
 
@@ -105,48 +95,6 @@ class BoostedClasses(ClassifierMixin, BaseBoosting):  # type: ignore[misc]
         ndarray of shape (n_samples,)
         """
         return self._choose(self._raw_predict(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """Scores after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray, as `decision_function` gives it
-        """
-        return (_flatten(scores) for scores in self._stage_scores(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        """Probabilities after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray, as `predict_proba` gives it
-        """
-        return (self._share(scores) for scores in self._stage_scores(X))
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Classes after each round.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        ndarray, as `predict` gives it
-        """
-        return (self._choose(scores) for scores in self._stage_scores(X))
 
 
 class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ignore[misc]

@@ -88,18 +88,7 @@ class BiasVarianceDisplay(Display):
         found = {str(name): estimate_bias_variance(one, X, y, **told) for name, one in estimators.items()}
         return cls(found).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         names = shorten_all(list(self.studies), 18)
         axes = self._open(ax, (max(4.4, 1.6 + 1.0 * len(names)), 4.2))
         places = np.arange(len(names))
@@ -120,7 +109,6 @@ class BiasVarianceDisplay(Display):
         axes.set_ylim(0.0, 1.28 * float((bias + variance).max()))
         axes.legend(fontsize="small", ncols=2, loc="upper center")
         tidy_axes(axes, grid="y")
-        return self
 
 
 @dataclass
@@ -191,18 +179,7 @@ class BagVarianceDisplay(Display):
         )
         return cls(found).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes, study = self._open(ax), self.study
         looks: dict[str, tuple[Any, str, dict[str, Any]]] = {
             "ideal": (study.ideal, "σ²/m, the law for independent members", {"color": INK, "linestyle": ":"}),
@@ -230,4 +207,3 @@ class BagVarianceDisplay(Display):
         axes.minorticks_off()
         axes.legend(fontsize="small")
         tidy_axes(axes, grid="both")
-        return self

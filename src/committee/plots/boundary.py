@@ -367,24 +367,12 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
             displays.append(shown)
         return displays
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of them, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open_panels(ax, len(self.displays), self.n_columns, (3.3, 3.0), share=True)
         for k, (one, shown) in enumerate(zip(axes, self.displays, strict=True)):
             shown.plot(ax=one, legend=k == 0)
         if ax is None:
             self._label_outer()
-        return self
 
 
 def _assemble(

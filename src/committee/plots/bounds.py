@@ -218,18 +218,7 @@ class EdgeDisplay(Display):
         check_boosted("EdgeDisplay", estimator)
         return cls(1.0 - 1.0 / estimator.n_classes_ - np.asarray(estimator.estimator_errors_)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax)
         rounds = np.arange(1, len(self.edges) + 1)
         many = len(self.edges) > 150
@@ -243,7 +232,6 @@ class EdgeDisplay(Display):
         axes.set_ylabel("edge over chance")
         axes.legend(fontsize="small")
         tidy_axes(axes, grid="y")
-        return self
 
 
 @dataclass
@@ -312,18 +300,7 @@ class VCBoundDisplay(Display):
         bounds = {int(d): np.array([vc_bound(int(m), int(d)) for m in numbers]) for d in vc_dimensions}
         return cls(numbers, bounds, n_rows).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax)
         self.lines_ = []
         for (dimension, values), look in zip(self.bounds.items(), choose_lines(len(self.bounds)), strict=True):
@@ -341,4 +318,3 @@ class VCBoundDisplay(Display):
         axes.set(xscale="log", yscale="log", xlabel="members M", ylabel="bound of the VC dimension")
         axes.legend(fontsize="small")
         tidy_axes(axes, grid="both")
-        return self

@@ -155,22 +155,10 @@ class StagedCurveDisplay(_CurveDisplay):
                 curves[label] = (np.arange(1, len(values) + 1), values)
         return cls(curves, str(measure), read_published(published)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._draw_curves(ax, "rounds", markers=False)
         if all((values >= 0.0).all() for _, values in self.curves.values()) and axes.get_ylim()[0] < 0.0:
             axes.set_ylim(bottom=0.0)
-        return self
 
 
 def _name_metric(metric: Any) -> str:
@@ -252,20 +240,8 @@ class OutOfBagDisplay(_CurveDisplay):
             curves[str(name)] = (trace["n_estimators"][known], trace["score"][known])
         return cls(curves, measure.replace("_", " "), read_published(published)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         self._draw_curves(ax, "rounds" if self.measure.endswith("loss") else "members", markers=False)
-        return self
 
 
 @dataclass
@@ -362,20 +338,8 @@ class LearningCurveDisplay(_CurveDisplay):
             spreads[name] = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
         return cls(curves, measure.replace("_", " "), read_published(published), spreads).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._draw_curves(ax, "training rows", markers=True)
         for line, (name, (sizes, means)) in zip(self.lines_, self.curves.items(), strict=True):
             spread = self.spreads[name]
             axes.fill_between(sizes, means - spread, means + spread, color=line.get_color(), alpha=0.18, linewidth=0)
-        return self

@@ -179,18 +179,7 @@ class PartialDependenceDisplay(PanelDisplay):
             )
         return cls(panels, label, n_columns).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of them, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         size = (5.6, 4.4) if len(self.panels) == 1 else (3.7, 3.2)
         axes = self._open_panels(ax, len(self.panels), self.n_columns, size)
         self.lines_, self.images_ = [], []
@@ -202,7 +191,6 @@ class PartialDependenceDisplay(PanelDisplay):
                 self.lines_.append(None)
                 self.images_.append(self._draw_heat(one, panel))
         self._level_lines(axes)
-        return self
 
     def _level_lines(self, axes: NDArray[Any]) -> None:
         """One scale for all lines, or a flat line would look as important as a steep one."""

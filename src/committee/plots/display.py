@@ -9,6 +9,8 @@ import numpy as np
 from committee.exceptions import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -25,6 +27,24 @@ class Display:
 
     ax_: Axes
     figure_: Figure
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
     def _open(self, ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
         """Axes to draw on: those that were passed, or a figure of a size in inches."""
@@ -46,6 +66,20 @@ class PanelDisplay(Display):
 
     axes_: NDArray[Any]
     _n_columns: int
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or sequence of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        return super().plot(ax=ax)
 
     def _open_panels(
         self, ax: Any, n_panels: int, n_columns: int, size: tuple[float, float], *, share: bool = False

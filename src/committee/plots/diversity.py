@@ -96,18 +96,7 @@ class KappaErrorDisplay(Display):
             raise ParameterError("There must be at least one ensemble.")
         return cls(studies).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax)
         self.clouds_ = []
         clouds = zip(self.studies.items(), choose_colors(len(self.studies)), strict=True)
@@ -139,7 +128,6 @@ class KappaErrorDisplay(Display):
         if any(self.studies):
             add_legend(axes, len(self.studies))
         tidy_axes(axes, grid="both")
-        return self
 
 
 @dataclass
@@ -205,18 +193,7 @@ class JuryDisplay(Display):
         named = {("independent" if rho == 0 else f"correlation {rho:g}"): rho for rho in correlations}
         return cls({name: measure_jury(p, correlation=rho, **told) for name, rho in named.items()}).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax)
         self.lines_ = []
         for (name, curve), look in zip(self.curves.items(), choose_lines(len(self.curves)), strict=True):
@@ -239,4 +216,3 @@ class JuryDisplay(Display):
         axes.set_ylim(top=1.01)
         axes.legend(fontsize="small")
         tidy_axes(axes, grid="y")
-        return self

@@ -122,18 +122,7 @@ class LocalEffectsDisplay(PanelDisplay):
         names, observed = [reader.names[k] for k in numbers], [reader.column(k) for k in numbers]
         return cls(names, grid, effects, observed, label, n_columns).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of them, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         n_panels = len(self.feature_names)
         size = (5.6, 4.2) if n_panels == 1 else (3.6, 3.0)
         axes = self._open_panels(ax, n_panels, self.n_columns, size)
@@ -156,7 +145,6 @@ class LocalEffectsDisplay(PanelDisplay):
             one.set_xlabel(shorten(name))
             one.set_ylabel(f"effect on {self.response}")
             tidy_axes(one, grid="y")
-        return self
 
 
 @dataclass
@@ -261,18 +249,7 @@ class InteractionDisplay(Display):
             table[place[one], place[other]] = table[place[other], place[one]] = strength
         return cls(list(interactions.feature_names), table).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         n_features = len(self.feature_names)
         side = min(2.6 + 0.42 * n_features, 11.0)
         axes = self._open(ax, (side + 0.9, side))
@@ -288,4 +265,3 @@ class InteractionDisplay(Display):
                 color = "white" if strength < 0.6 * most else "black"
                 axes.text(column, row, f"{strength:.2f}", ha="center", va="center", fontsize="x-small", color=color)
         self.figure_.colorbar(self.image_, ax=axes, label="H (diagonal: with all others)", shrink=0.85)
-        return self

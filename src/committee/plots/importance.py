@@ -149,18 +149,7 @@ class ImportanceDisplay(Display):
         """
         return cls(importance, check_count("max_features", max_features, 1)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         found = self.importance
         self.shown_ = found.rank()[: self.max_features]
         n_bars, n_left_out = len(self.shown_), len(found.feature_names) - len(self.shown_)
@@ -181,7 +170,6 @@ class ImportanceDisplay(Display):
         note = f"\n{n_left_out} features of less importance are not shown" if n_left_out else ""
         axes.set_xlabel(what + note)
         tidy_axes(axes, grid="x")
-        return self
 
 
 @dataclass
@@ -259,21 +247,9 @@ class ImportanceMapDisplay(Display):
             raise DataError(f"An image of shape {tuple(shape)} has not {len(values)} pixels, as there are features.")
         return cls(values.reshape(shape), _MEASURES.get(importance.kind, importance.kind)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax, (5.0, 4.2))
         self.image_ = axes.imshow(self.values, cmap=choose_map(), interpolation="nearest")
         axes.set_xticks([])
         axes.set_yticks([])
         self.figure_.colorbar(self.image_, ax=axes, label=self.measure)
-        return self

@@ -87,18 +87,7 @@ class MarginDisplay(Display):
         stages = enumerate(estimator.staged_margins(X, y), start=1)
         return cls({number: np.array(margins) for number, margins in stages if number in wanted}).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax)
         self.lines_ = []
         for (number, margins), look in zip(self.margins.items(), choose_lines(len(self.margins)), strict=True):
@@ -123,4 +112,3 @@ class MarginDisplay(Display):
         axes.set_ylabel("share of rows with at most this margin")
         axes.legend(fontsize="small", loc="upper left")
         tidy_axes(axes, grid="both")
-        return self

@@ -113,18 +113,7 @@ class PairEffectsDisplay(Display):
         across, up = found["grid_values"]
         return cls(names, across, up, found["average"][output], observed, label).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax, (5.8, 4.4))
         # Zero is white, and as far below as above, or the eye would see an effect where there is none.
         most = float(np.abs(self.effect).max()) or 1.0
@@ -149,4 +138,3 @@ class PairEffectsDisplay(Display):
         axes.set_xlabel(shorten(self.feature_names[0]))
         axes.set_ylabel(shorten(self.feature_names[1]))
         self.figure_.colorbar(self.image_, ax=axes, label=f"joint effect on {self.response}")
-        return self

@@ -116,18 +116,7 @@ class ProximityDisplay(Display):
             target = np.searchsorted(np.asarray(classes), target)
         return cls(points, shares, target, names).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open(ax, (5.8, 4.8))
         areas = size_points(None, len(self.points))
         if self.target is None or self.class_names is not None:
@@ -144,4 +133,3 @@ class ProximityDisplay(Display):
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_title("Proximity of rows")
         tidy_axes(axes)
-        return self

@@ -138,18 +138,7 @@ class ShapSummaryDisplay(Display):
         max_features = check_count("max_features", max_features, 1)
         return cls(_choose_output(values, output), max_features).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         values = self.shap.values
         order = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
         self.shown_ = order[: self.max_features]
@@ -174,7 +163,6 @@ class ShapSummaryDisplay(Display):
         tidy_axes(axes, grid="x")
         bar = self.figure_.colorbar(self.swarms_[0], ax=axes, label="value of the feature", aspect=40, pad=0.02)
         bar.set_ticks([0.0, 1.0], labels=["low", "high"])
-        return self
 
     @staticmethod
     def _draw_swarm(axes: Any, values: FloatArray, heights: FloatArray, data: Any, area: float) -> Any:
@@ -310,18 +298,7 @@ class ShapWaterfallDisplay(Display):
         max_features = check_count("max_features", max_features, 1)
         return cls(_choose_output(values, output), row, max_features).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         names = self._list_steps()
         base = float(self.shap.base_values[self.row])
         n_bars = len(names)
@@ -347,7 +324,6 @@ class ShapWaterfallDisplay(Display):
         of = f" of {shorten(outputs[0], 20)}" if outputs else ""
         axes.set_xlabel(f"prediction{of}: {base + self.steps_.sum():.4g} (base value: {base:.4g})")
         tidy_axes(axes, grid="x")
-        return self
 
     def _list_steps(self) -> list[str]:
         """What each bar adds, and its name with the value in this row."""

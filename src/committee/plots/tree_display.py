@@ -133,18 +133,7 @@ class TreeDisplay(Display):
             found, edges = _send_rows(estimator, X, np.asarray(y), names is not None)
         return cls(caption, max_depth, found, edges, names).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         layout = lay_out(self.caption, self.max_depth, show_hidden=False)
         columns, levels = max(layout.x.values()) + 1.0, max(layout.depth.values()) + 1
         axes = self._open(ax, (float(np.clip(1.75 * columns, 5.0, 22.0)), float(np.clip(1.75 * levels, 3.5, 14.0))))
@@ -158,7 +147,6 @@ class TreeDisplay(Display):
         if self.class_names is not None:
             self._draw_legend(axes)
         fit_text(axes, list(self.texts_.values()), columns, largest=10.0)
-        return self
 
     def _draw_branches(self, axes: Any, layout: TreeLayout, node: int) -> None:
         for child, answer, side in zip(layout.children.get(node, ()), ("yes", "no"), ("right", "left"), strict=False):

@@ -131,18 +131,7 @@ class RowWeightsDisplay(PanelDisplay):
         weights = trace[np.array(chosen) - 1]
         return cls(chosen, weights, plane.points, target, names, plane.names, n_columns).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of them, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         axes = self._open_panels(ax, len(self.rounds), self.n_columns, (3.0, 3.0), share=True)
         self.points_ = []
         for k, (one, number, weights) in enumerate(zip(axes, self.rounds, self.weights, strict=True)):
@@ -160,7 +149,6 @@ class RowWeightsDisplay(PanelDisplay):
         legend = axes[0].get_legend()
         for handle in legend.legend_handles:
             handle.set_sizes([30.0])
-        return self
 
 
 @dataclass
@@ -260,18 +248,7 @@ class HeaviestRowsDisplay(Display):
         flags = None if marked is None else np.asarray(marked, dtype=bool)
         return cls(weights, rows, shorten_all([names[k] for k in rows]), flags).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         n_rows = len(self.rows)
         axes = self._open(ax, (6.0, 1.2 + 0.26 * n_rows))
         self.bars_ = axes.barh(np.arange(n_rows), self.weights[self.rows], color=COLORS[1], height=0.7)
@@ -287,4 +264,3 @@ class HeaviestRowsDisplay(Display):
         axes.set_title("Heaviest rows")
         axes.legend(fontsize="small", loc="lower right")
         tidy_axes(axes, grid="x")
-        return self
