@@ -4,8 +4,9 @@ Every contender fits the same three splits of every set (see `quality_jobs.py`),
 process on cores of its own. An outcome is a line of the file that --out names: what is there already is not run again,
 so that a run can be broken off, shared between machines by --sets, --splits and --models, and reported at any time
 with --report. Classes are judged by log-loss and by errors, values by the root of the squared error; ranks are over
-contenders within a set, by the mean over its splits. Times may be compared where --jobs-at-once times --threads is no
-more than the cores of a quiet machine.
+contenders within a set, by the mean over its splits. They are told among all that --models names and, within these,
+among the members of each contest of `quality_jobs.py`; --report --models NAME ... ranks any others. Times may be
+compared where --jobs-at-once times --threads is no more than the cores of a quiet machine.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import numpy as np
 
 from benchmarks.machine import list_cores
 from benchmarks.measure import Job, Outcome, run_in_child
-from benchmarks.quality_jobs import CLASS_SETS, CONTENDERS, MOST_ROWS, SPLITS, VALUE_SETS
+from benchmarks.quality_jobs import CLASS_SETS, CONTENDERS, CONTESTS, MOST_ROWS, SPLITS, VALUE_SETS
 
 OUT = Path(__file__).parent / "results" / "quality.jsonl.tmp"
 #: What an outcome is found again by.
@@ -94,22 +95,35 @@ def render(outcomes: list[Outcome], sets: list[str], splits: list[int], models: 
         by_case.setdefault((one["name"], one["contender"]), {})[one["split"]] = one
     whole = [name for name in sets if all(set(by_case.get((name, m), {})) >= set(splits) for m in models)]
     lines = ["| set | " + " | ".join(models) + " |", "|---" * (len(models) + 1) + "|"]
-    ranks: dict[str, list[list[float]]] = {"loss": [], "errors": []}
+    losses: dict[str, list[list[float]]] = {"loss": [], "errors": []}
     totals = np.zeros(len(models))
     for name in whole:
         runs = [[by_case[name, m][split] for split in splits] for m in models]
-        means = {key: [float(np.mean([run[key] for run in ours])) for ours in runs] for key in ("loss", "errors")}
+        means = {key: [float(np.mean([run[key] for run in ours])) for ours in runs] for key in losses}
         seconds = [sum(run["seconds"] for run in ours) for ours in runs]
         cells = [f"{means['loss'][k]:.4g} / {means['errors'][k]:.4g} / {seconds[k]:.1f} s" for k in range(len(models))]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
         totals += seconds
-        for key, listed in ranks.items():
-            listed.append(rank(means[key]))
-    for key, listed in ranks.items():
-        lines.append(f"| **mean rank by {key}** | " + " | ".join(f"{m:.2f}" for m in np.mean(listed, axis=0)) + " |")
+        for key, listed in losses.items():
+            listed.append(means[key])
+    if whole:
+        lines += rank_contests({key: np.array(listed) for key, listed in losses.items()}, models)
     lines.append("| **seconds** | " + " | ".join(f"{total:.1f}" for total in totals) + " |")
     left = sorted(set(sets) - set(whole))
     return "\n".join([*lines, *([f"\nNot finished: {', '.join(left)}."] if left else [])])
+
+
+def rank_contests(losses: dict[str, Any], models: list[str]) -> list[str]:
+    """Mean ranks among all models, and among those of each contest that are all there and not all there are."""
+    contests = [models, *(list(c) for c in CONTESTS if set(c) < set(models))]
+    lines = []
+    for contest in contests:
+        places = [models.index(m) for m in contest]
+        for key, listed in losses.items():
+            ranks = dict(zip(contest, np.mean([rank(list(row[places])) for row in listed], axis=0), strict=True))
+            cells = [f"{ranks[m]:.2f}" if m in ranks else "" for m in models]
+            lines.append(f"| **mean rank of {len(contest)} by {key}** | " + " | ".join(cells) + " |")
+    return lines
 
 
 def main(words: list[str] | None = None) -> None:

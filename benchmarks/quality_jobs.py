@@ -17,7 +17,11 @@ import numpy as np
 from benchmarks.measure import Outcome
 
 OURS = "committee"
-CONTENDERS = (OURS, "CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
+BOOSTING = "boosting"
+PEERS = ("CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
+CONTENDERS = (OURS, BOOSTING, *PEERS)
+#: Who is ranked among whom: the automatic committee and this library's gradient boosting, each among the peers alone.
+CONTESTS = ((OURS, *PEERS), (BOOSTING, *PEERS))
 #: Sets of the folder with numbers and categories in columns, by what is predicted.
 CLASS_SETS = (
     "adult", "airlines_2k", "bank_marketing", "covertype", "dna", "german_credit", "heart_cleveland", "higgs_7500",
@@ -107,12 +111,14 @@ def encode(contender: str, table: Any) -> Any:
 def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
     """A contender with its defaults; ours may be followed by parameters, as in ``committee n_members=2``."""
     kind = "Classifier" if classify else "Regressor"
-    if contender.partition(" ")[0] == OURS:
+    first, *words = contender.split()
+    if first in (OURS, BOOSTING):
         import committee
 
-        given = dict(word.split("=") for word in contender.split()[1:])
+        given = dict(word.split("=") for word in words)
         params = {name: int(value) if value.isdigit() else value for name, value in given.items()}
-        return getattr(committee, f"Committee{kind}")(random_state=0, n_jobs=threads, **params)
+        family = {OURS: "Committee", BOOSTING: "GradientBoosting"}[first]
+        return getattr(committee, family + kind)(random_state=0, n_jobs=threads, **params)
     if contender == "CatBoost":
         import catboost
 
