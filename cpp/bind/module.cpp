@@ -12,6 +12,7 @@ void bind_forest(nb::module_& m);
 void bind_shap(nb::module_& m);
 void bind_word_stump(nb::module_& m);
 void bind_boosting(nb::module_& m);
+void bind_boosting_answer(nb::module_& m);
 void bind_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
   bind_shap(m);
   bind_word_stump(m);
   bind_boosting(m);
+  bind_boosting_answer(m);
   bind_dependence(m);
   bind_stump(m);
   bind_permutation(m);

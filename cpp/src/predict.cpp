@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "coded_trees.hpp"
 #include "combine.hpp"
 #include "row_blocks.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 // Below this many rows there is nothing to interleave: rows go one by one through several trees at
 // a time.
 constexpr std::size_t kPlainRows = 8;
+// Trees that pay for making codes of a row.
+constexpr std::size_t kCodedTrees = 8;
 // Where the split sequence stops paying against the interleaved walk (measured, see
 // benchmarks/prediction_paths.py): mean leaves a tree, rows that pay for deriving it, and trees for
 // each column of codes that pay for encoding it.
@@ -100,6 +103,26 @@ void predict_plain(const Job& job) {
       end_row(*job.terms.trees, t, block.row(0), Ending::leaf, std::span(leaves).first(n));
       add_row(job.terms, t, std::span(leaves).first(n), out);
       t += n;
+    }
+    job.finish(r, 1);
+  }
+}
+
+// The same on bytes.
+template <class X>
+void predict_coded(const Job& job, const CodedTrees& coded) {
+  std::array<u32, CodedTrees::kMostTrees> leaves;
+  CodedTrees::Codes codes;
+  for (std::size_t r = 0; r < job.x.n_rows; ++r) {
+    const RowBlock<X> block(job.x, r, 1);
+    double* const out = job.row(r);
+    std::fill_n(out, job.out_width, 0.0);
+    coded.encode_row(block.row(0), codes);
+    for (std::size_t t = job.first_tree; t < job.last_tree;) {
+      const auto ends = std::span(leaves).first(std::min(leaves.size(), job.last_tree - t));
+      coded.end_trees(codes, t, ends);
+      add_row(job.terms, t, ends, out);
+      t += ends.size();
     }
     job.finish(r, 1);
   }
@@ -257,8 +280,18 @@ const SplitSequence* Predictor::sequence() const {
   return sequence_.get();
 }
 
+const CodedTrees* Predictor::coded() const {
+  std::call_once(coded_made_, [this] { coded_ = CodedTrees::make(trees_); });
+  return coded_.get();
+}
+
 PredictPath Predictor::choose_path(std::size_t n_rows, std::size_t n_trees) const {
-  if (n_rows < kPlainRows) return PredictPath::plain;
+  if (n_rows < kPlainRows) {
+    // Deriving the codes costs as much as some rows: not for the only question that is ever put.
+    const bool pays =
+        n_trees >= kCodedTrees && few_rows_calls_.fetch_add(1, std::memory_order_relaxed) > 0;
+    return pays && coded() ? PredictPath::coded : PredictPath::plain;
+  }
   const double least_trees = kSequenceTreesPerColumn * static_cast<double>(trees_.n_features);
   if (n_rows < kSequenceRows || most_leaves_ > SplitSequence::kMostLeaves ||
       !trees_.category_offsets.empty() ||
@@ -284,6 +317,13 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
   if (path == PredictPath::automatic) path = choose_path(x.n_rows, job.n_trees());
   if (path == PredictPath::plain)
     return x.is_double ? predict_plain<double>(job) : predict_plain<float>(job);
+  if (path == PredictPath::coded) {
+    const CodedTrees* const made = coded();
+    if (!made)
+      throw std::invalid_argument(
+          "These trees have no coded form: categories, or too many leaves or thresholds.");
+    return x.is_double ? predict_coded<double>(job, *made) : predict_coded<float>(job, *made);
+  }
   const int n_threads = threads_for(x, job.n_trees(), options.n_jobs);
   if (path == PredictPath::sequence) {
     const SplitSequence* const made = sequence();

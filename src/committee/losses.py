@@ -64,7 +64,8 @@ class LossFunction:
     levels: tuple[float, ...] = ()
 
     @cached_property
-    def _made(self) -> _core.Loss:
+    def made(self) -> _core.Loss:
+        """The engine's own."""
         return _core.Loss.make(self.name, self.parameter, self.n_scores, list(self.levels))
 
     def __getstate__(self) -> dict[str, object]:
@@ -75,20 +76,20 @@ class LossFunction:
 
     def find_values(self, y: NDArray[np.float64], scores: FloatArray) -> FloatArray:
         """Loss of each row, of shape (n_rows,); the sum over outputs where there are several."""
-        return self._made.find_values(self.lay_out(y), np.asfortranarray(scores))
+        return self.made.find_values(self.lay_out(y), np.asfortranarray(scores))
 
     def find_slopes(self, y: NDArray[np.float64], scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative by each score, both of shape (n_rows, n_scores)."""
-        gradients, hessians = self._made.find_slopes(self.lay_out(y), np.asfortranarray(scores))
+        gradients, hessians = self.made.find_slopes(self.lay_out(y), np.asfortranarray(scores))
         return gradients, hessians
 
     def find_means(self, scores: FloatArray) -> FloatArray:
         """Scores to predictions, of shape (n_rows, n_scores): the inverse link."""
-        return self._made.find_means(np.asfortranarray(scores))
+        return self.made.find_means(np.asfortranarray(scores))
 
     def find_baseline(self, y: NDArray[np.float64], weights: FloatArray | None = None) -> FloatArray:
         """Constant scores with the least loss, of shape (n_scores,); of ``huber``, whose turn moves, the median."""
-        return np.asarray(self._made.find_baseline(self.lay_out(y), weights, len(y)))
+        return np.asarray(self.made.find_baseline(self.lay_out(y), weights, len(y)))
 
     def lay_out(self, y: NDArray[np.float64]) -> FloatArray:
         """The target as the engine reads it: outputs one after another, one and the same for each of several levels."""

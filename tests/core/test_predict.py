@@ -1,5 +1,6 @@
 """Every way through the trees gives the bytes of the plain walk."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,10 +11,11 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee import _core
+from committee.losses import LossFunction
 from tests.core.random_trees import Draw, convert_sklearn, draw_rows, draw_tree
 from tests.naive import tree as naive
 
-PATHS = ("automatic", "plain", "interleaved", "sequence")
+PATHS = ("automatic", "plain", "interleaved", "sequence", "coded")
 DRAWS = {
     "plain": Draw(),
     "one leaf": Draw(n_leaves=1),
@@ -33,8 +35,18 @@ DRAWS = {
 }
 
 
-def has_sequence(draw: Draw) -> bool:
-    return draw.n_leaves <= 256 and not draw.categorical
+def has_path(path: str, draw: Draw, grown: list[naive.Tree]) -> bool:
+    if path == "sequence":
+        return draw.n_leaves <= 256 and not draw.categorical
+    if path == "coded":
+        return draw.n_leaves <= 2048 and not draw.categorical and count_thresholds(grown) <= 255
+    return True
+
+
+def count_thresholds(grown: list[naive.Tree]) -> int:
+    """Of the feature that has the most."""
+    pairs = {(f, t) for g in grown for f, t in zip(g["feature"], g["threshold"], strict=True) if f >= 0}
+    return max(Counter(f for f, _ in pairs).values(), default=0)
 
 
 def assert_same_bytes(got: np.ndarray, wanted: np.ndarray) -> None:
@@ -62,7 +74,7 @@ def test_all_paths_give_the_bytes_of_the_naive_walk(name: str, dtype: type) -> N
     for combine in list_combines(draw):
         wanted = naive.predict(grown, draw.outputs, X, combine)
         for path in PATHS:
-            if path != "sequence" or has_sequence(draw):
+            if has_path(path, draw, grown):
                 assert_same_bytes(trees._predict_path(X, combine, path=path), wanted)
 
 
@@ -98,13 +110,14 @@ def test_random_forests(
     for combine in list_combines(draw):
         wanted = naive.predict(grown, outputs, X, combine, list(weights))
         for path in PATHS:
-            assert_same_bytes(trees._predict_path(X, combine, weights, path=path), wanted)
+            if has_path(path, draw, grown):
+                assert_same_bytes(trees._predict_path(X, combine, weights, path=path), wanted)
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("n_jobs", [1, 2, 5, -1])
 def test_threads_change_nothing(path: str, n_jobs: int) -> None:
-    _, trees, rng = make(Draw(n_leaves=31, outputs=[3]), 40, seed=5)
+    _, trees, rng = make(Draw(n_leaves=31, outputs=[3], grid=40), 40, seed=5)
     X = draw_rows(rng, 3000, Draw())
     wanted = trees._predict_path(X, "mean", n_jobs=1, path="plain")
     assert_same_bytes(trees._predict_path(X, "mean", n_jobs=n_jobs, path=path), wanted)
@@ -153,6 +166,35 @@ def test_more_thresholds_than_a_byte_can_name() -> None:
     assert len({(f, t) for g in grown for f, t in zip(g["feature"], g["threshold"], strict=True) if f >= 0}) > 1000
     X = draw_rows(rng, 300, draw)
     assert_same_bytes(trees._predict_path(X, "sum", path="sequence"), trees._predict_path(X, "sum", path="plain"))
+    with pytest.raises(ValueError, match="no coded form"):
+        trees._predict_path(X, "sum", path="coded")
+    for _ in range(3):
+        assert_same_bytes(trees.predict(X[:1], "sum"), trees._predict_path(X[:1], "sum", path="plain"))
+
+
+@pytest.mark.parametrize("n_thresholds", [1, 2, 254, 255])
+@pytest.mark.parametrize("exact_floats", [True, False])
+def test_codes_of_a_single_row(n_thresholds: int, exact_floats: bool) -> None:
+    """Deep and shallow trees that are left anywhere, with all thresholds that a byte can name."""
+    draw = Draw(n_leaves=30, n_features=3, exact_floats=exact_floats)
+    grown, _, rng = make(draw, 300, seed=n_thresholds)
+    grid = np.sort(rng.normal(size=n_thresholds)).astype(np.float32 if exact_floats else np.float64)
+    for tree in grown:
+        tree["threshold"] = rng.permutation(np.resize(grid, len(tree["threshold"]))).astype(np.float64)
+    trees = _core.build_trees(grown, [], draw.n_features)
+    X = np.concatenate([draw_rows(rng, 20, draw, 0.3), np.float32(rng.choice(grid, (20, 3)))])
+    assert_same_bytes(trees._predict_path(X, "sum", path="coded"), naive.predict(grown, [], X, "sum"))
+    for row, wanted in zip(X, trees._predict_path(X, "sum", path="plain"), strict=True):
+        assert_same_bytes(trees.predict(row[None], "sum"), wanted[None])
+
+
+def test_single_rows_from_many_threads() -> None:
+    _, trees, rng = make(Draw(n_leaves=31), 50, seed=21)
+    rows = draw_rows(rng, 64, Draw())
+    wanted = trees._predict_path(rows, "sum", path="plain")
+    with ThreadPoolExecutor(8) as pool:
+        for i, got in enumerate(pool.map(lambda i: trees.predict(rows[i : i + 1], "sum"), range(64))):
+            assert_same_bytes(got, wanted[i : i + 1])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -299,6 +341,42 @@ def test_bad_arguments_get_a_sentence() -> None:
         deep._predict_path(X, path="sequence")
     with pytest.raises(ValueError, match="path must"):
         deep._predict_path(X, path="scenic")
+
+
+def test_sound_tables() -> None:
+    X = np.zeros((3, 4), np.float32)
+    packed = np.zeros(3, np.dtype([("a", "u1"), ("b", "<f4", (4,))]))["b"]
+    for good in (X, X.astype(np.float64), np.asfortranarray(X), X[:1], np.full((1, 4), np.nan)):
+        assert _core.is_sound_table(good, 4)
+    for bad in (X[:0], X[:, :3], X[0], X.astype(int), X.astype(">f4"), X.astype(object), packed, X.astype("M8[s]")):
+        assert not _core.is_sound_table(bad, 4)
+    for value in (np.inf, -np.inf):
+        spoiled = np.zeros((900, 4))
+        spoiled[880, 2] = value
+        assert not _core.is_sound_table(spoiled, 4)
+        assert not _core.is_sound_table(spoiled[880:881], 4)
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 1000])
+def test_answers_of_boosted_trees(n_rows: int) -> None:
+    draw = Draw(n_leaves=12)
+    _, trees, rng = make(draw, 30, seed=31)
+    X = draw_rows(rng, n_rows, draw)
+    slots, baseline = np.arange(30, dtype=np.uint32) % 3, rng.normal(size=3)
+    scores = trees.predict(X, "sum", None, slots, 3) + baseline
+    assert_same_bytes(trees.answer_boosted(X, slots, baseline, None), scores)
+    softmax = LossFunction("softmax", n_scores=3)
+    assert_same_bytes(
+        trees.answer_boosted(X, slots, baseline, softmax.made), np.ascontiguousarray(softmax.find_means(scores))
+    )
+    logistic, start = LossFunction("logistic"), np.array([0.3])
+    means = logistic.find_means(trees.predict(X, "sum", None, np.zeros(30, np.uint32), 1) + start)
+    for n_jobs in (1, 3):
+        pairs = trees.answer_boosted(X, None, start, logistic.made, True, n_jobs=n_jobs)
+        assert_same_bytes(pairs, np.concatenate((1.0 - means, means), axis=1))
+    for options in ((slots, baseline, logistic.made), (slots, baseline, softmax.made, True), (None, start, None, True)):
+        with pytest.raises(ValueError):
+            trees.answer_boosted(X, *options)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

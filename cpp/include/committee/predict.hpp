@@ -1,5 +1,6 @@
-// Prediction: three ways through the same trees, chosen by shape, giving the same bytes.
+// Prediction: four ways through the same trees, chosen by shape, giving the same bytes.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -22,6 +23,8 @@ enum class PredictPath : u8 {
   interleaved = 2,  // blocks of rows by trees, several rows in flight
   sequence = 3,  // few leaves: splits replayed on bytes, 16 rows an instruction (no categories, <=
                  // 256 leaves a tree)
+  coded = 4,  // a row at a time on bytes (no categories, <= 2048 leaves a tree and 255 thresholds a
+              // feature)
 };
 
 struct PredictOptions {
@@ -36,9 +39,10 @@ struct PredictOptions {
   int n_jobs = 0;
 };
 
+class CodedTrees;
 class SplitSequence;
 
-// Trees made ready for prediction. What the fast path for few leaves needs is derived once, when it
+// Trees made ready for prediction. What the fast paths for few leaves need is derived once, when it
 // is first needed, by whichever thread comes first; it is never saved.
 class Predictor {
  public:
@@ -60,12 +64,15 @@ class Predictor {
   std::size_t block_rows(const MatrixView& x) const;
   PredictPath choose_path(std::size_t n_rows, std::size_t n_trees) const;
   const SplitSequence* sequence() const;
+  const CodedTrees* coded() const;
 
   Trees trees_;
   std::size_t most_leaves_ = 0;
-  mutable std::once_flag sequence_made_;
+  mutable std::atomic<u32> few_rows_calls_ = 0;
+  mutable std::once_flag sequence_made_, coded_made_;
   mutable std::unique_ptr<const SplitSequence>
-      sequence_;  // stays null where the arena has no such form
+      sequence_;                                     // stays null where the arena has no such form
+  mutable std::unique_ptr<const CodedTrees> coded_;  // likewise
 };
 
 // out: [n_rows][out_width], row-major, written (not added to). out_width = trees.width, or the

@@ -14,12 +14,14 @@ from committee import _core
 from committee.data.memory import check_room_for
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["all_finite_or_missing", "bin_columns", "select_columns", "sort_columns"]
+__all__ = ["all_finite_or_missing", "bin_columns", "is_sound_table", "select_columns", "sort_columns"]
 
 
 #: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
 #: a wrapper would be a tenth of what a single row costs.
 all_finite_or_missing = _core.all_finite_or_missing
+#: Whether an array is an aligned table of float32 or float64 of that width, with rows and without infinities.
+is_sound_table = _core.is_sound_table
 
 
 def bin_columns(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from committee.constraints import show_value
 from committee.data import columns as reading
 from committee.data.arrays import read_array, read_sequence, read_sparse, refuse_axes
-from committee.data.binning import all_finite_or_missing
+from committee.data.binning import all_finite_or_missing, is_sound_table
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.memory import check_room_for
@@ -121,17 +121,13 @@ def take_in_rows(estimator: Any, X: Any, schema: Schema) -> Any:
         Codes where a column is a category, NaN where a value is missing.
     """
     # The whole cost of a single row: nothing but what this needs may come before it.
-    if type(X) is np.ndarray and schema.plain and X.ndim == 2:
-        dtype = X.dtype
-        if (
-            (dtype is _FLOAT64 or dtype is _FLOAT32)
-            and X.shape[1] == schema.n_features
-            and X.shape[0]
-            and X.flags.aligned
-            and getattr(estimator, "accepts_missing", True)
-            and all_finite_or_missing(X)
-        ):
-            return X
+    if (
+        type(X) is np.ndarray
+        and schema.plain
+        and is_sound_table(X, schema.n_features)
+        and getattr(estimator, "accepts_missing", True)
+    ):
+        return X
     name = type(estimator).__name__
     table = _read_table(X, name)
     _compare_names(name, table, schema)

@@ -55,6 +55,10 @@ class GrownTrees(Protocol):
         """The combined values of the leaves that each row falls into, of shape (n_rows, width)."""
         ...
 
+    def answer_boosted(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
+        """Scores of boosted trees, or predictions by the inverse link of a loss, of shape (n_rows, n_scores)."""
+        ...
+
     def apply(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
         """The leaf of each row in each tree, of shape (n_rows, n_trees)."""
         ...

@@ -80,7 +80,8 @@ class BoostedClasses(ClassifierMixin, StagedAnswers, BaseBoosting):  # type: ign
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._share(self._raw_predict(X))
+        self._fitted_trees()
+        return self._predict_means(X, two_classes=self.n_classes_ == 2)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: the most probable one, the first of equals.

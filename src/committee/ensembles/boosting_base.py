@@ -180,15 +180,21 @@ class BaseBoosting(TreeAnswers):
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
-        trees, width = self._fitted_trees(), self._loss.n_scores
-        sums: FloatArray = self._ask(X, trees.predict, "sum", None, self._slots if trees.width == 1 else None, width)
-        sums += self._baseline
-        return sums
+        trees = self._fitted_trees()
+        return self._ask(X, trees.answer_boosted, self._slots if trees.width == 1 else None, self._baseline, None)
 
-    def _predict_means(self, X: Any) -> FloatArray:
-        scores = self._raw_predict(X)
-        means: FloatArray = self._loss.find_means(scores)
-        return means
+    def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray:
+        """Predictions by the inverse link; for two classes the probabilities of both if these are asked."""
+        trees, loss = self._fitted_trees(), self._loss
+        if loss.is_custom or not self._is_trees_alone():
+            means: FloatArray = loss.find_means(self._raw_predict(X))
+            return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
+        slots = self._slots if trees.width == 1 else None
+        return self._ask(X, trees.answer_boosted, slots, self._baseline, loss.made, two_classes)
+
+    def _is_trees_alone(self) -> bool:
+        """Whether scores are the baseline and the trees, and nothing else."""
+        return True
 
     def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round; the next round changes the same array."""

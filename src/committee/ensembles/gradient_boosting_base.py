@@ -425,12 +425,15 @@ class FullBoosting(BaseBoosting):
 
     def _raw_predict(self, X: Any) -> FloatArray:
         scores = super()._raw_predict(X)
-        offset = self._ask_init(None if isinstance(self.init_, str) else self.init_, X, self._loss)
+        offset = None if self._is_trees_alone() else self._ask_init(self.init_, X, self._loss)
         return scores if offset is None else scores + offset
+
+    def _is_trees_alone(self) -> bool:
+        return self.init_ is None or isinstance(self.init_, str)
 
     def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
         self._fitted_trees()
-        offset = self._ask_init(None if isinstance(self.init_, str) else self.init_, X, self._loss)
+        offset = None if self._is_trees_alone() else self._ask_init(self.init_, X, self._loss)
         for scores in super()._stage_scores(X):
             yield scores if offset is None else scores + offset
 
