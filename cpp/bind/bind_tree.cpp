@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "packed_trees.hpp"
 #include "tree_arrays.hpp"
 
 namespace nb = nanobind;
@@ -122,9 +123,13 @@ void bind_tree(nb::module_& m) {
   c.def("__getstate__", [](nb::pointer_and_handle<BoundTrees> self) {
     return export_arrays(self.p->trees(), self.h);
   });
+  c.def("__reduce__", [](nb::pointer_and_handle<BoundTrees> self) {
+    const nb::object make = nb::module_::import_("copyreg").attr("__newobj__");
+    return nb::make_tuple(make, nb::make_tuple(self.h.type()), pack_trees(self.p->trees(), self.h));
+  });
   // nanobind calls this as a constructor and refuses it on an object that is ready.
   c.def("__setstate__", [](BoundTrees& self, const nb::dict& state) {
-    new (&self) BoundTrees(import_arrays(state));
+    new (&self) BoundTrees(import_arrays(unpack_trees(state)));
   });
   bind_functions(m);
 }

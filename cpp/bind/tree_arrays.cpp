@@ -19,14 +19,6 @@ nb::object numpy(const char* name) {
   return nb::module_::import_("numpy").attr(name);
 }
 
-nb::object node_dtype(bool double_thresholds) {
-  nb::list fields;
-  fields.append(nb::make_tuple("threshold", double_thresholds ? "<f8" : "<f4"));
-  fields.append(nb::make_tuple("left", "<u4"));
-  fields.append(nb::make_tuple("tag", "<u4"));
-  return numpy("dtype")(fields);
-}
-
 template <class T>
 nb::object view_span(std::span<const T> values, nb::handle owner) {
   return nb::cast(view_array<T>(values.data(), {values.size()}, owner));
@@ -60,9 +52,21 @@ nb::object view_nodes(const Trees& trees, nb::handle owner) {
 constexpr std::array kArrayNames = {"nodes",        "node_offsets",     "leaf_offsets",
                                     "values",       "category_offsets", "category_words",
                                     "leaf_samples", "leaf_weights",     "node_impurity"};
-constexpr int kStateVersion = 1;
 
 }  // namespace
+
+nb::object node_dtype(bool double_thresholds) {
+  nb::list fields;
+  fields.append(nb::make_tuple("threshold", double_thresholds ? "<f8" : "<f4"));
+  fields.append(nb::make_tuple("left", "<u4"));
+  fields.append(nb::make_tuple("tag", "<u4"));
+  return numpy("dtype")(fields);
+}
+
+nb::object get_item(const nb::dict& state, const char* key) {
+  if (!state.contains(key)) refuse(std::string("The state of the trees lacks '") + key + "'.");
+  return state[key];
+}
 
 nb::object view_tree_array(const Trees& trees, const std::string& name, nb::handle owner) {
   if (name == "nodes") return view_nodes(trees, owner);
@@ -78,7 +82,7 @@ nb::object view_tree_array(const Trees& trees, const std::string& name, nb::hand
 
 nb::dict export_arrays(const Trees& trees, nb::handle owner) {
   nb::dict state;
-  state["version"] = kStateVersion;
+  state["version"] = kFlatVersion;
   state["n_features"] = trees.n_features;
   state["outputs"] = std::vector<u32>(trees.outputs.begin(), trees.outputs.end());
   for (const char* name : kArrayNames) state[name] = view_tree_array(trees, name, owner);
@@ -99,11 +103,6 @@ std::shared_ptr<ImportedArrays> make_import() {
             const nb::gil_scoped_acquire gil;
             delete kept;
           }};
-}
-
-nb::object get_item(const nb::dict& state, const char* key) {
-  if (!state.contains(key)) refuse(std::string("The state of the trees lacks '") + key + "'.");
-  return state[key];
 }
 
 template <class T>
@@ -168,7 +167,7 @@ ValueType read_value_type(const RawArray& raw) {
 }
 
 void check_keys(const nb::dict& state) {
-  if (get_number<int>(state, "version") != kStateVersion)
+  if (get_number<int>(state, "version") != kFlatVersion)
     refuse("The state of the trees has an unknown version.");
   if (nb::len(state) > kArrayNames.size() + 3)
     refuse("The state of the trees has unknown entries.");

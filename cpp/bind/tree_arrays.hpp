@@ -9,6 +9,12 @@ namespace committee {
 
 namespace nb = nanobind;
 
+// The version of a state whose arrays are the arena's own.
+inline constexpr int kFlatVersion = 1;
+nb::object node_dtype(bool double_thresholds);
+// ValueError if there is no such entry.
+nb::object get_item(const nb::dict& state, const char* key);
+
 // The arena as a dict of read-only views and numbers; `owner` is the Python object that keeps it
 // alive.
 nb::dict export_arrays(const Trees& trees, nb::handle owner);
