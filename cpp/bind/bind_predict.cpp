@@ -27,7 +27,9 @@ PredictPath read_path(std::string_view name) {
   if (name == "interleaved") return PredictPath::interleaved;
   if (name == "sequence") return PredictPath::sequence;
   if (name == "coded") return PredictPath::coded;
-  throw nb::value_error("path must be 'automatic', 'plain', 'interleaved', 'sequence' or 'coded'.");
+  if (name == "bytes") return PredictPath::bytes;
+  throw nb::value_error(
+      "path must be 'automatic', 'plain', 'interleaved', 'sequence', 'coded' or 'bytes'.");
 }
 
 template <class T>

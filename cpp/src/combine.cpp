@@ -101,4 +101,10 @@ void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leave
   });
 }
 
+void add_classes(const Terms& terms, std::size_t tree, std::span<const u32> classes, double* out,
+                 std::size_t out_width) {
+  const double weight = terms.weight(tree);
+  for (std::size_t i = 0; i < classes.size(); ++i) out[i * out_width + classes[i]] += weight;
+}
+
 }  // namespace committee

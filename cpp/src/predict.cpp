@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "byte_trees.hpp"
 #include "coded_trees.hpp"
 #include "combine.hpp"
 #include "row_blocks.hpp"
@@ -25,6 +26,11 @@ constexpr std::size_t kCodedTrees = 8;
 constexpr std::size_t kSequenceLeaves = 160;
 constexpr std::size_t kSequenceRows = 256;
 constexpr double kSequenceTreesPerColumn = 0.5;
+// Where turning rows into bytes pays: trees for each feature, and walks for each node that is
+// turned into a word before the first.
+constexpr double kByteTreesPerColumn = 0.25, kByteWalksPerNode = 0.25;
+// Codes and sums of a block share the second-level cache with a tree.
+constexpr std::size_t kByteBlockRows = 16384;
 // Rows of a block fill this much of the second-level cache, or this many times the largest tree if
 // that is more: a large tree is read into the cache once a block, and many rows must pay for it.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
@@ -141,6 +147,32 @@ void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_ro
       const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
       walker.end_rows(block.rows(r), Ending::leaf, ends);
       add_leaves(job.terms, t, ends, job.row(first_row + r), job.out_width);
+    }
+  }
+  job.finish(first_row, n_rows);
+}
+
+template <class X>
+void predict_bytes(const Job& job, const ByteTrees& bytes, std::size_t first_row,
+                   std::size_t n_rows) {
+  AlignedBuffer<u8> codes(n_rows * bytes.stride(), 0);
+  if (!bytes.encode(job.x, first_row, n_rows, codes.data()))
+    return predict_interleaved<X>(job, first_row, n_rows);
+  std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
+  std::array<u32, kEnds> found;
+  for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    const bool pure = bytes.is_pure(t) && job.terms.combine != Combine::sum;
+    for (std::size_t r = 0; r < n_rows; r += kEnds) {
+      const std::span<u32> ends(found.data(), std::min(kEnds, n_rows - r));
+      const u8* const rows = codes.data() + r * bytes.stride();
+      double* const out = job.row(first_row + r);
+      if (pure) {
+        bytes.find_classes(t, rows, ends);
+        add_classes(job.terms, t, ends, out, job.out_width);
+      } else {
+        bytes.end_rows(t, rows, ends);
+        add_leaves(job.terms, t, ends, out, job.out_width);
+      }
     }
   }
   job.finish(first_row, n_rows);
@@ -285,21 +317,34 @@ const CodedTrees* Predictor::coded() const {
   return coded_.get();
 }
 
-PredictPath Predictor::choose_path(std::size_t n_rows, std::size_t n_trees) const {
+const ByteTrees* Predictor::bytes(int n_threads) const {
+  std::call_once(bytes_made_, [&] { bytes_ = ByteTrees::make(trees_, n_threads); });
+  return bytes_.get();
+}
+
+PredictPath Predictor::choose_path(const MatrixView& x, std::size_t n_trees, int n_jobs) const {
+  const std::size_t n_rows = x.n_rows;
   if (n_rows < kPlainRows) {
     // Deriving the codes costs as much as some rows: not for the only question that is ever put.
     const bool pays =
         n_trees >= kCodedTrees && few_rows_calls_.fetch_add(1, std::memory_order_relaxed) > 0;
     return pays && coded() ? PredictPath::coded : PredictPath::plain;
   }
-  const double least_trees = kSequenceTreesPerColumn * static_cast<double>(trees_.n_features);
-  if (n_rows < kSequenceRows || most_leaves_ > SplitSequence::kMostLeaves ||
-      !trees_.category_offsets.empty() ||
-      trees_.leaf_offsets[trees_.n_trees] > kSequenceLeaves * trees_.n_trees ||
-      static_cast<double>(n_trees) < least_trees) {
-    return PredictPath::interleaved;
+  if (!trees_.category_offsets.empty()) return PredictPath::interleaved;
+  const double columns = static_cast<double>(trees_.n_features),
+               trees = static_cast<double>(n_trees);
+  if (n_rows >= kSequenceRows && most_leaves_ <= SplitSequence::kMostLeaves &&
+      trees_.leaf_offsets[trees_.n_trees] <= kSequenceLeaves * trees_.n_trees &&
+      trees >= kSequenceTreesPerColumn * columns && sequence()) {
+    return PredictPath::sequence;
   }
-  return sequence() ? PredictPath::sequence : PredictPath::interleaved;
+  const double walks = static_cast<double>(n_rows) * trees,
+               nodes = static_cast<double>(trees_.node_offsets[trees_.n_trees]);
+  if (trees >= kByteTreesPerColumn * columns && walks >= kByteWalksPerNode * nodes &&
+      bytes(threads_for(x, n_trees, n_jobs))) {
+    return PredictPath::bytes;
+  }
+  return PredictPath::interleaved;
 }
 
 std::size_t Predictor::block_rows(const MatrixView& x) const {
@@ -314,7 +359,7 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
                         std::size_t out_width) const {
   const Job job = check_job(trees_, x, options, out, out_width);
   PredictPath path = options.path;
-  if (path == PredictPath::automatic) path = choose_path(x.n_rows, job.n_trees());
+  if (path == PredictPath::automatic) path = choose_path(x, job.n_trees(), options.n_jobs);
   if (path == PredictPath::plain)
     return x.is_double ? predict_plain<double>(job) : predict_plain<float>(job);
   if (path == PredictPath::coded) {
@@ -325,6 +370,17 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
     return x.is_double ? predict_coded<double>(job, *made) : predict_coded<float>(job, *made);
   }
   const int n_threads = threads_for(x, job.n_trees(), options.n_jobs);
+  if (path == PredictPath::bytes) {
+    const ByteTrees* const made = bytes(n_threads);
+    if (!made)
+      throw std::invalid_argument(
+          "These trees have no form of bytes: categories, or more than 254 thresholds a feature.");
+    for_row_blocks(x.n_rows, kByteBlockRows, n_threads, [&](std::size_t first, std::size_t n) {
+      x.is_double ? predict_bytes<double>(job, *made, first, n)
+                  : predict_bytes<float>(job, *made, first, n);
+    });
+    return;
+  }
   if (path == PredictPath::sequence) {
     const SplitSequence* const made = sequence();
     if (!made)

@@ -81,13 +81,15 @@ inline std::size_t round_up(std::size_t n, std::size_t unit) {
   return (n + unit - 1) / unit * unit;
 }
 
-// Blocks of at most `most` rows, at least one for each thread; multiples of the sequence's groups.
+// Blocks of about `most` rows, as many for each thread; multiples of the sequence's groups.
 template <class Task>
 void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task) {
-  const std::size_t share =
-      (n_rows + static_cast<std::size_t>(n_threads) - 1) / static_cast<std::size_t>(n_threads);
+  const std::size_t share = most * static_cast<std::size_t>(n_threads);
+  const std::size_t n_blocks =
+      std::max<std::size_t>((n_rows + share - 1) / std::max<std::size_t>(share, 1), 1) *
+      static_cast<std::size_t>(n_threads);
   const std::size_t block =
-      round_up(std::max<std::size_t>(std::min(most, share), 1), SplitSequence::kRows);
+      round_up(std::max<std::size_t>((n_rows + n_blocks - 1) / n_blocks, 1), SplitSequence::kRows);
   parallel_for((n_rows + block - 1) / block, n_threads,
                [&](std::size_t b) { task(b * block, std::min(block, n_rows - b * block)); });
 }

@@ -1,20 +1,17 @@
 #include "traversal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "walks.hpp"
+
 namespace committee {
 
 namespace {
 
-// Enough walks to hide the latency of the second-level cache; more do not fit into the registers.
-constexpr int kInFlight = 8;
-// Steps between two looks at whether all walks have ended (an ended walk stays in its leaf).
-constexpr int kStepsPerLook = 4;
 // A tree is unfolded for stepping if it has at most this many nodes for each row that follows.
 constexpr std::size_t kUnfoldNodesPerRow = 8;
 
@@ -164,95 +161,39 @@ void unfold_nodes(const Trees& trees, std::size_t tree, bool missing, u8* to) {
 }
 
 template <class T, bool kMissing, class X>
-u64 take_step(const u8* root, u64 at, const X* row) {
-  using Wide = decltype(X{} + T{});
-  const Step<T>* const step = reinterpret_cast<const Step<T>*>(root + at);
-  if constexpr (!kMissing) {
-    const u64 right = static_cast<Wide>(row[step->feature]) > static_cast<Wide>(step->threshold);
-    return step->left + right * Step<T>::kBytes;
-  }
-  const X x = row[step->feature & ~Step<T>::kMissingRight];
-  const u32 above = static_cast<Wide>(x) > static_cast<Wide>(step->threshold);
-  const u32 missing = x != x;
-  return step->left + u64{above | (missing & (step->feature >> 31))} * Step<T>::kBytes;
-}
+struct Unfolded {
+  using Row = const X*;
+  const u8* root;
+  RowSpan<X> rows;
 
-// Walks through an unfolded tree that are under way: the row of each, and where it stands.
-struct Walks {
-  std::array<u32, kMostEnds> row, at;
-  std::size_t n;
+  Row row(std::size_t r) const { return rows.row(r); }
+  // Rows come from memory that no walk has touched yet; which of their values it will want, nobody
+  // knows.
+  void fetch(Row now) const {
+    constexpr std::ptrdiff_t kLine = 64 / sizeof(X);
+    const Row next = now + kInFlight * rows.stride;
+    for (std::ptrdiff_t k = 0; k < kInFlight * rows.stride; k += kLine)
+      __builtin_prefetch(next + k);
+  }
+  u64 step(u64 at, Row row) const {
+    using Wide = decltype(X{} + T{});
+    const Step<T>* const step = reinterpret_cast<const Step<T>*>(root + at);
+    if constexpr (!kMissing) {
+      const u64 right = static_cast<Wide>(row[step->feature]) > static_cast<Wide>(step->threshold);
+      return step->left + right * Step<T>::kBytes;
+    }
+    const X x = row[step->feature & ~Step<T>::kMissingRight];
+    const u32 above = static_cast<Wide>(x) > static_cast<Wide>(step->threshold);
+    const u32 missing = x != x;
+    return step->left + u64{above | (missing & (step->feature >> 31))} * Step<T>::kBytes;
+  }
 };
-
-// Rows come from memory that no walk has touched yet; which of their values it will want, nobody
-// knows.
-template <class X>
-void fetch_ahead(const X* from, std::ptrdiff_t n_values) {
-  constexpr std::ptrdiff_t kLine = 64 / sizeof(X);
-  for (std::ptrdiff_t k = 0; k < n_values; k += kLine) __builtin_prefetch(from + k);
-}
-
-// Takes n_steps with all walks but the last few, notes where each stands, and lets those that still
-// move close ranks: rows end at very different depths, and none is to wait for the deepest of its
-// neighbours. A walk that a step does not move has ended.
-template <class T, bool kMissing, class X>
-void take_steps(const u8* root, const RowSpan<X>& rows, int n_steps, bool first, Walks& walks,
-                std::span<u32> ends) {
-  std::size_t moving = 0, i = 0;
-  for (; i + kInFlight <= walks.n; i += kInFlight) {
-    u64 at[kInFlight], last[kInFlight];
-    const X* row[kInFlight];
-    for (int r = 0; r < kInFlight; ++r) {
-      at[r] = walks.at[i + r];
-      row[r] = rows.row(walks.row[i + r]);
-    }
-    if (first) fetch_ahead(row[0] + kInFlight * rows.stride, kInFlight * rows.stride);
-    for (int s = 1; s < n_steps; ++s) {
-#pragma GCC unroll 8
-      for (int r = 0; r < kInFlight; ++r) at[r] = take_step<T, kMissing>(root, at[r], row[r]);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kInFlight; ++r) {
-      last[r] = at[r];
-      at[r] = take_step<T, kMissing>(root, at[r], row[r]);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kInFlight; ++r) {
-      const u32 who = walks.row[i + r];
-      ends[who] = static_cast<u32>(at[r]);
-      walks.row[moving] = who;
-      walks.at[moving] = static_cast<u32>(at[r]);
-      moving += at[r] != last[r];
-    }
-  }
-  for (; i < walks.n; ++i, ++moving) {
-    walks.row[moving] = walks.row[i];
-    walks.at[moving] = walks.at[i];
-  }
-  walks.n = moving;
-}
 
 // At most kMostEnds rows.
 template <class T, bool kMissing, class X>
-void end_unfolded(const u8* root, int first_steps, const RowSpan<X>& rows, Ending ending,
+void end_unfolded(const u8* root, std::size_t n_nodes, const RowSpan<X>& rows, Ending ending,
                   std::span<u32> ends) {
-  Walks walks;
-  walks.n = ends.size();
-  for (std::size_t i = 0; i < walks.n; ++i) {
-    walks.row[i] = static_cast<u32>(i);
-    walks.at[i] = 0;
-  }
-  if (walks.n >= kInFlight) take_steps<T, kMissing>(root, rows, first_steps, true, walks, ends);
-  while (walks.n >= kInFlight)
-    take_steps<T, kMissing>(root, rows, kStepsPerLook, false, walks, ends);
-  for (std::size_t i = 0; i < walks.n; ++i) {
-    const X* const row = rows.row(walks.row[i]);
-    u64 at = walks.at[i], last = at + 1;
-    while (at != last) {
-      last = at;
-      at = take_step<T, kMissing>(root, at, row);
-    }
-    ends[walks.row[i]] = static_cast<u32>(at);
-  }
+  walk_to_ends(Unfolded<T, kMissing, X>{root, rows}, 0, n_nodes, ends);
   for (u32& end : ends) {
     end = ending == Ending::leaf ? reinterpret_cast<const Step<T>*>(root + end)->leaf()
                                  : end / Step<T>::kBytes;
@@ -279,12 +220,9 @@ template <class T>
 void TreeWalker<X>::end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
   if (unfolded_) {
     const auto end = missing_ ? end_unfolded<T, true, X> : end_unfolded<T, false, X>;
-    // Most leaves of a tree with 2^d nodes lie deeper than d - 3.
-    const int first_steps =
-        std::max(static_cast<int>(std::bit_width(trees_.n_nodes(tree_))) - 3, 1);
     for (std::size_t r = 0; r < ends.size(); r += kMostEnds) {
       const RowSpan<X> next{rows.row(r), rows.stride};
-      end(steps_.data(), first_steps, next, ending,
+      end(steps_.data(), trees_.n_nodes(tree_), next, ending,
           ends.subspan(r, std::min(kMostEnds, ends.size() - r)));
     }
     return;

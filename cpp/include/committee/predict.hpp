@@ -1,4 +1,4 @@
-// Prediction: four ways through the same trees, chosen by shape, giving the same bytes.
+// Prediction: five ways through the same trees, chosen by shape, giving the same bytes.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -25,6 +25,8 @@ enum class PredictPath : u8 {
                  // 256 leaves a tree)
   coded = 4,  // a row at a time on bytes (no categories, <= 2048 leaves a tree and 255 thresholds a
               // feature)
+  bytes = 5,  // large trees on few thresholds: as interleaved, with rows and nodes of bytes (no
+              // categories, <= 254 thresholds a feature)
 };
 
 struct PredictOptions {
@@ -39,11 +41,12 @@ struct PredictOptions {
   int n_jobs = 0;
 };
 
+class ByteTrees;
 class CodedTrees;
 class SplitSequence;
 
-// Trees made ready for prediction. What the fast paths for few leaves need is derived once, when it
-// is first needed, by whichever thread comes first; it is never saved.
+// Trees made ready for prediction. What the fast paths need is derived once, when it is first
+// needed, by whichever thread comes first; it is never saved.
 class Predictor {
  public:
   explicit Predictor(Trees trees);
@@ -62,17 +65,19 @@ class Predictor {
 
  private:
   std::size_t block_rows(const MatrixView& x) const;
-  PredictPath choose_path(std::size_t n_rows, std::size_t n_trees) const;
+  PredictPath choose_path(const MatrixView& x, std::size_t n_trees, int n_jobs) const;
+  // Null where the arena has no such form.
   const SplitSequence* sequence() const;
   const CodedTrees* coded() const;
+  const ByteTrees* bytes(int n_threads) const;
 
   Trees trees_;
   std::size_t most_leaves_ = 0;
   mutable std::atomic<u32> few_rows_calls_ = 0;
-  mutable std::once_flag sequence_made_, coded_made_;
-  mutable std::unique_ptr<const SplitSequence>
-      sequence_;                                     // stays null where the arena has no such form
-  mutable std::unique_ptr<const CodedTrees> coded_;  // likewise
+  mutable std::once_flag sequence_made_, coded_made_, bytes_made_;
+  mutable std::unique_ptr<const SplitSequence> sequence_;
+  mutable std::unique_ptr<const CodedTrees> coded_;
+  mutable std::unique_ptr<const ByteTrees> bytes_;
 };
 
 // out: [n_rows][out_width], row-major, written (not added to). out_width = trees.width, or the
