@@ -60,6 +60,9 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
   limits_.min_samples_leaf = params_.min_samples_leaf;
   limits_.min_weight_leaf = plan_.min_weight_leaf;
   plain_ = is_plain();
+  listed_ = plain_ && Tally::kKind == TallyKind::moments && !plan_.draws_features &&
+            !params_.random_splits && params_.criterion == SquaredError::kName &&
+            params_.min_samples_leaf <= 1 && plan_.min_weight_leaf <= 1.0;
   // Squares of class weights must be exact, so that both ways of adding them up give one score.
   constexpr double kExactSquares = 1 << 26;
   for (u32 f = 0;

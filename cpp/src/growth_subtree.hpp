@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "growth_draw.hpp"
+#include "growth_lists.hpp"
 #include "growth_loop.hpp"
 
 namespace committee {
@@ -45,7 +46,10 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   for (worker.open_totals.clear();;) {
     if (!node.is_copied) {
       plan_.watch.poll();
-      if (node.size() * data_.groups[0].stride <= kCopiedBytes) copy_records(node, worker);
+      if (node.size() * data_.groups[0].stride <= kCopiedBytes) {
+        copy_records(node, worker);
+        if (listed_) make_lists(node, worker);
+      }
     }
     node.id = add_to_tree(node, part, worker);
     const u32* rows = node.is_copied ? worker.copied_rows.data() : nullptr;
@@ -100,8 +104,8 @@ typename Growth<Tally>::SmallNode Growth<Tally>::descend(SmallNode& node, Candid
 
 // Parts the rows by what was gathered last if the feature is among it, else by records or columns.
 template <class Tally>
-std::size_t Growth<Tally>::part_small(const SmallNode& node, const Candidate& best,
-                                      Worker& worker) {
+std::size_t Growth<Tally>::part_small(SmallNode& node, const Candidate& best, Worker& worker) {
+  if (node.is_listed) return part_lists(node, best, worker);
   const u32* at = std::find(worker.run, worker.run + worker.n_run, best.feature);
   if (at != worker.run + worker.n_run && !best.has_missing) {
     if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
@@ -164,7 +168,9 @@ bool Growth<Tally>::search_small(SmallNode& node, Worker& worker, Candidate& bes
   const u32 n_pool = static_cast<u32>(pool.size());
   u32 looked_at[64];
   u32 n = 0;
-  if (!plan_.draws_features) {
+  if (node.is_listed) {
+    search_lists(node, worker, best);
+  } else if (!plan_.draws_features) {
     for (const u32 f : pool) {
       looked_at[n] = f;
       n += node.varying >> f & 1;

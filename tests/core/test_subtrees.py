@@ -71,3 +71,21 @@ def test_few_rows_are_sorted_rightly_at_the_borders_of_blocks(n_rows: int) -> No
             for n_classes in (2, 3) if n_rows > 3 else (2,):
                 target = draw_target(rng, criterion, n_rows, n_classes=n_classes)
                 compare(Case(X, told={"criterion": criterion}, **target))
+
+
+@pytest.mark.parametrize("kind", ["none", "integer", "fraction", "heavy"])
+@pytest.mark.parametrize("rules", [{}, {"shuffle_ties": True}, {"min_impurity_decrease": 1e-4}], ids=str)
+def test_lists_of_rows_are_handed_on_in_order(kind: str, rules: dict[str, Any]) -> None:
+    # Above and below the rows that lists hold; columns of many values, of few, and one that is mostly constant.
+    for n_rows, scale in ((5000, 1.0), (700, 1e-9), (60, 1e9)):
+        rng = np.random.default_rng(n_rows)
+        X = np.round(rng.normal(size=(n_rows, 7)), 2)
+        X[:, 2] = rng.integers(0, 3, size=n_rows)
+        X[:, 4] = rng.random(n_rows) < 0.02
+        values = (X[:, :1] ** 2 + rng.normal(size=(n_rows, 1))) * scale
+        values[rng.random(n_rows) < 0.2] = 0.0
+        weights = 1000.0 * draw_weights(rng, "integer", n_rows) if kind == "heavy" else draw_weights(rng, kind, n_rows)
+        if kind == "heavy":
+            weights[5] = 3.0
+        told = {"criterion": "squared_error", "seed": 3, **rules}
+        compare_loops(Case(X, values=values, weights=weights, told=told))

@@ -6,6 +6,7 @@
 #include "category_order.hpp"
 #include "class_sweep.hpp"
 #include "criteria/all.hpp"
+#include "row_lists.hpp"
 #include "split.hpp"
 
 namespace committee {
@@ -111,6 +112,15 @@ class CriterionFinder final : public SplitFinder<Tally> {
   void take_single(std::span<const SingleCut> cuts, const Slot* sums, Candidate& best) override {
     for (const SingleCut& cut : cuts)
       consider(sums + cut.lane * tally_.cell(), cut.view, cut.at, best);
+  }
+
+  void scan_lists(const RowLists& lists, u64& varying, Candidate& best) override {
+    if constexpr (kScoresSums) {
+      const auto score = [this](const Slot* left) { return score_boundary(left); };
+      ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best);
+    } else {
+      SplitFinder<Tally>::scan_lists(lists, varying, best);
+    }
   }
 
   bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,

@@ -103,6 +103,8 @@ class Growth {
   struct SmallNode : NodePlace {
     u64 varying = ~u64{0};   // a bit a feature that may vary here
     bool is_copied = false;  // rows are numbers of copied records
+    bool is_listed = false;  // and there are sorted lists of them,
+    bool is_second = false;  // the ones that count in the second buffer
   };
 
   // Cuts of a run of features.
@@ -139,6 +141,13 @@ class Growth {
     std::vector<Slot> open_totals;
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
+    // Of growth_lists.hpp.
+    struct Lists {
+      AlignedBuffer<u32> entries[2];  // a node's lists in one, its children's in the other
+      std::vector<Slot> cells;        // of each row
+      std::vector<u8> is_left;
+      std::size_t begin = 0;  // of the node whose rows are listed
+    } lists;
   };
   class Lease;  // a worker borrowed from the pool
 
@@ -178,9 +187,12 @@ class Growth {
   bool is_plain() const;
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
+  void make_lists(SmallNode& node, Worker& worker) const;
+  void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
+  std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;
   SmallNode descend(SmallNode& node, Candidate& best, TreePart& part, Worker& worker);
   bool search_small(SmallNode& node, Worker& worker, Candidate& best);
-  std::size_t part_small(const SmallNode& node, const Candidate& best, Worker& worker);
+  std::size_t part_small(SmallNode& node, const Candidate& best, Worker& worker);
   void scan_histograms(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
   std::size_t scan_small(const NodeRows& rows, std::span<const u32> features, Worker& worker,
@@ -232,9 +244,10 @@ class Growth {
   const bool takes_medians_, is_newton_, is_poisson_;  // what leaves hold
   const KeyPrefix tree_key_;
   std::vector<u32> all_features_;
-  u64 two_valued_ = 0;  // a bit a feature of two bins, where a subtree may take their cuts alone
-  bool plain_ = false;  // subtrees are finished by finish_subtree
-  NodeLimits limits_;   // of a node without bounds
+  u64 two_valued_ = 0;   // a bit a feature of two bins, where a subtree may take their cuts alone
+  bool plain_ = false;   // subtrees are finished by finish_subtree,
+  bool listed_ = false;  // by sorted lists of their rows
+  NodeLimits limits_;    // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

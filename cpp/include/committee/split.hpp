@@ -1,6 +1,7 @@
 // The best split of a node: what a candidate is, when it is allowed, how ties are broken.
 #pragma once
 #include <cmath>
+#include <stdexcept>
 
 #include "rng.hpp"
 #include "tally.hpp"
@@ -90,6 +91,8 @@ struct SingleCut {
   u32 lane = 0;
 };
 
+struct RowLists;
+
 // Finds the best split of one node, feature by feature. Each scan returns false if the feature is
 // constant in the node. Made by make_finder for a tally and the name of a criterion.
 template <class Tally>
@@ -110,6 +113,11 @@ class SplitFinder {
   // One boundary for each of some features, by the sums of what lies left of them: sums[lane * cell
   // ..].
   virtual void take_single(std::span<const SingleCut> cuts, const Slot* sums, Candidate& best) = 0;
+  // All features of `varying` at once, by sorted lists of the node's rows (row_lists.hpp), where no
+  // limit can forbid a boundary; those that turn out constant are taken out.
+  virtual void scan_lists(const RowLists&, u64&, Candidate&) {
+    throw std::logic_error("lists are for squared error of one output");
+  }
   virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,

@@ -1,0 +1,113 @@
+// Sorted lists of rows, made once for a subtree and handed on from node to child: see
+// row_lists.hpp. Included by growth_search.hpp.
+#pragma once
+#include "committee/row_lists.hpp"
+#include "growth_loop.hpp"
+
+namespace committee {
+
+// Lists that are parted side by side: where a node has few rows, the end of a loop is guessed wrong
+// once for all of them.
+inline constexpr std::size_t kListsTogether = 4;
+
+// Lists the rows of a node whose records were just copied, unless a value is missing.
+template <class Tally>
+void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
+  if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
+    const std::size_t n = node.size(), stride = data_.groups[0].stride;
+    if (n > RowLists::kMostRows) return;
+    typename Worker::Lists& lists = worker.lists;
+    if (lists.cells.empty()) {
+      for (auto& entries : lists.entries)
+        entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kMostRows);
+      lists.cells.resize(RowLists::kMostRows * Tally::kFixedCell);
+      lists.is_left.resize(RowLists::kMostRows);
+    }
+    u64 pool = 0;
+    for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
+      pool |= u64{1} << f;
+    node.varying &= pool;
+    for (u64 rest = node.varying; rest; rest &= rest - 1) {
+      const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
+      const u8* bins = worker.copied.data() + feature;
+      u32 first[kHistogramBins + 1] = {};
+      for (std::size_t i = 0; i < n; ++i) ++first[bins[i * stride] + 1];
+      if (first[kMissingBin + 1] > 0) return;
+      for (u32 bin = 0; bin < kMissingBin; ++bin) first[bin + 1] += first[bin];
+      u32* entries = lists.entries[0].data() + feature * RowLists::kMostRows;
+      for (std::size_t i = 0; i < n; ++i) {
+        const u32 bin = bins[i * stride];
+        entries[first[bin]++] = bin << 16 | static_cast<u32>(i);
+      }
+    }
+    std::fill(lists.cells.begin(), lists.cells.end(), Slot{0});
+    for (std::size_t i = 0; i < n; ++i)
+      sample_.tally.add(lists.cells.data() + i * Tally::kFixedCell, items_[node.begin + i]);
+    lists.begin = node.begin;
+    node.is_listed = true;
+    node.is_second = false;
+  }
+}
+
+template <class Tally>
+void Growth<Tally>::search_lists(SmallNode& node, Worker& worker, Candidate& best) const {
+  if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
+    typename Worker::Lists& lists = worker.lists;
+    const RowLists rows{lists.entries[node.is_second].data() + (node.begin - lists.begin),
+                        RowLists::kMostRows,
+                        node.size(),
+                        lists.cells.data(),
+                        lists.is_left.data(),
+                        numbers_of(node),
+                        params_.shuffle_ties};
+    worker.finder->scan_lists(rows, node.varying, best);
+  }
+}
+
+// Parts the rows and their lists; what lies left of the cut is the head of its feature's list.
+template <class Tally>
+std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
+                                      Worker& worker) const {
+  typename Worker::Lists& lists = worker.lists;
+  const std::size_t n = node.size(), offset = node.begin - lists.begin;
+  const u32* from = lists.entries[node.is_second].data() + offset;
+  u32* to = lists.entries[!node.is_second].data() + offset;
+  const u32* own = from + best.feature * RowLists::kMostRows;
+  u8* is_left = lists.is_left.data();
+  const std::size_t n_left = sample_.tally.count(worker.finder->best_left());
+  for (std::size_t i = 0; i < n; ++i) is_left[RowLists::row(own[i])] = i < n_left;
+  Item* items = items_ + node.begin;
+  if (worker.spare.size() < n) worker.spare = AlignedBuffer<Item>(n);
+  partition_items(items, n, worker.spare.data(), [=](u32 row) { return is_left[row] != 0; });
+  u32 features[64];
+  std::size_t n_features = 0;
+  // Rows that are alone need no lists.
+  for (u64 rest = n > 2 ? node.varying : 0; rest; rest &= rest - 1)
+    features[n_features++] = static_cast<u32>(__builtin_ctzll(rest));
+  for (std::size_t k = 0; k < n_features; k += kListsTogether) {
+    const u32* list[kListsTogether];
+    u32* parted[kListsTogether];
+    std::size_t before[kListsTogether];  // rows that went left
+    for (std::size_t f = 0; f < kListsTogether; ++f) {
+      const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kMostRows;
+      list[f] = from + first;
+      parted[f] = to + first;
+      before[f] = 0;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t f = 0; f < kListsTogether; ++f) {
+        const u32 entry = list[f][i];
+        const std::size_t left = is_left[RowLists::row(entry)];
+        // A mask, since a choice becomes a branch that is guessed wrong every other time.
+        const std::size_t at_right = n_left + i - before[f];
+        parted[f][at_right ^ ((at_right ^ before[f]) & (0 - left))] = entry;
+        before[f] += left;
+      }
+    }
+  }
+  node.is_second = !node.is_second;
+  return n_left;
+}
+
+}  // namespace committee
