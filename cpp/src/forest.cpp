@@ -1,6 +1,7 @@
 #include "committee/forest.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "combine.hpp"
 #include "traversal.hpp"
@@ -8,6 +9,27 @@
 namespace committee {
 
 namespace {
+
+// Memory of trees that are no longer needed, for the next ones: fresh pages cost as much as writing
+// nodes into them.
+class SpareTrees {
+ public:
+  GrownTree take() {
+    const std::lock_guard lock(mutex_);
+    if (trees_.empty()) return {};
+    GrownTree tree = std::move(trees_.back());
+    trees_.pop_back();
+    return tree;
+  }
+  void give_back(GrownTree tree) {
+    const std::lock_guard lock(mutex_);
+    trees_.push_back(std::move(tree));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<GrownTree> trees_;
+};
 
 // Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
 constexpr std::size_t kVoteRows = 8192, kVoteBytes = std::size_t{4} << 20;
@@ -65,23 +87,29 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
                      kMinThreadWork);
   // A few trees on many rows: threads within a tree instead of over trees.
   const bool over_trees = plan.n_trees > 1;
+  SpareTrees spares;
+  const std::unique_ptr<const NarrowRecords> narrow = NarrowRecords::make(*input.data, n_threads);
   parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
     const std::size_t member = plan.first_tree + k;
     std::vector<u32> counts(n_rows);
     draw_rows(plan.sampling, params.seed, member, counts);
     GrowInput own = input;
     own.counts = counts;
+    own.narrow = narrow.get();
+    GrownTree spare = spares.take();
+    own.spare = &spare;
     std::vector<double> balanced;
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
     GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
     if (!over_trees) own_params.n_jobs = params.n_jobs;
     GrowResult grown = grow_tree(own, own_params, watch);
     members[k] = compact_trees({&grown.tree, 1}, options);
+    spares.give_back(std::move(grown.tree));
     std::copy(grown.importances.begin(), grown.importances.end(),
               result.importances.begin() + k * n_features);
     if (done) done->fetch_add(1, std::memory_order_relaxed);
   });
-  result.trees = concatenate_trees(members);
+  result.trees = concatenate_trees(members, n_threads);
   return result;
 }
 

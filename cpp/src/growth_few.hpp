@@ -74,7 +74,7 @@ std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u
   std::fill_n(bins, 4 * kRowLanes, u8{0});  // what the blocks hold beyond the rows is not looked at
   std::size_t n_varying = 0;
   for (std::size_t k = 0; k < features.size(); ++k) {
-    const u8* column = rows.block.records + (features[k] - rows.block.first_col);
+    const u8* column = rows.block.records + rows.block.place(features[k]).byte;
     u32 differ = 0;
     for (std::size_t i = 0; i < n; ++i) {
       bins[i] = column[items[i].row * stride];

@@ -71,11 +71,20 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
     const ColumnBins& bins = (*data_.bins)[f];
     if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) two_valued_ |= u64{1} << f;
   }
+  if (plain_) choose_block();
+  if (plain_ && draws_all_cuts()) {
+    for (const ColumnBins& bins : *data_.bins)
+      column_ends_.push_back({bins.low.data(), bins.high.data()});
+  }
 }
 
 template <class Tally>
 TreePart Growth<Tally>::grow() {
   TreePart part;
+  if (plan_.input.spare) {
+    part.tree = std::move(*plan_.input.spare);
+    part.tree.clear();
+  }
   // A full tree of numbers has two nodes a row, one of classes about one.
   std::size_t n_nodes = sample_.n * (Tally::kKind == TallyKind::moments ? 2 : 1);
   if (params_.max_depth < 20) n_nodes = std::min(n_nodes, std::size_t{2} << params_.max_depth);
@@ -376,9 +385,10 @@ std::size_t Growth<Tally>::part_items(const NodePlace& node, const Candidate& be
   const u8* bytes = codes.bytes;
   const std::size_t stride = codes.stride;
   if (!best.categorical && !best.has_missing) {
-    const u32 cut = best.cut;
+    // A bit of its byte goes left where it is not set, whatever its place: it is cut at zero.
+    const u32 cut = best.cut, mask = codes.mask;
     return partition_items(items, node.size(), worker.spare.data(),
-                           [=](u32 row) { return bytes[row * stride] <= cut; });
+                           [=](u32 row) { return (bytes[row * stride] & mask) <= cut; });
   }
   u8 is_left[kHistogramBins] = {};
   if (best.categorical) {

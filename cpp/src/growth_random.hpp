@@ -17,11 +17,11 @@ template <int kFeatures>
 class ScalarPicker {
  public:
   explicit ScalarPicker(const RunColumns& columns) { std::copy_n(columns.at, kFeatures, at_); }
-  u64 pick(const u8* record) const {
+  BinLanes pick(const u8* record) const {
     u64 word = 0;
 #pragma GCC unroll 8
     for (int k = 0; k < kFeatures; ++k) word |= static_cast<u64>(record[at_[k]]) << (8 * k);
-    return word;
+    return std::bit_cast<BinLanes>(word);
   }
 
  private:
@@ -38,13 +38,13 @@ class TablePicker {
     for (u32 k = 0; k < kBatch; ++k) at[k] = k < n_features ? static_cast<u8>(columns.at[k]) : 255;
     at_ = vld1_u8(at);
   }
-  u64 pick(const u8* record) const {
+  BinLanes pick(const u8* record) const {
     if constexpr (kStride == 16) {
-      return vget_lane_u64(vreinterpret_u64_u8(vqtbl1_u8(vld1q_u8(record), at_)), 0);
+      return std::bit_cast<BinLanes>(vqtbl1_u8(vld1q_u8(record), at_));
     } else if constexpr (kStride == 32) {
-      return vget_lane_u64(vreinterpret_u64_u8(vqtbl2_u8(vld1q_u8_x2(record), at_)), 0);
+      return std::bit_cast<BinLanes>(vqtbl2_u8(vld1q_u8_x2(record), at_));
     } else {
-      return vget_lane_u64(vreinterpret_u64_u8(vqtbl4_u8(vld1q_u8_x4(record), at_)), 0);
+      return std::bit_cast<BinLanes>(vqtbl4_u8(vld1q_u8_x4(record), at_));
     }
   }
 
@@ -52,6 +52,24 @@ class TablePicker {
   uint8x8_t at_;
 };
 #endif
+
+// The bins of narrow records, from the bytes that a picker finds.
+template <class Picker>
+class NarrowPicker {
+ public:
+  NarrowPicker(const Picker& picker, const RunColumns& columns) : picker_(picker) {
+    std::memcpy(&masks_, columns.masks, sizeof masks_);
+    std::memcpy(&most_, columns.most, sizeof most_);
+  }
+  BinLanes pick(const u8* record) const {
+    const BinLanes bits = picker_.pick(record) & masks_;
+    return bits < most_ ? bits : most_;
+  }
+
+ private:
+  Picker picker_;
+  BinLanes masks_, most_;
+};
 
 // Rows that the look-ups run ahead: a row takes little time here, and may lie in the last cache.
 inline constexpr std::size_t kGatherAhead = 32;
@@ -64,8 +82,9 @@ BinRange gather_run(const Picker picker, const RecordBlock& block, std::span<con
   const std::size_t stride = block.stride, n = items.size();
   BinRange range;
   auto take = [&](std::size_t i) {
-    words[i] = picker.pick(records + items[i].row * stride);
-    range.take(std::bit_cast<BinLanes>(words[i]));
+    const BinLanes bins = picker.pick(records + items[i].row * stride);
+    std::memcpy(words + i, &bins, sizeof bins);
+    range.take(bins);
   };
   const std::size_t n_ahead = n > kGatherAhead ? n - kGatherAhead : 0;
   std::size_t i = 0;
@@ -77,23 +96,58 @@ BinRange gather_run(const Picker picker, const RecordBlock& block, std::span<con
   return range;
 }
 
+// The same from columns, which are fewer cache lines where rows are many.
+template <int kFeatures, class Item>
+BinRange gather_columns(const BinnedMatrix& data, std::span<const u32> features,
+                        std::span<const Item> items, u64* words) {
+  const u8* columns[kFeatures];
+  for (int k = 0; k < kFeatures; ++k) columns[k] = data.column(features[k]);
+  BinRange range;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    u64 word = 0;
+#pragma GCC unroll 8
+    for (int k = 0; k < kFeatures; ++k)
+      word |= static_cast<u64>(columns[k][items[i].row]) << (8 * k);
+    words[i] = word;
+    range.take(std::bit_cast<BinLanes>(word));
+  }
+  return range;
+}
+
 template <class Item>
 BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
                      std::span<const Item> items, u64* words) {
   const RunColumns columns(block, features);
+  const auto gather = [&](const auto& picker) {
+    if (block.places) return gather_run(NarrowPicker(picker, columns), block, items, words);
+    return gather_run(picker, block, items, words);
+  };
 #if defined(__aarch64__)
-  if (block.stride == 16)
-    return gather_run(TablePicker<16>(columns, features.size()), block, items, words);
-  if (block.stride == 32)
-    return gather_run(TablePicker<32>(columns, features.size()), block, items, words);
-  return gather_run(TablePicker<64>(columns, features.size()), block, items, words);
+  if (block.stride == 16) return gather(TablePicker<16>(columns, features.size()));
+  if (block.stride == 32) return gather(TablePicker<32>(columns, features.size()));
+  return gather(TablePicker<64>(columns, features.size()));
 #else
   BinRange range;
-  with_features(features.size(), [&]<int kFeatures>() {
-    range = gather_run(ScalarPicker<kFeatures>(columns), block, items, words);
-  });
+  with_features(features.size(),
+                [&]<int kFeatures>() { range = gather(ScalarPicker<kFeatures>(columns)); });
   return range;
 #endif
+}
+
+template <class Tally>
+BinRange Growth<Tally>::gather_run_bins(const NodeRows& rows, std::span<const u32> features,
+                                        Worker& worker) const {
+  const std::size_t n = rows.items.size();
+  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
+  worker.n_run = static_cast<u32>(features.size());
+  std::copy(features.begin(), features.end(), worker.run);
+  if (!prefers_columns(rows, features.size()))
+    return gather_bins(rows.block, features, rows.items, worker.run_bins.data());
+  BinRange range;
+  with_features(features.size(), [&]<int kFeatures>() {
+    range = gather_columns<kFeatures>(data_, features, rows.items, worker.run_bins.data());
+  });
+  return range;
 }
 
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
@@ -121,9 +175,7 @@ void sum_below(const Tally& tally, std::span<const typename Tally::Item> items, 
 // The same for two classes and weights up to `heaviest` < 256, all features at once: bytes are
 // added up for as many rows as cannot overflow them.
 inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heaviest,
-                            const u64* words, const u8* limits, u64* sums) {
-  BinLanes limit;
-  std::memcpy(&limit, limits, sizeof limit);
+                            const u64* words, BinLanes limit, u64* sums) {
   std::fill_n(sums, kBatch, 0);
   const std::size_t n = items.size(), n_safe = 255 / heaviest;
   for (std::size_t first = 0; first < n; first += n_safe) {
@@ -142,13 +194,13 @@ inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heavie
 // The same for any classes of one output: a vector a class, lanes of 16 bits.
 inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 heaviest,
                             const u64* words, const u8* limits, std::vector<ClassLanes>& lanes,
-                            u32 n_classes, u32* sums) {
+                            u32 cell, u32* sums) {
   using Signs [[gnu::vector_size(kBatch)]] = signed char;
   using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
   BinLanes limit;
   std::memcpy(&limit, limits, sizeof limit);
-  std::fill_n(sums, kBatch * n_classes, 0u);
-  lanes.resize(n_classes);
+  std::fill_n(sums, kBatch * cell, 0u);
+  lanes.resize(cell);
   const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
   for (std::size_t first = 0; first < n; first += n_safe) {
     const std::size_t last = std::min(n, first + n_safe);
@@ -158,8 +210,8 @@ inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 he
       const auto all = reinterpret_cast<ClassLanes>(__builtin_convertvector(below, WideSigns));
       lanes[items[i].label] += all & (ClassLanes{} + items[i].weight);
     }
-    for (u32 c = 0; c < n_classes; ++c) {
-      for (u32 k = 0; k < kBatch; ++k) sums[k * n_classes + c] += lanes[c][k];
+    for (u32 c = 0; c < cell; ++c) {
+      for (u32 k = 0; k < kBatch; ++k) sums[k * cell + c] += lanes[c][k];
     }
   }
 }
@@ -194,7 +246,9 @@ void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> feature
   }
   CutSearch search;
   for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
-    search.add(cuts.list[c].view, cuts.list[c].at.cut, cuts.list[c].at.next);
+    search.add(
+        {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
+        cuts.list[c].at.cut, cuts.list[c].at.next);
   search.finish();
   for (u32 c = 0; c < cuts.n; ++c) {
     SingleCut& cut = cuts.list[c];
@@ -216,11 +270,8 @@ template <class Tally>
 u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
                                     Worker& worker, Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size();
-  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
+  const BinRange range = gather_run_bins(rows, features, worker);
   const u64* words = worker.run_bins.data();
-  const BinRange range = gather_bins(rows.block, features, rows.items, worker.run_bins.data());
-  worker.n_run = static_cast<u32>(features.size());
-  std::copy(features.begin(), features.end(), worker.run);
   SingleCuts& cuts = worker.cuts;
   cuts.n = cuts.has_more = 0;
   std::fill_n(cuts.limits, kBatch, u8{0});
@@ -248,14 +299,17 @@ void Growth<Tally>::sum_left(std::span<const Item> items, const u64* words, cons
                              std::size_t n_features, Worker& worker) const {
   Slot* sums = worker.run_sums.data();
   if constexpr (Tally::kKind == TallyKind::binary) {
-    if (sample_.heaviest < 256)
-      return sum_lanes_below(items, sample_.heaviest, words, limits, sums);
+    if (sample_.heaviest < 256) {
+      BinLanes limit;
+      std::memcpy(&limit, limits, sizeof limit);
+      return sum_lanes_below(items, static_cast<u32>(sample_.heaviest), words, limit, sums);
+    }
   }
   if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
     const Tally& tally = sample_.tally;
     // A few rows cost less one by one than clearing and unpacking a vector a class.
     if (tally.outputs.size() == 1 && !tally.counted && items.size() > tally.n_slots)
-      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes, tally.n_slots,
+      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes, tally.cell(),
                              sums);
   }
   with_features(n_features, [&]<int kFeatures>() {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "growth_draw.hpp"
+#include "growth_drawn.hpp"
 #include "growth_few.hpp"
 #include "growth_loop.hpp"
 #include "growth_random.hpp"

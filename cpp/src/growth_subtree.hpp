@@ -14,6 +14,8 @@ namespace committee {
 
 // Rows that are sorted even where a feature has one cut.
 inline constexpr std::size_t kFewForSingle = 8;
+// Rows of a node whose histograms are taken to be full.
+inline constexpr std::size_t kManyRows = 512;
 // A record's most bytes.
 inline constexpr std::size_t kRecordRoom = 64;
 // Records that are copied for a subtree: half of a first cache.
@@ -33,6 +35,17 @@ bool Growth<Tally>::is_plain() const {
   return std::all_of(features.begin(), features.end(), [&](u32 f) { return is_numeric(f); });
 }
 
+// The records of its only group, or the narrow ones, whose bits are looked at as features of one
+// cut.
+template <class Tally>
+void Growth<Tally>::choose_block() {
+  const RecordGroup& group = data_.groups[0];
+  block_ = {group.bytes.data(), group.stride, group.first_col};
+  const NarrowRecords* narrow = plan_.input.narrow;
+  if (narrow == nullptr || listed_ || (narrow->bits() & ~two_valued_) != 0) return;
+  block_ = {narrow->bytes(), narrow->stride(), 0, narrow->places()};
+}
+
 template <class Tally>
 void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& worker) {
   const u32 cell = sample_.tally.cell();
@@ -46,15 +59,17 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   for (worker.open_totals.clear();;) {
     if (!node.is_copied) {
       plan_.watch.poll();
-      if (node.size() * data_.groups[0].stride <= kCopiedBytes) {
+      if (node.size() * block_.stride <= kCopiedBytes) {
         copy_records(node, worker);
         if (listed_) make_lists(node, worker);
       }
     }
+    // First of all, since the draws wait for it, and cannot be begun before a leaf is told.
+    const NodeNumbers numbers = numbers_of(node);
     node.id = add_to_tree(node, part, worker);
     const u32* rows = node.is_copied ? worker.copied_rows.data() : nullptr;
     Candidate best;
-    if (is_terminal(node, worker, rows) || !search_small(node, worker, best)) {
+    if (is_terminal(node, worker, rows) || !search_small(node, numbers, worker, best)) {
       close_leaf(node, part, rows);
       if (open.empty()) return;
       node = open.back();
@@ -115,28 +130,28 @@ std::size_t Growth<Tally>::part_small(SmallNode& node, const Candidate& best, Wo
         items_ + node.begin, node.size(), worker.spare.data(),
         [=](std::size_t i, const Item&) { return (words[i] >> shift & 0xFF) <= cut; });
   }
-  const RecordGroup& group = data_.groups[0];
   if (!node.is_copied) return part_items(node, best, {data_.column(best.feature), 1}, worker);
-  return part_items(node, best,
-                    {worker.copied.data() + best.feature - group.first_col, group.stride}, worker);
+  const FieldPlace place = block_.place(best.feature);
+  return part_items(node, best, {worker.copied.data() + place.byte, block_.stride, place.mask},
+                    worker);
 }
 
 // Numbers the node's rows anew, by their places in the copy.
 template <class Tally>
 void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
-  const RecordGroup& group = data_.groups[0];
-  const std::size_t n = node.size(), n_words = group.stride / sizeof(u64);
+  const std::size_t n = node.size(), stride = block_.stride, n_words = stride / sizeof(u64);
+  const auto record = [&](u32 row) { return block_.records + row * stride; };
   Item* items = items_ + node.begin;
   if (worker.copied.empty()) {
     worker.copied = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
-    worker.copied_rows.resize(kCopiedBytes / group.stride);
+    worker.copied_rows.resize(kCopiedBytes / stride);
   }
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
-  std::memcpy(first, group.record(items[0].row), group.stride);
+  std::memcpy(first, record(items[0].row), stride);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kPrefetchAhead < n) __builtin_prefetch(group.record(items[i + kPrefetchAhead].row));
-    const u8* from = group.record(items[i].row);
-    u8* to = worker.copied.data() + i * group.stride;
+    if (i + kPrefetchAhead < n) __builtin_prefetch(record(items[i + kPrefetchAhead].row));
+    const u8* from = record(items[i].row);
+    u8* to = worker.copied.data() + i * stride;
     for (std::size_t k = 0; k < n_words; ++k) {
       u64 word;
       std::memcpy(&word, from + k * sizeof word, sizeof word);
@@ -150,19 +165,18 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
   u8 bytes[kRecordRoom];
   std::memcpy(bytes, differ, sizeof bytes);
   for (u32 f = 0; f < data_.n_cols; ++f) {
-    if (bytes[f] == 0) node.varying &= ~(u64{1} << f);
+    const FieldPlace place = block_.place(f);
+    if ((bytes[place.byte] & place.mask) == 0) node.varying &= ~(u64{1} << f);
   }
 }
 
 template <class Tally>
-bool Growth<Tally>::search_small(SmallNode& node, Worker& worker, Candidate& best) {
+bool Growth<Tally>::search_small(SmallNode& node, const NodeNumbers& numbers, Worker& worker,
+                                 Candidate& best) {
   worker.finder->begin_node(worker.total.data(), limits_);
   worker.n_run = 0;
-  const RecordGroup& group = data_.groups[0];
-  const NodeRows rows{
-      {node.is_copied ? worker.copied.data() : group.bytes.data(), group.stride, group.first_col},
-      {items_ + node.begin, node.size()},
-      numbers_of(node)};
+  NodeRows rows{block_, {items_ + node.begin, node.size()}, numbers};
+  if (node.is_copied) rows.block.records = worker.copied.data();
   const std::vector<u32>& pool =
       params_.member_features.empty() ? all_features_ : params_.member_features;
   const u32 n_pool = static_cast<u32>(pool.size());
@@ -202,12 +216,33 @@ bool Growth<Tally>::search_small(SmallNode& node, Worker& worker, Candidate& bes
          params_.min_impurity_decrease;
 }
 
+// Whether the columns are fewer cache lines than the records of the node's rows.
+template <class Tally>
+bool Growth<Tally>::prefers_columns(const NodeRows& rows, std::size_t n_features) const {
+  constexpr std::size_t kLine = 64;
+  return rows.block.records == block_.records &&
+         n_features * (data_.n_rows / kLine) < rows.items.size();
+}
+
 template <class Tally>
 void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> features,
                                     Worker& worker, Candidate& best, u8* varies) {
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
+  const std::size_t n = rows.items.size();
   u64 touched[kBatch];
-  fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(), touched);
+  const bool tells = n < kManyRows;
+  for (std::size_t k = 0; !tells && k < features.size(); ++k)
+    touched[k] = dense_groups(features[k]);
+  if (prefers_columns(rows, features.size())) {
+    constexpr u32 kFirst = 0;
+    const auto fill = tells ? fill_features<1, true, Tally> : fill_features<1, false, Tally>;
+    for (std::size_t k = 0; k < features.size(); ++k)
+      fill(sample_.tally, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
+           worker.hist.data() + k * feature_cells, touched + k);
+  } else {
+    fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(),
+                    tells ? touched : nullptr);
+  }
   for (std::size_t k = 0; k < features.size(); ++k) {
     Slot* hist = worker.hist.data() + k * feature_cells;
     const FeatureView view = view_feature(rows.numbers, features[k], worker);
@@ -232,10 +267,11 @@ std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32>
       }
     }
   };
-  // Features with one cut to look at, and others.
+  // Features with one cut to look at, and others. Bits are always among the first.
+  const u64 bits = block_.places ? plan_.input.narrow->bits() : 0;
   const u64 has_one = params_.random_splits               ? ~u64{0}
                       : rows.items.size() > kFewForSingle ? two_valued_
-                                                          : 0;
+                                                          : bits;
   u32 one[64], many[64];
   std::size_t n_one = 0, n_many = 0;
   for (const u32 f : features) {
@@ -244,6 +280,7 @@ std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32>
     n_many += ~has_one >> f & 1;
   }
   in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
+    if (!column_ends_.empty()) return scan_drawn_cuts(rows, run, worker, best, varies);
     const u32 has_more = scan_single_cuts(rows, run, worker, best, varies);
     for (std::size_t k = 0; k < run.size(); ++k) {
       if (has_more >> k & 1) many[n_many++] = run[k];

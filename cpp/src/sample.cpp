@@ -99,9 +99,11 @@ Sample<ClassTally<S>> make_class_sample(const SampleSource& source) {
     tally.n_slots += n_classes;
   }
   tally.counted = source.counted;
+  if constexpr (sizeof(S) == 4) tally.fill_up();
   tally.labels = source.target.labels.data();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
+  sample.heaviest = source.weights.largest;
   using Item = typename ClassTally<S>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;

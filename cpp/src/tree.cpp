@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+
+#include "committee/parallel.hpp"
 
 namespace committee {
 
@@ -11,7 +14,8 @@ namespace {
 struct TreeStore {
   std::vector<u64> node_offsets{0}, leaf_offsets{0};
   AlignedBuffer<u8> nodes, values;
-  std::vector<u32> outputs, category_offsets, category_words, leaf_samples;
+  AlignedBuffer<u32> leaf_samples;
+  std::vector<u32> outputs, category_offsets, category_words;
   std::vector<double> leaf_weights, node_impurity;
 };
 
@@ -49,7 +53,7 @@ Trees view_store(std::shared_ptr<const TreeStore> store, const ArenaShape& shape
   trees.outputs = store->outputs;
   trees.category_offsets = store->category_offsets;
   trees.category_words = store->category_words;
-  trees.leaf_samples = store->leaf_samples;
+  trees.leaf_samples = store->leaf_samples.span();
   trees.leaf_weights = store->leaf_weights;
   trees.node_impurity = store->node_impurity;
   trees.owner = std::move(store);
@@ -84,21 +88,34 @@ bool is_float_number(double x) {
   return static_cast<double>(static_cast<float>(x)) == x;
 }
 
+double derive_weight(const GrownTree& tree, u32 node, std::span<const u32> outputs) {
+  if (outputs.empty()) return tree.n_samples[node];
+  double sum = 0.0;
+  for (u32 c = 0; c < outputs[0]; ++c) sum += tree.values[std::size_t{node} * tree.width + c];
+  return sum;
+}
+
 // What must be known of all trees before the first node is written.
 class Survey {
  public:
-  explicit Survey(bool class_weights) : counts_(class_weights) {}
+  explicit Survey(std::span<const u32> outputs) : outputs_(outputs), counts_(!outputs.empty()) {}
+  // Which nodes are leaves is a coin toss: nothing here branches on it.
   void look_at(const GrownTree& tree) {
-    for (std::size_t node = 0; node < tree.size(); ++node) {
-      if (!tree.is_leaf(static_cast<u32>(node))) {
-        const GrownTree::Split& split = tree.splits[node];
-        doubles_ = doubles_ || (!split.categorical && !is_float_number(split.threshold));
-      } else if (counts_) {
-        for (u32 c = 0; c < tree.width; ++c) look_at_value(tree.values[node * tree.width + c]);
-      }
+    for (u32 node = 0; node < tree.size(); ++node) {
+      const GrownTree::Split& split = tree.splits[node];
+      const bool is_leaf = tree.is_leaf(node);
+      categories_ |= split.categorical;
+      doubles_ |= !is_leaf & !split.categorical & !is_float_number(split.threshold);
+      derivable_ &= !is_leaf | (tree.weight[node] == derive_weight(tree, node, outputs_));
+      if (!counts_) continue;
+      const double kept = is_leaf ? 1.0 : 0.0;
+      for (u32 c = 0; c < tree.width; ++c)
+        look_at_value(kept * tree.values[std::size_t{node} * tree.width + c]);
     }
   }
   bool double_thresholds() const { return doubles_; }
+  bool has_categories() const { return categories_; }
+  bool has_derivable_weights() const { return derivable_; }
   ValueType value_type() const {
     if (!counts_) return ValueType::real64;
     if (largest_ < 0x1p8) return ValueType::count8;
@@ -111,71 +128,147 @@ class Survey {
     counts_ = counts_ && in_range && static_cast<double>(static_cast<u32>(value)) == value;
     largest_ = std::max(largest_, value);
   }
-  bool doubles_ = false;
+  std::span<const u32> outputs_;
+  bool doubles_ = false, categories_ = false, derivable_ = true;
   bool counts_;
   double largest_ = 0.0;
 };
 
 template <class T>
-Node<T> make_leaf(u32 number) {
-  return {T{0}, number, Node<T>::kLeaf};
-}
-
-template <class T>
-Node<T> make_split(const GrownTree::Split& split, u32 left, TreeStore& store) {
-  Node<T> node{T{0}, left, split.feature};
+Node<T> make_categorical(const GrownTree::Split& split, u32 left, TreeStore& store) {
+  Node<T> node{T{0}, left, split.feature | Node<T>::kCategorical};
   if (split.missing_left) node.tag |= Node<T>::kMissingLeft;
-  if (split.categorical) {
-    node.tag |= Node<T>::kCategorical;
-    if (store.category_offsets.empty()) store.category_offsets.push_back(0);
-    const u32 set = static_cast<u32>(store.category_offsets.size() - 1);
-    std::memcpy(&node.threshold, &set, sizeof set);
-    store.category_words.insert(store.category_words.end(), split.left_categories->begin(),
-                                split.left_categories->end());
-    store.category_offsets.push_back(static_cast<u32>(store.category_words.size()));
-  } else {
-    node.threshold = static_cast<T>(split.threshold);
-  }
+  if (store.category_offsets.empty()) store.category_offsets.push_back(0);
+  const u32 set = static_cast<u32>(store.category_offsets.size() - 1);
+  std::memcpy(&node.threshold, &set, sizeof set);
+  store.category_words.insert(store.category_words.end(), split.left_categories->begin(),
+                              split.left_categories->end());
+  store.category_offsets.push_back(static_cast<u32>(store.category_words.size()));
   return node;
 }
 
+// A leaf, or a numeric split.
 template <class T>
-void write_nodes(const GrownTree& tree, std::span<const u32> order, std::size_t first,
-                 TreeStore& store) {
-  Node<T>* const nodes = reinterpret_cast<Node<T>*>(store.nodes.data()) + first;
-  u32 next = 1, leaf = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const u32 node = order[i];
-    if (tree.is_leaf(node)) {
-      nodes[i] = make_leaf<T>(leaf++);
+Node<T> make_node(const GrownTree::Split& split, bool is_leaf, u32 number) {
+  const u32 tag = split.feature | (split.missing_left ? Node<T>::kMissingLeft : 0);
+  return {static_cast<T>(is_leaf ? 0.0 : split.threshold), number, is_leaf ? Node<T>::kLeaf : tag};
+}
+
+// Where a tree's nodes lie in the arena: breadth-first, siblings side by side.
+class Layout {
+ public:
+  Layout(const GrownTree& tree, bool in_arena_order) : tree_(tree) {
+    if (in_arena_order || !tree.depth_first) {
+      order_ = order_nodes(tree);
     } else {
-      nodes[i] = make_split<T>(tree.splits[node], next, store);
-      next += 2;
+      levels_ = measure_levels(tree);
     }
   }
-}
-
-double derive_weight(const GrownTree& tree, u32 node, std::span<const u32> outputs) {
-  if (outputs.empty()) return tree.n_samples[node];
-  double sum = 0.0;
-  for (u32 c = 0; c < outputs[0]; ++c) sum += tree.values[std::size_t{node} * tree.width + c];
-  return sum;
-}
-
-void write_training_info(std::span<const GrownTree> grown, std::span<const std::vector<u32>> orders,
-                         TreeStore& store) {
-  bool derivable = true;
-  for (std::size_t t = 0; t < grown.size(); ++t) {
-    const GrownTree& tree = grown[t];
-    for (const u32 node : orders[t]) {
-      if (store.outputs.empty()) store.node_impurity.push_back(tree.impurity[node]);
-      if (!tree.is_leaf(node)) continue;
-      store.leaf_samples.push_back(tree.n_samples[node]);
-      store.leaf_weights.push_back(tree.weight[node]);
-      derivable = derivable && tree.weight[node] == derive_weight(tree, node, store.outputs);
+  std::size_t n_nodes() const { return levels_.empty() ? order_.size() : tree_.size(); }
+  // Calls use(node, place, number), where the number is a leaf's own, or the place of a left child.
+  template <class Use>
+  void visit(Use&& use) const {
+    if (levels_.empty()) {
+      u32 next = 1, leaf = 0;
+      for (u32 place = 0; place < order_.size(); ++place) {
+        const bool is_leaf = tree_.is_leaf(order_[place]);
+        use(order_[place], place, is_leaf ? leaf++ : next);
+        next += is_leaf ? 0 : 2;
+      }
+      return;
+    }
+    std::vector<Level> levels = levels_;
+    Descent descent(levels_.size());
+    for (u32 node = 0; node < tree_.size(); ++node) {
+      const bool is_leaf = tree_.is_leaf(node);
+      Level& level = levels[descent.depth()];
+      use(node, level.node++, is_leaf ? level.leaf : level.child);
+      level.leaf += is_leaf ? 1 : 0;
+      level.child += is_leaf ? 0 : 2;
+      descent.pass(is_leaf);
     }
   }
-  if (derivable) store.leaf_weights = {};
+
+ private:
+  // First place of a node, number of a leaf and place of a child of the next level, at a depth.
+  struct Level {
+    u32 node = 0, leaf = 0, child = 0;
+  };
+  // The depths of nodes that are numbered depth-first, left before right.
+  class Descent {
+   public:
+    explicit Descent(std::size_t n_levels) : open_(n_levels + 2, 0) {}
+    u32 depth() const { return depth_; }
+    // On to the next node: the left child, or the last right one that was passed by.
+    void pass(bool is_leaf) {
+      if (top_ + 1 >= open_.size()) open_.resize(2 * open_.size());
+      open_[top_] = depth_ + 1;
+      const std::size_t from = top_ - (is_leaf ? 1 : 0);
+      depth_ = open_[from];
+      top_ = from + (is_leaf ? 0 : 1);
+    }
+
+   private:
+    std::vector<u32> open_;  // depths of right children to come, behind one of the root
+    std::size_t top_ = 1;
+    u32 depth_ = 0;
+  };
+  // Such a tree is read from front to back; following it breadth-first would jump about in memory.
+  static std::vector<Level> measure_levels(const GrownTree& tree) {
+    std::vector<Level> levels;
+    Descent descent(64);
+    for (u32 node = 0; node < tree.size(); ++node) {
+      const bool is_leaf = tree.is_leaf(node);
+      const u32 depth = descent.depth();
+      if (depth >= levels.size()) levels.emplace_back();
+      ++levels[depth].node;
+      levels[depth].leaf += is_leaf ? 1 : 0;
+      descent.pass(is_leaf);
+    }
+    Level before;
+    for (Level& level : levels) {
+      const Level counts = level;
+      level = {before.node, before.leaf, before.node + counts.node};
+      before.node += counts.node;
+      before.leaf += counts.leaf;
+    }
+    return levels;
+  }
+  const GrownTree& tree_;
+  std::vector<u32> order_;
+  std::vector<Level> levels_;
+};
+
+// Where a tree begins in the arena.
+struct Beginning {
+  std::size_t node, leaf;
+};
+
+template <class T, class V>
+void write_tree(const GrownTree& tree, const Layout& layout, Beginning first, TreeStore& store) {
+  Node<T>* const nodes = reinterpret_cast<Node<T>*>(store.nodes.data()) + first.node;
+  V* const values = reinterpret_cast<V*>(store.values.data()) + first.leaf * tree.width;
+  std::vector<V> unread(tree.width);  // where the values of inner nodes go
+  const bool keeps_samples = !store.leaf_samples.empty();
+  layout.visit([&](u32 node, u32 place, u32 number) {
+    const GrownTree::Split& split = tree.splits[node];
+    const bool is_leaf = tree.is_leaf(node);
+    if (is_leaf || !split.categorical) {
+      nodes[place] = make_node<T>(split, is_leaf, number);
+    } else {
+      nodes[place] = make_categorical<T>(split, number, store);
+    }
+    V* const to = is_leaf ? values + std::size_t{number} * tree.width : unread.data();
+    for (u32 c = 0; c < tree.width; ++c)
+      to[c] = static_cast<V>(tree.values[std::size_t{node} * tree.width + c]);
+    if (keeps_samples) {
+      u32 passed;
+      *(is_leaf ? &store.leaf_samples[first.leaf + number] : &passed) = tree.n_samples[node];
+    }
+    if (!store.leaf_weights.empty() && is_leaf)
+      store.leaf_weights[first.leaf + number] = tree.weight[node];
+    if (!store.node_impurity.empty()) store.node_impurity[first.node + place] = tree.impurity[node];
+  });
 }
 
 }  // namespace
@@ -211,38 +304,37 @@ std::vector<u32> order_nodes(const GrownTree& tree) {
 Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& options) {
   auto store = std::make_shared<TreeStore>();
   store->outputs = options.outputs;
-  std::vector<std::vector<u32>> orders;
-  orders.reserve(grown.size());
-  Survey survey(!options.outputs.empty());
+  Survey survey(store->outputs);
   ArenaShape shape{options.n_features, grown.empty() ? 1 : grown[0].width, false,
                    ValueType::real64};
   for (const GrownTree& tree : grown) {
     if (tree.width != shape.width)
       throw std::invalid_argument("All trees must have the same number of values a leaf.");
-    orders.push_back(order_nodes(tree));
     survey.look_at(tree);
-    const std::size_t n_nodes = orders.back().size();
+  }
+  std::vector<Layout> layouts;
+  layouts.reserve(grown.size());
+  for (const GrownTree& tree : grown) {
+    // Category sets are numbered in the order of the arena.
+    layouts.emplace_back(tree, survey.has_categories());
+    const std::size_t n_nodes = layouts.back().n_nodes();
     store->node_offsets.push_back(store->node_offsets.back() + n_nodes);
     store->leaf_offsets.push_back(store->leaf_offsets.back() + (n_nodes + 1) / 2);
   }
   shape.double_thresholds = survey.double_thresholds();
   shape.value_type = survey.value_type();
   make_room(*store, shape);
-  for (std::size_t t = 0; t < grown.size(); ++t) {
-    const auto write = shape.double_thresholds ? write_nodes<double> : write_nodes<float>;
-    write(grown[t], orders[t], store->node_offsets[t], *store);
+  if (options.keep_training_info) {
+    store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
+    if (!survey.has_derivable_weights()) store->leaf_weights.resize(store->leaf_offsets.back());
+    if (store->outputs.empty()) store->node_impurity.resize(store->node_offsets.back());
   }
-  with_values(*store, shape.value_type, [&]<class V>(V* out) {
+  with_values(*store, shape.value_type, [&]<class V>(V*) {
     for (std::size_t t = 0; t < grown.size(); ++t) {
-      const GrownTree& tree = grown[t];
-      for (const u32 node : orders[t]) {
-        if (!tree.is_leaf(node)) continue;
-        for (u32 c = 0; c < tree.width; ++c)
-          *out++ = static_cast<V>(tree.values[std::size_t{node} * tree.width + c]);
-      }
+      const auto write = shape.double_thresholds ? write_tree<double, V> : write_tree<float, V>;
+      write(grown[t], layouts[t], {store->node_offsets[t], store->leaf_offsets[t]}, *store);
     }
   });
-  if (options.keep_training_info) write_training_info(grown, orders, *store);
   return view_store(std::move(store), shape);
 }
 
@@ -255,6 +347,10 @@ void append_nodes(const Trees& part, std::size_t first, TreeStore& store) {
   Node<To>* const to = reinterpret_cast<Node<To>*>(store.nodes.data()) + first;
   const std::size_t n_sets = part.category_offsets.empty() ? 0 : part.category_offsets.size() - 1;
   constexpr u32 kUnseen = 0xFFFFFFFFu;
+  if (std::is_same_v<From, To> && n_sets == 0) {
+    std::memcpy(to, from, part.node_offsets[part.n_trees] * sizeof(Node<To>));
+    return;
+  }
   std::vector<u32> renamed(n_sets, kUnseen);
   for (std::size_t i = 0; i < part.node_offsets[part.n_trees]; ++i) {
     to[i] = {static_cast<To>(0), from[i].left, from[i].tag};
@@ -312,9 +408,10 @@ void append_training_info(std::span<const Trees> parts, TreeStore& store) {
   const bool impurity = std::all_of(parts.begin(), parts.end(), knows_impurity);
   const bool weights = std::any_of(parts.begin(), parts.end(),
                                    [](const Trees& p) { return !p.leaf_weights.empty(); });
+  store.leaf_samples = AlignedBuffer<u32>(store.leaf_offsets.back());
+  u32* samples = store.leaf_samples.data();
   for (const Trees& part : parts) {
-    store.leaf_samples.insert(store.leaf_samples.end(), part.leaf_samples.begin(),
-                              part.leaf_samples.end());
+    samples = std::copy(part.leaf_samples.begin(), part.leaf_samples.end(), samples);
     if (impurity) {
       store.node_impurity.insert(store.node_impurity.end(), part.node_impurity.begin(),
                                  part.node_impurity.end());
@@ -328,7 +425,7 @@ void append_training_info(std::span<const Trees> parts, TreeStore& store) {
 
 }  // namespace
 
-Trees concatenate_trees(std::span<const Trees> parts) {
+Trees concatenate_trees(std::span<const Trees> parts, int n_threads) {
   if (parts.empty()) throw std::invalid_argument("There must be at least one part to concatenate.");
   const Trees& head = parts[0];
   ArenaShape shape{head.n_features, head.width, false, ValueType::count8};
@@ -349,11 +446,15 @@ Trees concatenate_trees(std::span<const Trees> parts) {
     }
   }
   make_room(*store, shape);
-  std::size_t tree = 0;
-  for (const Trees& part : parts) {
-    append_part(part, store->node_offsets[tree], store->leaf_offsets[tree], shape, *store);
-    tree += part.n_trees;
-  }
+  // Category sets are numbered part after part.
+  const bool has_sets = std::any_of(
+      parts.begin(), parts.end(), [](const Trees& part) { return !part.category_offsets.empty(); });
+  std::vector<std::size_t> first{0};
+  for (const Trees& part : parts) first.push_back(first.back() + part.n_trees);
+  parallel_for(parts.size(), has_sets ? 1 : n_threads, [&](std::size_t k) {
+    append_part(parts[k], store->node_offsets[first[k]], store->leaf_offsets[first[k]], shape,
+                *store);
+  });
   append_training_info(parts, *store);
   return view_store(std::move(store), shape);
 }

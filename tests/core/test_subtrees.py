@@ -62,6 +62,18 @@ def test_heavy_rows_of_two_classes_are_added_up_in_wide_sums() -> None:
         assert compare_loops(case) > 300
 
 
+def test_heavy_rows_of_many_classes_are_added_up_in_wide_sums() -> None:
+    # A column of two values is summed in lanes of 16 bits by the one loop, in a histogram by the other.
+    for heaviest in (1, 70, 60_000):
+        rng = np.random.default_rng(heaviest)
+        X, labels = draw_table(rng, 1200, 5, 10**6), rng.integers(0, 3, size=(1200, 1)).astype(np.uint32)
+        X[:, :3] = X[:, :3] > np.median(X[:, :3], axis=0)
+        weights = np.full(1200, float(heaviest))
+        weights[::7] = 1.0
+        case = Case(X, labels=labels, weights=weights, told={"max_features": 3, "seed": 1})
+        assert compare_loops(case) > 300
+
+
 @pytest.mark.parametrize("n_rows", [2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65])
 def test_few_rows_are_sorted_rightly_at_the_borders_of_blocks(n_rows: int) -> None:
     rng = np.random.default_rng(n_rows)

@@ -70,8 +70,8 @@ class CategoryOrder {
   }
 
   void order_by_component(Cells cells, const Slot* total) {
-    const u32 width = Tally::kKind == TallyKind::classes ? tally_.cell() - (tally_.counted ? 1 : 0)
-                                                         : tally_.cell() - 1;
+    u32 width = tally_.cell() - 1;
+    if constexpr (Tally::kKind == TallyKind::classes) width = tally_.n_slots;
     const u32 first = Tally::kKind == TallyKind::classes ? 0 : 1;
     const double total_weight = tally_.weight(total);
     means_.assign(cells.size() * width, 0.0);

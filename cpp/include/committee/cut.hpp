@@ -14,12 +14,17 @@ void settle_cut(Candidate& best, const ColumnBins& bins);
 // side the chains wait at the same time.
 class CutSearch {
  public:
-  // Between the bins lo < hi of the view's column.
-  void add(const FeatureView& view, u32 lo, u32 hi) {
-    const double a = (*view.low)[lo], b = (*view.high)[hi];
+  // The smallest and the largest value of each bin, and the node's number for the feature.
+  struct Column {
+    const double *low, *high;
+    u64 number;
+  };
+  // Between the bins lo <= hi of a column; where they are one that is the cut.
+  void add(const Column& column, u32 lo, u32 hi) {
+    const double a = column.low[lo], b = column.high[hi];
     Range& range = ranges_[n_++];
-    range.threshold = a + (b - a) * scale_unit(view.number);
-    range.first = view.high->data();
+    range.threshold = a + (b - a) * scale_unit(column.number);
+    range.first = column.high;
     range.from = range.first + lo;
     range.n = hi - lo;
     most_ = range.n > most_ ? range.n : most_;

@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "category_order.hpp"
-#include "class_sweep.hpp"
+#include "class_scan.hpp"
 #include "criteria/all.hpp"
+#include "histogram.hpp"
 #include "row_lists.hpp"
 #include "split.hpp"
 
@@ -25,12 +26,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
         right_(tally.cell()),
         total_(tally.cell()),
         best_left_(tally.cell()),
-        order_(tally) {}
+        order_(tally),
+        classes_(tally) {}
 
   void begin_node(const Slot* total, const NodeLimits& limits) override {
     std::copy_n(total, tally_.cell(), total_.begin());
     limits_ = limits;
     total_weight_ = tally_.weight(total);
+    if constexpr (kScansClasses) classes_.begin_node(total_.data(), total_weight_);
     total_worth_ = measure_worth(total, total_weight_);
     if (tally_.counted) total_count_ = tally_.count(total);
     // Weights are integers >= 1, so every boundary between bins that occur satisfies these limits.
@@ -43,9 +46,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
     if constexpr (Tally::kFixedCell > 0) {
       if (unlimited_) return scan_all_boundaries(hist, touched, has_missing, view, best);
     }
-    if constexpr (Tally::kKind == TallyKind::classes && std::is_same_v<Criterion, Gini>) {
+    if constexpr (kScansClasses) {
       if (unlimited_ && tally_.outputs.size() == 1)
-        return sweep_classes(hist, touched, has_missing, view, best);
+        return classes_.scan_bins({hist, touched, has_missing}, view, best, best_left_.data());
     }
     bool varies = false;
     CellSum<Tally> left(tally_, left_);
@@ -83,26 +86,25 @@ class CriterionFinder final : public SplitFinder<Tally> {
   bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
                 Candidate& best) override {
     if constexpr (kSweepsClasses) {
-      ClassSweep<Slot> sweep(total_.data(), tally_.outputs[0], total_weight_, left_.data());
-      return scan_rows(
-          keyed, [&] { sweep.start(nullptr); },
-          [&](u16 key) { sweep.move_row(items[key & 0xFF].label, items[key & 0xFF].weight); },
-          [&](const Cut& at) {
-            const double score = sweep.score();
-            if (!best.loses_to(score, view.place, at.cut)) return;
-            best_left_ = left_;
-            take(best, score, view, at);
-          });
+      return classes_.scan_few(keyed, items, view, best, best_left_.data());
     } else if constexpr (Tally::kFixedCell > 0) {
       Slot left[Tally::kFixedCell];
-      return scan_rows(
+      [[maybe_unused]] double bar = set_bar(best.score);
+      return scan_boundaries(
           keyed, [&] { std::fill_n(left, Tally::kFixedCell, Slot{0}); },
           [&](u16 key) { tally_.add(left, items[key & 0xFF]); },
           [&](const Cut& at) {
+            if constexpr (kHasRatios) {
+              const auto ratio =
+                  criterion_.ratio_binary(tally_.weight(left), tally_.positive(left), total_weight_,
+                                          tally_.positive(total_.data()));
+              if (ratio.dividend < bar * ratio.divisor) return;
+            }
             const double score = score_boundary(left);
             if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
             std::copy_n(left, Tally::kFixedCell, best_left_.begin());
-            take(best, score, view, at);
+            take_cut(best, score, view, at);
+            bar = set_bar(score);
           });
     } else {
       throw std::logic_error("most_few says never");
@@ -120,6 +122,28 @@ class CriterionFinder final : public SplitFinder<Tally> {
       ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best);
     } else {
       SplitFinder<Tally>::scan_lists(lists, varying, best);
+    }
+  }
+
+  u32 take_best_lane(std::span<const Slot> sums, double& score) override {
+    if constexpr (kHasRatios) {
+      const double total_p = tally_.positive(total_.data());
+      double scores[kBatch];
+      for (std::size_t k = 0; k < sums.size(); ++k) {
+        scores[k] = criterion_.score_binary(tally_.weight(&sums[k]), tally_.positive(&sums[k]),
+                                            total_weight_, total_p);
+      }
+      u32 lane = kNone;
+      for (u32 k = 0; k < sums.size(); ++k) {
+        // An empty side has no score (0 / 0), which is not larger.
+        const bool is_larger = scores[k] > score;
+        lane = is_larger ? k : lane;
+        score = is_larger ? scores[k] : score;
+      }
+      if (lane != kNone) best_left_[0] = sums[lane];
+      return lane;
+    } else {
+      return SplitFinder<Tally>::take_best_lane(sums, score);
     }
   }
 
@@ -190,36 +214,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
   const Slot* best_left() const override { return best_left_.data(); }
 
  private:
+  static constexpr bool kScansClasses =
+      Tally::kKind == TallyKind::classes && std::is_same_v<Criterion, Gini>;
   // Gini over the classes of one output, whose squares are exact integers.
   static constexpr bool kSweepsClasses =
       Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
   // Measured: below, sorting rows beats histograms of their bins.
   static constexpr std::size_t kFewClassRows = 256, kFewRows = 16;
   static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
-
-  // The boundaries between rows that come in the order of their bins, missing ones last.
-  template <class Start, class Move, class Look>
-  static bool scan_rows(std::span<const u16> keyed, Start start, Move move, Look look) {
-    std::size_t n_values = keyed.size();
-    while (n_values > 0 && keyed[n_values - 1] >> 8 == kMissingBin) --n_values;
-    const bool has_missing = n_values < keyed.size();
-    if (n_values == 0) return false;
-    const u32 lo = keyed[0] >> 8, hi = keyed[n_values - 1] >> 8;
-    if (lo == hi && !has_missing) return false;
-    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      start();
-      for (std::size_t i = n_values; pass == 1 && i < keyed.size(); ++i) move(keyed[i]);
-      u32 previous = lo;
-      for (std::size_t i = 0; i < n_values; ++i) {
-        const u32 bin = keyed[i] >> 8;
-        if (bin != previous) look({previous, bin, pass == 1, has_missing});
-        previous = bin;
-        move(keyed[i]);
-      }
-      if (has_missing && pass == 0) look({hi, kNone, false, true});
-    }
-    return true;
-  }
 
   // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
   // listed without branches, scored in one vector loop, and only then looked at for the best.
@@ -252,61 +254,66 @@ class CriterionFinder final : public SplitFinder<Tally> {
     return varies;
   }
 
-  // scan_bins for Gini over many classes where no limit can forbid a boundary.
-  bool sweep_classes(const Slot* hist, u64 touched, bool has_missing, const FeatureView& view,
-                     Candidate& best) {
-    const Slot* missing = hist + static_cast<std::size_t>(kMissingBin) * tally_.cell();
-    ClassSweep<Slot> sweep(total_.data(), tally_.outputs[0], total_weight_, left_.data());
-    bool varies = false;
-    auto look = [&](const Cut& at) {
-      varies = true;
-      const double score = sweep.score();
-      if (!best.loses_to(score, view.place, at.cut)) return;
-      best_left_ = left_;
-      take(best, score, view, at);
-    };
-    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      sweep.start(pass == 1 ? missing : nullptr);
-      u32 previous = kNone;
-      for (u64 groups = touched; groups; groups &= groups - 1) {
-        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
-          const Slot* cell = hist + static_cast<std::size_t>(bin) * tally_.cell();
-          if (tally_.is_empty(cell)) continue;
-          if (previous != kNone) look({previous, bin, pass == 1, has_missing});
-          sweep.advance(cell);
-          previous = bin;
-        }
-      }
-      if (has_missing && pass == 0 && previous != kNone) look({previous, kNone, false, true});
-    }
-    return varies;
-  }
-
   // Scores the listed boundaries [from, to), with the missing cell added to the left if there is
   // one.
   void take_best_listed(u32 from, u32 to, const Slot* missing, bool has_missing,
                         const FeatureView& view, Candidate& best) {
     constexpr u32 kCell = Tally::kFixedCell;
-    for (u32 k = from; k < to; ++k) {
-      Slot left[kCell];
-      for (u32 s = 0; s < kCell; ++s)
-        left[s] = listed_sums_[s][k] + (missing ? missing[s] : Slot{0});
-      scores_[k] = score_boundary(left);
-    }
-    double most = kForbidden;
-    for (u32 k = from; k < to; ++k) most = scores_[k] > most ? scores_[k] : most;
-    if (!(most > kForbidden) || most < best.score) return;
     u32 at = from;
-    while (scores_[at] != most) ++at;
+    double most = kForbidden;
+    if constexpr (kHasRatios) {
+      most = find_best_ratio(from, to, missing ? *missing : 0, best.score, at);
+    } else {
+      for (u32 k = from; k < to; ++k) {
+        Slot left[kCell];
+        for (u32 s = 0; s < kCell; ++s)
+          left[s] = listed_sums_[s][k] + (missing ? missing[s] : Slot{0});
+        scores_[k] = score_boundary(left);
+      }
+      for (u32 k = from; k < to; ++k) most = scores_[k] > most ? scores_[k] : most;
+    }
+    if (!(most > kForbidden) || most < best.score) return;
+    if constexpr (!kHasRatios) {
+      while (scores_[at] != most) ++at;
+    }
     const u32 cut = listed_bins_[at - 1];
     if (!best.loses_to(most, view.place, cut)) return;
     for (u32 s = 0; s < kCell; ++s)
       best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Slot{0});
     const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
-    take(best, most, view,
-         {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
+    take_cut(best, most, view,
+             {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
   }
+
+  // The first of the largest scores, if any reaches `best`: dividends and divisors in one vector
+  // loop, quotients only where a product does not show that they lose.
+  double find_best_ratio(u32 from, u32 to, u64 missing, double best, u32& at) {
+    const double w = total_weight_, total_p = tally_.positive(total_.data());
+    const u64* sums = listed_sums_[0];
+    for (u32 k = from; k < to; ++k) {
+      const u64 left = sums[k] + missing;
+      const auto ratio =
+          criterion_.ratio_binary(tally_.weight(&left), tally_.positive(&left), w, total_p);
+      scores_[k] = ratio.dividend;
+      divisors_[k] = ratio.divisor;
+    }
+    const u32 middle = from + (to - from) / 2;
+    double bar = set_bar(std::max(best, scores_[middle] / divisors_[middle])), most = kForbidden;
+    for (u32 k = from; k < to; ++k) {
+      if (scores_[k] < bar * divisors_[k]) continue;
+      const double score = scores_[k] / divisors_[k];
+      if (!(score > most)) continue;
+      most = score;
+      at = k;
+      bar = std::max(bar, set_bar(score));
+    }
+    return most;
+  }
+
+  // Two classes, and a criterion that is one quotient.
+  static constexpr bool kHasRatios =
+      Tally::kKind == TallyKind::binary &&
+      requires(const Criterion& c) { c.ratio_binary(0.0, 0.0, 0.0, 0.0); };
 
   // One output, and a criterion that scores both sides at once.
   static constexpr bool kScoresSums =
@@ -400,23 +407,12 @@ class CriterionFinder final : public SplitFinder<Tally> {
     const double score = evaluate(left, view.monotonic);
     if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
     std::copy_n(left, tally_.cell(), best_left_.begin());
-    take(best, score, view, at);
+    take_cut(best, score, view, at);
     if (limits_.bounded) {
       const double wl = tally_.weight(left);
       best.middle = measure_level(tally_, left, wl) / 2 +
                     measure_level(tally_, right_.data(), total_weight_ - wl) / 2;
     }
-  }
-
-  static void take(Candidate& best, double score, const FeatureView& view, const Cut& at) {
-    best.score = score;
-    best.feature = view.feature;
-    best.place = view.place;
-    best.cut = at.cut;
-    best.next = at.next;
-    best.categorical = false;
-    best.missing_left = at.missing_left;
-    best.has_missing = at.has_missing;
   }
 
   void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
@@ -446,10 +442,12 @@ class CriterionFinder final : public SplitFinder<Tally> {
   // Boundaries of the feature at hand (tallies of fixed size).
   alignas(64) Slot listed_sums_[Tally::kFixedCell == 0 ? 1 : Tally::kFixedCell][kHistogramBins + 1];
   alignas(64) double scores_[kHistogramBins + 1];
+  alignas(64) double divisors_[kHasRatios ? kHistogramBins + 1 : 1];
   u8 listed_bins_[kHistogramBins + 1];
   double total_weight_ = 0.0, total_worth_ = 0.0;
   u32 total_count_ = 0;
   CategoryOrder<Tally> order_;
+  std::conditional_t<kScansClasses, ClassScan<Slot>, NoClassScan> classes_;
 };
 
 template <class List, class Tally>

@@ -1,6 +1,6 @@
 // One grower for all trees: pop a node, find its best split, part its rows, push the children.
 #pragma once
-#include "binning.hpp"
+#include "narrow_records.hpp"
 #include "parallel.hpp"
 #include "params.hpp"
 #include "tree.hpp"
@@ -16,8 +16,10 @@ struct Target {
 };
 
 struct GrowInput {
-  const BinnedMatrix* data = nullptr;  // always
-  const Presort* presort = nullptr;    // exact only
+  const BinnedMatrix* data = nullptr;     // always
+  const Presort* presort = nullptr;       // exact only
+  const NarrowRecords* narrow = nullptr;  // of the data; null: there are none
+  GrownTree* spare = nullptr;             // memory to grow in, of a tree that is no longer needed
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
   std::span<const u32>

@@ -170,10 +170,11 @@ class Growth {
   bool is_terminal(const NodePlace& node, const Worker& worker,
                    const u32* copied_rows = nullptr) const;
   std::size_t part_rows(OpenNode& node, Worker& worker);
-  // One byte a row, `stride` bytes apart.
+  // One byte a row, `stride` bytes apart, and which of its bits count.
   struct RowBytes {
     const u8* bytes;
     std::size_t stride;
+    u8 mask = 255;
   };
   std::size_t part_items(const NodePlace& node, const Candidate& best, const RowBytes& codes,
                          Worker& worker);
@@ -184,6 +185,7 @@ class Growth {
   u64 next_order_ = 0;
 
   // Subtrees that need nothing rare.
+  void choose_block();
   bool is_plain() const;
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
@@ -191,7 +193,7 @@ class Growth {
   void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
   std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;
   SmallNode descend(SmallNode& node, Candidate& best, TreePart& part, Worker& worker);
-  bool search_small(SmallNode& node, Worker& worker, Candidate& best);
+  bool search_small(SmallNode& node, const NodeNumbers& numbers, Worker& worker, Candidate& best);
   std::size_t part_small(SmallNode& node, const Candidate& best, Worker& worker);
   void scan_histograms(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
@@ -206,6 +208,12 @@ class Growth {
   std::size_t scan_features(const OpenNode& node, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
   u32 scan_single_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                       Candidate& best, u8* varies);
+  bool draws_all_cuts() const;
+  bool prefers_columns(const NodeRows& rows, std::size_t n_features) const;
+  BinRange gather_run_bins(const NodeRows& rows, std::span<const u32> features,
+                           Worker& worker) const;
+  void scan_drawn_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
   std::size_t scan_few_rows(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
@@ -244,10 +252,16 @@ class Growth {
   const bool takes_medians_, is_newton_, is_poisson_;  // what leaves hold
   const KeyPrefix tree_key_;
   std::vector<u32> all_features_;
+  RecordBlock block_{};  // what a plain subtree reads
   u64 two_valued_ = 0;   // a bit a feature of two bins, where a subtree may take their cuts alone
-  bool plain_ = false;   // subtrees are finished by finish_subtree,
-  bool listed_ = false;  // by sorted lists of their rows
-  NodeLimits limits_;    // of a node without bounds
+  // The smallest and the largest value of each bin of a column.
+  struct ColumnEnds {
+    const double *low, *high;
+  };
+  std::vector<ColumnEnds> column_ends_;  // per feature, where draws_all_cuts; else empty
+  bool plain_ = false;                   // subtrees are finished by finish_subtree,
+  bool listed_ = false;                  // by sorted lists of their rows
+  NodeLimits limits_;                    // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

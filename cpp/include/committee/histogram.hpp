@@ -1,7 +1,7 @@
 // Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
 // bins were touched, so that small nodes scan and clear a few cells instead of 256.
 #pragma once
-#include "binning.hpp"
+#include "narrow_records.hpp"
 #include "tally.hpp"
 
 namespace committee {
@@ -10,8 +10,9 @@ inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
 // Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
-// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
-template <int kFeatures, class Tally>
+// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit,
+// where it is not null: many rows hit most of them, and telling which costs as much as adding.
+template <int kFeatures, bool kTells = true, class Tally>
 void fill_features(const Tally& tally, const u8* records, std::size_t stride,
                    const typename Tally::Item* items, std::size_t n, const u32* columns,
                    typename Tally::Slot* hist, u64* touched) {
@@ -26,7 +27,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
     for (int k = 0; k < kFeatures; ++k) {
       const u32 bin = record[at[k]];
       tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
-      groups[k] |= u64{1} << (bin >> 2);
+      if constexpr (kTells) groups[k] |= u64{1} << (bin >> 2);
     }
   };
   // Items past the end may belong to another thread: the look-ahead stops at the end.
@@ -37,7 +38,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
     add_item(items[i]);
   }
   for (; i < n; ++i) add_item(items[i]);
-  for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
+  for (int k = 0; kTells && k < kFeatures; ++k) touched[k] = groups[k];
 }
 
 // Calls run with a number of features, 1 .. kBatch, as a constant.
@@ -69,26 +70,37 @@ struct RecordBlock {
   const u8* records;
   std::size_t stride;
   std::size_t first_col;
+  const FieldPlace* places = nullptr;  // per feature, of narrow records
+  FieldPlace place(u32 feature) const {
+    if (places) return places[feature];
+    return {static_cast<u8>(feature - first_col), 255, 255};
+  }
 };
 
 // Bytes of a run of features, at most kBatch, within the records of their group.
 struct RunColumns {
   u32 at[kBatch] = {};
+  u8 masks[kBatch] = {}, most[kBatch] = {};
   RunColumns(const RecordBlock& block, std::span<const u32> features) {
-    for (std::size_t k = 0; k < features.size(); ++k)
-      at[k] = static_cast<u32>(features[k] - block.first_col);
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const FieldPlace place = block.place(features[k]);
+      at[k] = place.byte;
+      masks[k] = place.mask;
+      most[k] = place.most;
+    }
   }
 };
 
-// fill_features for a run-time number of features of one record group.
+// fill_features for a run-time number of features of one record group, which have a byte each.
 template <class Tally>
 void fill_histograms(const Tally& tally, const RecordBlock& block,
                      std::span<const typename Tally::Item> items, std::span<const u32> features,
                      typename Tally::Slot* hist, u64* touched) {
   const RunColumns columns(block, features);
   with_features(features.size(), [&]<int kFeatures>() {
-    fill_features<kFeatures>(tally, block.records, block.stride, items.data(), items.size(),
-                             columns.at, hist, touched);
+    const auto fill =
+        touched ? fill_features<kFeatures, true, Tally> : fill_features<kFeatures, false, Tally>;
+    fill(tally, block.records, block.stride, items.data(), items.size(), columns.at, hist, touched);
   });
 }
 

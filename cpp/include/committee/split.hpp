@@ -84,6 +84,42 @@ struct Cut {
   bool missing_left, has_missing;
 };
 
+inline void take_cut(Candidate& best, double score, const FeatureView& view, const Cut& at) {
+  best.score = score;
+  best.feature = view.feature;
+  best.place = view.place;
+  best.cut = at.cut;
+  best.next = at.next;
+  best.categorical = false;
+  best.missing_left = at.missing_left;
+  best.has_missing = at.has_missing;
+}
+
+// The boundaries between rows that come in the order of their bins (bin << 8 | row), missing ones
+// last: start a side that is empty, move a row to it, look at what it is. False: there are none.
+template <class Start, class Move, class Look>
+bool scan_boundaries(std::span<const u16> keyed, Start start, Move move, Look look) {
+  std::size_t n_values = keyed.size();
+  while (n_values > 0 && keyed[n_values - 1] >> 8 == kMissingBin) --n_values;
+  const bool has_missing = n_values < keyed.size();
+  if (n_values == 0) return false;
+  const u32 lo = keyed[0] >> 8, hi = keyed[n_values - 1] >> 8;
+  if (lo == hi && !has_missing) return false;
+  for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+    start();
+    for (std::size_t i = n_values; pass == 1 && i < keyed.size(); ++i) move(keyed[i]);
+    u32 previous = lo;
+    for (std::size_t i = 0; i < n_values; ++i) {
+      const u32 bin = keyed[i] >> 8;
+      if (bin != previous) look(Cut{previous, bin, pass == 1, has_missing});
+      previous = bin;
+      move(keyed[i]);
+    }
+    if (has_missing && pass == 0) look(Cut{hi, kNone, false, true});
+  }
+  return true;
+}
+
 // The only boundary of a feature that is looked at, and which of some sums belongs to it.
 struct SingleCut {
   FeatureView view;
@@ -117,6 +153,12 @@ class SplitFinder {
   // limit can forbid a boundary; those that turn out constant are taken out.
   virtual void scan_lists(const RowLists&, u64&, Candidate&) {
     throw std::logic_error("lists are for squared error of one output");
+  }
+  // One boundary for each of some features of two classes, by what lies left of them: the first of
+  // the best if its score is larger than `score`, which becomes it; else kNone. A side may be
+  // empty: that is no boundary.
+  virtual u32 take_best_lane(std::span<const Slot>, double&) {
+    throw std::logic_error("not a finder of random cuts");
   }
   virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;

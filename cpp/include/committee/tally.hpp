@@ -56,13 +56,16 @@ struct ClassTally {
   };
   using Item = std::conditional_t<sizeof(S) == 4, SmallItem, LargeItem>;
   u32 n_slots = 0;              // classes over all outputs
+  u32 n_spare = 0;              // slots behind them that stay zero: whole vectors (ClassQuads)
   bool counted = false;         // cells carry the number of rows in slot n_slots
   std::vector<u32> outputs;     // classes of each output
   std::vector<u32> offsets;     // first slot of each output
   const u32* labels = nullptr;  // [row][output], read where there are several outputs
 
   static constexpr u32 kFixedCell = 0;  // known at run time only
-  u32 cell() const { return n_slots + (counted ? 1 : 0); }
+  u32 cell() const { return n_slots + n_spare + (counted ? 1 : 0); }
+  // Cells of one output are filled up to whole vectors of four.
+  void fill_up() { n_spare = counted || outputs.size() > 1 ? 0 : (4 - n_slots % 4) % 4; }
   [[gnu::always_inline]] void add(Slot* cell, const Item& item) const {
     if (outputs.size() == 1) [[likely]] {
       cell[item.label] += item.weight;

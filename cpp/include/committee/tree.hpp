@@ -114,6 +114,14 @@ struct GrownTree {
     for (const double v : value) values.push_back(v);
     return static_cast<u32>(left.size() - 1);
   }
+  // Forgets all nodes, but not their memory.
+  void clear() {
+    for (auto* column : {&left, &right, &n_samples}) column->clear();
+    for (auto* column : {&weight, &impurity, &values}) column->clear();
+    splits.clear();
+    width = 1;
+    depth_first = false;
+  }
   // Room for so many nodes; pages that are not written cost nothing.
   void reserve(std::size_t n_nodes, std::size_t most_width) {
     for (auto* column : {&left, &right, &n_samples}) column->reserve(n_nodes);
@@ -137,7 +145,7 @@ struct ArenaOptions {
 // Breadth-first, narrowest value type, float thresholds if every threshold is a float32 number.
 Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& options);
 // Trees of one or more arenas (same features, width and outputs) in one.
-Trees concatenate_trees(std::span<const Trees> parts);
+Trees concatenate_trees(std::span<const Trees> parts, int n_threads = 1);
 // Trees first .. last - 1 of an arena as an arena of their own (a view of the nodes and values that
 // shares the owner; only the offsets are made anew, to start at zero).
 Trees select_trees(const Trees& trees, std::size_t first, std::size_t last);

@@ -19,9 +19,16 @@ struct Gini {
   }
   double score(double left, double right, double, double, double) const { return left + right; }
   // Two classes: the decrease is proportional to (p W - P l)^2 / (l r), one division.
-  double score_binary(double l, double p, double w, double total_p) const {
+  struct Ratio {
+    double dividend, divisor;
+  };
+  Ratio ratio_binary(double l, double p, double w, double total_p) const {
     const double d = p * w - total_p * l;
-    return d * d / (l * (w - l));
+    return {d * d, l * (w - l)};
+  }
+  double score_binary(double l, double p, double w, double total_p) const {
+    const Ratio ratio = ratio_binary(l, p, w, total_p);
+    return ratio.dividend / ratio.divisor;
   }
 };
 

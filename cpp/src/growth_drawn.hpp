@@ -1,0 +1,59 @@
+// The random cuts of features that a node drew, of two classes: all features at once, and no branch
+// on what the rows hold. Most nodes of extra-trees have a few rows, where a wrong guess costs more
+// than the rows. Included by growth_search.hpp.
+#pragma once
+#include "growth_random.hpp"
+
+namespace committee {
+
+// Whether scan_drawn_cuts gives what scan_single_cuts would: no cut is forbidden, and equal cuts go
+// to the feature that was drawn first.
+template <class Tally>
+bool Growth<Tally>::draws_all_cuts() const {
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    return params_.random_splits && plan_.draws_features && params_.shuffle_ties &&
+           !params_.exact && params_.criterion == Gini::kName && params_.monotonic.empty() &&
+           params_.min_samples_leaf <= 1 && plan_.min_weight_leaf <= 1.0 && sample_.heaviest < 256;
+  }
+  return false;
+}
+
+// The features come in the order of their places.
+template <class Tally>
+void Growth<Tally>::scan_drawn_cuts(const NodeRows& rows, std::span<const u32> features,
+                                    Worker& worker, Candidate& best, u8* varies) {
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    const BinRange range = gather_run_bins(rows, features, worker);
+    const u64 lows = std::bit_cast<u64>(range.lo), highs = std::bit_cast<u64>(range.hi_next);
+    const u64 has_missing =
+        std::bit_cast<u64>(reinterpret_cast<BinLanes>(range.lo_next == BinLanes{}));
+    if (has_missing != 0) {
+      (void)scan_single_cuts(rows, features, worker, best, varies);
+      return;
+    }
+    CutSearch search;
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const u32 lo = static_cast<u32>(lows >> (8 * k) & 0xFF);
+      const u32 hi = static_cast<u32>((highs >> (8 * k) & 0xFF) - 1);
+      const ColumnEnds& ends = column_ends_[features[k]];
+      search.add({ends.low, ends.high, rows.numbers.at(Purpose::threshold, features[k])}, lo, hi);
+      varies[k] = lo != hi;
+    }
+    search.finish();
+    u64 limits = 0;  // a feature that is constant here has nothing on its left
+    for (u32 k = 0; k < features.size(); ++k)
+      limits |= ((search.cut(k) + 1) & (u64{0} - u64{varies[k]})) << (8 * k);
+    u64 sums[kBatch];
+    sum_lanes_below(rows.items, static_cast<u32>(sample_.heaviest), worker.run_bins.data(),
+                    std::bit_cast<BinLanes>(limits), sums);
+    const u32 lane = worker.finder->take_best_lane({sums, features.size()}, best.score);
+    if (lane == kNone) return;
+    best.feature = features[lane];
+    best.place = worker.places[best.feature];
+    best.cut = search.cut(lane);
+    best.next = best.cut + 1;
+    best.categorical = best.missing_left = best.has_missing = false;
+  }
+}
+
+}  // namespace committee
