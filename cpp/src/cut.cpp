@@ -7,9 +7,15 @@ namespace committee {
 void settle_cut(Candidate& best, const ColumnBins& bins) {
   if (best.categorical || best.next == kNone || best.next == best.cut + 1) return;
   const double middle = bins.high[best.cut] / 2 + bins.low[best.next] / 2;
-  const auto begin = bins.thresholds.begin();
-  u32 at = static_cast<u32>(std::lower_bound(begin + best.cut, begin + best.next, middle) - begin);
-  at = std::min(at, best.next - 1);
+  // The first threshold that is not below the middle, or the last: halving without a branch.
+  const double* const begin = bins.thresholds.data();
+  const double* from = begin + best.cut;
+  for (std::size_t n = best.next - best.cut; n > 1;) {
+    const std::size_t half = n / 2;
+    from += half & (std::size_t{0} - std::size_t{from[half - 1] < middle});
+    n -= half;
+  }
+  u32 at = static_cast<u32>(from - begin);
   if (at > best.cut && middle - begin[at - 1] <= begin[at] - middle) --at;
   best.cut = at;
 }

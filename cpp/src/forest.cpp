@@ -32,7 +32,7 @@ class SpareTrees {
 };
 
 // Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
-constexpr std::size_t kVoteRows = 8192, kVoteBytes = std::size_t{4} << 20;
+constexpr std::size_t kVoteRows = 16384, kVoteBytes = std::size_t{4} << 20;
 std::vector<double> balance_weights(const GrowInput& input, std::span<const u32> counts) {
   const Target& target = input.target;
   const std::size_t n = counts.size(), n_outputs = target.n_classes.size();

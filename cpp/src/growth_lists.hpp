@@ -19,7 +19,7 @@ void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
     typename Worker::Lists& lists = worker.lists;
     if (lists.cells.empty()) {
       for (auto& entries : lists.entries)
-        entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kMostRows);
+        entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
       lists.cells.resize(RowLists::kMostRows * Tally::kFixedCell);
       lists.is_left.resize(RowLists::kMostRows);
     }
@@ -34,7 +34,7 @@ void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
       for (std::size_t i = 0; i < n; ++i) ++first[bins[i * stride] + 1];
       if (first[kMissingBin + 1] > 0) return;
       for (u32 bin = 0; bin < kMissingBin; ++bin) first[bin + 1] += first[bin];
-      u32* entries = lists.entries[0].data() + feature * RowLists::kMostRows;
+      u32* entries = lists.entries[0].data() + feature * RowLists::kStride;
       for (std::size_t i = 0; i < n; ++i) {
         const u32 bin = bins[i * stride];
         entries[first[bin]++] = bin << 16 | static_cast<u32>(i);
@@ -54,7 +54,6 @@ void Growth<Tally>::search_lists(SmallNode& node, Worker& worker, Candidate& bes
   if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
     typename Worker::Lists& lists = worker.lists;
     const RowLists rows{lists.entries[node.is_second].data() + (node.begin - lists.begin),
-                        RowLists::kMostRows,
                         node.size(),
                         lists.cells.data(),
                         lists.is_left.data(),
@@ -72,7 +71,7 @@ std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
   const std::size_t n = node.size(), offset = node.begin - lists.begin;
   const u32* from = lists.entries[node.is_second].data() + offset;
   u32* to = lists.entries[!node.is_second].data() + offset;
-  const u32* own = from + best.feature * RowLists::kMostRows;
+  const u32* own = from + best.feature * RowLists::kStride;
   u8* is_left = lists.is_left.data();
   const std::size_t n_left = sample_.tally.count(worker.finder->best_left());
   for (std::size_t i = 0; i < n; ++i) is_left[RowLists::row(own[i])] = i < n_left;
@@ -89,7 +88,7 @@ std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
     u32* parted[kListsTogether];
     std::size_t before[kListsTogether];  // rows that went left
     for (std::size_t f = 0; f < kListsTogether; ++f) {
-      const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kMostRows;
+      const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kStride;
       list[f] = from + first;
       parted[f] = to + first;
       before[f] = 0;

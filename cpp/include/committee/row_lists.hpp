@@ -14,17 +14,20 @@ namespace committee {
 // An entry is bin << 16 | the row's number among the listed ones; no bin is missing.
 struct RowLists {
   static constexpr std::size_t kMostRows = 2048;
+  // From one feature's list to the next: were it a power of two, all of them would want the same
+  // few lines of the first cache.
+  static constexpr std::size_t kStride = kMostRows + 48;
   static u32 bin(u32 entry) { return entry >> 16; }
   static u32 row(u32 entry) { return entry & 0xFFFFu; }
 
-  const u32* entries = nullptr;  // of feature f: entries[f * stride], n of them
-  std::size_t stride = 0, n = 0;
+  const u32* entries = nullptr;  // of feature f: entries[f * kStride], n of them
+  std::size_t n = 0;
   const i64* cells = nullptr;     // of row r: cells[2 * r], a cell of MomentTally<false>
   u8* numbers_of_rows = nullptr;  // room for a byte a row
   NodeNumbers numbers;            // of the node
   bool shuffle_ties = false;
 
-  const u32* list(u32 feature) const { return entries + feature * stride; }
+  const u32* list(u32 feature) const { return entries + feature * kStride; }
   // As Growth::fill_view says.
   u64 place(u32 feature) const {
     return feature | (shuffle_ties ? numbers.at(Purpose::tie, feature) >> 32 << 32 : 0);
