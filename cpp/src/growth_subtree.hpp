@@ -14,8 +14,6 @@ namespace committee {
 
 // Rows that are sorted even where a feature has one cut.
 inline constexpr std::size_t kFewForSingle = 8;
-// Rows of a node whose histograms are taken to be full.
-inline constexpr std::size_t kManyRows = 512;
 // A record's most bytes.
 inline constexpr std::size_t kRecordRoom = 64;
 // Records that are copied for a subtree: half of a first cache.
@@ -230,18 +228,13 @@ void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> f
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
   const std::size_t n = rows.items.size();
   u64 touched[kBatch];
-  const bool tells = n < kManyRows;
-  for (std::size_t k = 0; !tells && k < features.size(); ++k)
-    touched[k] = dense_groups(features[k]);
   if (prefers_columns(rows, features.size())) {
     constexpr u32 kFirst = 0;
-    const auto fill = tells ? fill_features<1, true, Tally> : fill_features<1, false, Tally>;
     for (std::size_t k = 0; k < features.size(); ++k)
-      fill(sample_.tally, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
-           worker.hist.data() + k * feature_cells, touched + k);
+      fill_features<1>(sample_.tally, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
+                       worker.hist.data() + k * feature_cells, touched + k);
   } else {
-    fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(),
-                    tells ? touched : nullptr);
+    fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(), touched);
   }
   for (std::size_t k = 0; k < features.size(); ++k) {
     Slot* hist = worker.hist.data() + k * feature_cells;

@@ -10,9 +10,8 @@ inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
 // Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
-// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit,
-// where it is not null: many rows hit most of them, and telling which costs as much as adding.
-template <int kFeatures, bool kTells = true, class Tally>
+// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
+template <int kFeatures, class Tally>
 void fill_features(const Tally& tally, const u8* records, std::size_t stride,
                    const typename Tally::Item* items, std::size_t n, const u32* columns,
                    typename Tally::Slot* hist, u64* touched) {
@@ -27,7 +26,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
     for (int k = 0; k < kFeatures; ++k) {
       const u32 bin = record[at[k]];
       tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
-      if constexpr (kTells) groups[k] |= u64{1} << (bin >> 2);
+      groups[k] |= u64{1} << (bin >> 2);
     }
   };
   // Items past the end may belong to another thread: the look-ahead stops at the end.
@@ -38,7 +37,7 @@ void fill_features(const Tally& tally, const u8* records, std::size_t stride,
     add_item(items[i]);
   }
   for (; i < n; ++i) add_item(items[i]);
-  for (int k = 0; kTells && k < kFeatures; ++k) touched[k] = groups[k];
+  for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
 }
 
 // Calls run with a number of features, 1 .. kBatch, as a constant.
@@ -98,9 +97,8 @@ void fill_histograms(const Tally& tally, const RecordBlock& block,
                      typename Tally::Slot* hist, u64* touched) {
   const RunColumns columns(block, features);
   with_features(features.size(), [&]<int kFeatures>() {
-    const auto fill =
-        touched ? fill_features<kFeatures, true, Tally> : fill_features<kFeatures, false, Tally>;
-    fill(tally, block.records, block.stride, items.data(), items.size(), columns.at, hist, touched);
+    fill_features<kFeatures>(tally, block.records, block.stride, items.data(), items.size(),
+                             columns.at, hist, touched);
   });
 }
 
