@@ -43,7 +43,8 @@ QUICK = Sizes(n_rows=600, n_test=300, n_trees=12)
 def make_stack(contender: str, n_trees: int, threads: int, out_of_bag: bool = False) -> Any:
     """Forest, extra-trees, logistic model and naive Bayes under a logistic model.
 
-    Out of bag the extra-trees draw samples too, since otherwise nothing is out of their bags.
+    Out of bag the extra-trees draw samples too, since otherwise nothing is out of their bags: four fifths of the rows,
+    as a fold leaves to them.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
@@ -51,10 +52,13 @@ def make_stack(contender: str, n_trees: int, threads: int, out_of_bag: bool = Fa
     from sklearn.preprocessing import StandardScaler
 
     room = importlib.import_module({OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender])
-    own = {"bootstrap": True} if out_of_bag else {}
+    same = {"n_estimators": n_trees, "random_state": 0, "n_jobs": threads}
+    extra = room.ExtraTreesClassifier(**same)
+    if out_of_bag:
+        extra = room.BaggingClassifier(room.ExtraTreeClassifier(), **same, bootstrap=False, max_samples=0.8)
     members = [
-        ("forest", room.RandomForestClassifier(n_trees, random_state=0, n_jobs=threads)),
-        ("extra", room.ExtraTreesClassifier(n_trees, random_state=0, n_jobs=threads, **own)),
+        ("forest", room.RandomForestClassifier(**same)),
+        ("extra", extra),
         ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
         ("bayes", GaussianNB()),
     ]

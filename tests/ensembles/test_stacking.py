@@ -9,6 +9,7 @@ import pytest
 import sklearn.ensemble
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -29,6 +30,7 @@ from committee import (
     StackingClassifier,
     StackingRegressor,
 )
+from committee.ensembles.bag_noise import guess_whole_bags, measure_noise
 from committee.exceptions import CommitteeError
 
 IRIS = load_iris(return_X_y=True)
@@ -287,21 +289,27 @@ def test_out_of_bag_answers_take_one_fit(monkeypatch: pytest.MonkeyPatch) -> Non
     grown = count_calls(monkeypatch, committee._core, "grow_forest")
     lesson, rows = StackingClassifier(members, cv="oob")._train(X, y, None, None, {})
     assert len(grown) == 2
-    forest = RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(lesson.X[:, 0], forest.oob_decision_function_[rows, 1])
+    bags = [clone(member).set_params(oob_score=True).fit(X, y) for _, member in members]
+    told = np.column_stack([bag.oob_decision_function_[rows, 1] for bag in bags])
+    noise = [measure_noise(bag, X, len(X), [np.arange(2)], lambda answers: answers[:, 1:]) for bag in bags]
+    expected = guess_whole_bags(told, np.diag([own[0, 0] for own, _ in noise]), min(share for _, share in noise))
+    np.testing.assert_allclose(lesson.X, np.clip(expected, 0.0, 1.0), atol=1e-12)
     stack = StackingClassifier([*members, ("nb", GaussianNB())], cv="oob").fit(X, y)
     assert not members[0][1].oob_score
     assert stack.named_estimators_.forest.oob_score_ > 0.9
     theirs = StackingClassifier([("nb", GaussianNB())])._train(X, y, None, None, {})[0]
     found, rows = StackingClassifier([members[0], ("nb", GaussianNB())], cv="oob")._train(X, y, None, None, {})
-    np.testing.assert_array_equal(found.X[:, 1], theirs.X[rows, 0])
+    np.testing.assert_allclose(found.X[:, 1], theirs.X[rows, 0], atol=1e-12)
 
 
 def test_out_of_bag_answers_of_other_kinds() -> None:
     X, y = DIABETES
     forest = RandomForestRegressor(50, random_state=0)
     lesson, rows = StackingRegressor([("f", forest)], cv="oob")._train(X, y, None, None, {})
-    np.testing.assert_array_equal(lesson.X[:, 0], forest.set_params(oob_score=True).fit(X, y).oob_prediction_[rows])
+    told = forest.set_params(oob_score=True).fit(X, y).oob_prediction_[rows, None]
+    noise, share = measure_noise(forest, X, len(X), None, lambda answers: answers)
+    np.testing.assert_allclose(lesson.X, guess_whole_bags(told, noise, share))
+    assert 0.7 < lesson.X.std() / told.std() < 0.99
     labels = np.column_stack([IRIS[1], IRIS[1] > 0])
     classes = RandomForestClassifier(50, random_state=0)
     for method in ("predict_proba", "predict"):

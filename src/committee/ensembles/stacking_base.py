@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
+from committee.ensembles.bag_noise import is_linear
 from committee.ensembles.fold_average import FoldAverage
 from committee.ensembles.lesson import Lesson, read_table
 from committee.ensembles.meta_models import ShareBlend, ValueBlend
@@ -55,8 +56,11 @@ StackCv: TypeAlias = Annotated[
     "classes, groups kept together where `fit` is given groups), a splitter of scikit-learn, or pairs of training and "
     "left-out rows. Rows that no fold leaves out, as the first ones in folds by time, are left out of the fit of the "
     "meta-model; rows that several leave out get the mean. ``'oob'``: bags and forests of this library answer for "
-    "rows out of their own bags, one fit instead of six, and the other members for five folds. ``'prefit'``: members "
-    "are fitted already and are not fitted again; give `fit` rows that they have not seen.",
+    "rows out of their own bags, one fit instead of six, and the other members for five folds. Fewer trees answer so "
+    "than later; for a linear meta-model their columns are corrected for that noise. Extra-trees leave rows out as "
+    "``ExtraTreesClassifier(bootstrap=True)``, or better, since its trees see more, "
+    "``BaggingClassifier(ExtraTreeClassifier(), 100, bootstrap=False, max_samples=0.8)``. ``'prefit'``: members are "
+    "fitted already and are not fitted again; give `fit` rows that they have not seen.",
 ]
 Refit: TypeAlias = Annotated[
     bool,
@@ -154,6 +158,8 @@ class BaseStacking(TransformerMixin, BaseRoster):  # type: ignore[misc]
             if not known.any():
                 raise DataError("No row has an out-of-fold answer from every member; use other folds or larger bags.")
             rows, columns = rows[known], columns[known]
+            if self.cv == "oob" and len(layers) + 1 == len(stages) and is_linear(final):
+                columns = layer.quieten(columns, lesson, known)
             lesson = lesson.cut(
                 join_columns(columns, table, rows) if self.passthrough else columns, np.flatnonzero(known)
             )

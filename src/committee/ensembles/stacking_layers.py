@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from committee.data.rows import count_rows, select_rows
+from committee.ensembles.bag_noise import guess_whole_bags, measure_noise
+from committee.ensembles.out_of_fold import can_judge_itself
 from committee.ensembles.replies import Classes, ask_member
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.ensembles.lesson import Lesson
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["Layer", "join_columns"]
 
@@ -53,6 +57,34 @@ class Layer:
         parts = [_thin_out(a, method, self.classes) for a, method in zip(answers, self.methods, strict=True)]
         self.widths = [part.shape[1] for part in parts]
         return np.hstack(parts)
+
+    def quieten(self, columns: FloatArray, lesson: Lesson, known: BoolArray) -> FloatArray:
+        """Columns for the meta-model with what the members' out-of-bag answers lack made up for (`bag_noise.py`).
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_known, n_columns)
+            From `lay_out`.
+        lesson : Lesson
+            What the members have learnt from.
+        known : ndarray of bool
+            Which of its rows the columns are about.
+        """
+        noise, least, first = np.zeros((columns.shape[1],) * 2), 1.0, 0
+        for member, method, width in zip(self.members, self.methods, self.widths, strict=True):
+            span = slice(first, first + width)
+            first += width
+            # Numbers of classes have no mean to be near to.
+            if not can_judge_itself(member) or (method == "predict" and self.classes is not None):
+                continue
+            own = partial(_thin_out, method=method, classes=self.classes)
+            noise[span, span], share = measure_noise(member, lesson.X, lesson.n_rows, self.classes, own)
+            least = min(least, share)
+        if least == 1.0:
+            return columns
+        quiet = guess_whole_bags(columns, noise, least, None if lesson.weights is None else lesson.weights[known])
+        shares = np.repeat([m == "predict_proba" for m in self.methods], self.widths)
+        return np.where(shares, np.clip(quiet, 0.0, 1.0), quiet)
 
 
 def _thin_out(answers: FloatArray, method: str, classes: Classes) -> FloatArray:
