@@ -14,11 +14,14 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
 from committee.automatic.combination import Combination
-from committee.automatic.portfolio import PORTFOLIO, choose_entries
+from committee.automatic.portfolio import choose_entries
 from committee.data.targets import encode_values
 from committee.exceptions import DataError, ParameterError
 
-NAMES = [entry.name for entry in PORTFOLIO]
+NAMES = {
+    classify: [entry.name for entry in choose_entries(None, None, 1000, classify=classify)]
+    for classify in (True, False)
+}
 
 
 def make_noise(n_rows: int, seed: int) -> tuple[Any, Any, Any]:
@@ -125,22 +128,25 @@ def make_mixed(n_rows: int = 400) -> tuple[pd.DataFrame, Any]:
     ), value
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES[True])
 def test_every_member_learns_from_a_mixed_table(name: str) -> None:
     X, value = make_mixed()
     for model, y in ((CommitteeClassifier(), value > 0), (CommitteeRegressor(), value)):
+        if name not in NAMES[isinstance(model, CommitteeClassifier)]:
+            continue
         model.set_params(portfolio=[name], random_state=0).fit(X, y)
         scores = {row["name"]: row["score"] for row in model.leaderboard_}
         assert set(scores) == {"prior", name}
-        # A linear model does not see that one colour turns the size around, but colours and gaps are no noise to it.
-        assert scores[name] > scores["prior"] * (1.3 if name == "linear" else 1.0)
+        # Who looks at one feature at a time does not see that a colour turns the size around; it may learn nothing.
+        blind = name in ("linear", "naive bayes")
+        assert scores[name] > scores["prior"] * (1.3 if blind else 1.0)
         assert np.isfinite(np.asarray(model.predict(X), dtype=float)).all()
 
 
 def test_the_budget_of_members() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = CommitteeClassifier(n_members=2, random_state=0).fit(X, y)
-    assert {row["name"] for row in model.leaderboard_} == {"prior", *NAMES[:2]}
+    assert {row["name"] for row in model.leaderboard_} == {"prior", *NAMES[True][:2]}
     assert sum(row["weight"] for row in model.leaderboard_) == pytest.approx(1.0)
     assert model.weights_.sum() == pytest.approx(1.0)
     assert len(model.estimators_) == len(model.weights_)
@@ -151,8 +157,8 @@ def test_the_budget_of_members() -> None:
 def test_the_budget_of_time() -> None:
     X, y = load_diabetes(return_X_y=True)
     hurried = CommitteeRegressor(time_budget=1e-6, random_state=0).fit(X, y)
-    assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[0]}
-    assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[0]] == [30]
+    assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[False][0]}
+    assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[False][0]] == [30]
     patient = CommitteeRegressor(time_budget=1e6, random_state=0).fit(X, y)
     np.testing.assert_array_equal(patient.predict(X), CommitteeRegressor(random_state=0).fit(X, y).predict(X))
 
@@ -166,7 +172,7 @@ def test_folds_by_time_leave_early_rows_out() -> None:
 def test_a_model_file_holds_every_member(tmp_path: Path) -> None:
     X, value = make_mixed()
     for model, y in ((CommitteeClassifier(), value > 0), (CommitteeRegressor(), value)):
-        for name in NAMES:
+        for name in NAMES[isinstance(model, CommitteeClassifier)]:
             model.set_params(portfolio=[name], random_state=0).fit(X, y)
             save(model, tmp_path / "model")
             loaded = load(tmp_path / "model")
@@ -219,7 +225,7 @@ def test_sparse_tables_are_as_good_as_dense_ones(classify: bool, tmp_path: Path)
     values = np.asarray(X[:, [0]].toarray()[:, 0] - X[:, [1]].toarray()[:, 0]) + 0.1 * rng.normal(size=300)
     kind, y = (CommitteeClassifier, values > 0.0) if classify else (CommitteeRegressor, values)
     sparse, dense = (kind(random_state=0, cv=3).fit(table, y) for table in (X, X.toarray()))
-    assert {row["name"] for row in sparse.leaderboard_} == {"prior", *NAMES}
+    assert {row["name"] for row in sparse.leaderboard_} == {"prior", *NAMES[classify]}
     ask = "predict_proba" if classify else "predict"
     np.testing.assert_allclose(getattr(sparse, ask)(X), getattr(dense, ask)(X.toarray()), atol=1e-6)
     save(sparse, tmp_path / "model")

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
+from committee.automatic.bayes_member import BayesMember
 from committee.automatic.encoding import learn_encoding
 from committee.automatic.kernel_member import KernelMember, _measure_distances, _Ridge
 from committee.automatic.plain_members import LinearMember, NeighbourMember, PlainMember, PriorMember
@@ -46,9 +47,11 @@ def test_neighbours_are_scikit_learns() -> None:
     np.testing.assert_allclose(ours.predict(X[:50]), KNeighborsRegressor(15).fit(Z, y).predict(Z[:50]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [PriorMember, LinearMember, NeighbourMember, KernelMember])
+@pytest.mark.parametrize("kind", [PriorMember, LinearMember, NeighbourMember, KernelMember, BayesMember])
 @pytest.mark.parametrize("classify", [True, False])
 def test_a_weight_is_so_many_rows(kind: type[PlainMember], classify: bool) -> None:
+    if kind is BayesMember and not classify:
+        pytest.skip("naive Bayes is for classes")
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(120, 3)), rng.integers(0, 4, size=120)])
     X[::9, 1] = np.nan
@@ -113,3 +116,49 @@ def test_odd_columns_are_encoded_as_finite_numbers() -> None:
         assert np.isfinite(encoded).all()
         assert encoded.shape == (len(rows), 3 + 3 + 3)
     assert not encoding.encode(X)[:, 0].any()
+
+
+def make_bins(n_rows: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=n_rows)
+    X = np.column_stack(
+        [rng.normal(size=n_rows) + y, (y + rng.integers(0, 2, size=n_rows)) % 4, rng.normal(size=n_rows)]
+    )
+    X[::7, 0] = np.nan
+    return X, y
+
+
+def test_naive_bayes_is_the_formula() -> None:
+    X, y = make_bins()
+    member = BayesMember(True, [1]).fit(X, y)
+
+    def find_bin(column: int, value: float) -> float:
+        if np.isnan(value):
+            return -1.0
+        return value if column == 1 else float((value > member.cuts_[column]).sum())
+
+    bins = np.array([[find_bin(f, X[i, f]) for f in range(3)] for i in range(len(X))])
+
+    def score(row: int, others: np.ndarray) -> np.ndarray:
+        logs = np.zeros(3)
+        for c in range(3):
+            own = others & (y == c)
+            logs[c] = np.log((own.sum() + 1.0) / (len(y) + 3.0))
+            for f in range(3):
+                here, q = (own & (bins[:, f] == bins[row, f])).sum(), (bins[:, f] == bins[row, f]).mean()
+                logs[c] += member.slope_ * np.log((here + 2.0 * q) / (own.sum() + 2.0))
+        return np.exp(logs) / np.exp(logs).sum()
+
+    everyone = np.ones(len(y), dtype=bool)
+    np.testing.assert_allclose(member.predict_proba(X), [score(i, everyone) for i in range(len(y))], atol=1e-12)
+    left_out = [score(i, np.arange(len(y)) != i) for i in range(len(y))]
+    np.testing.assert_allclose(member.forget_left_out(), left_out, atol=1e-12)
+    assert 0.2 < member.slope_ < 1.5
+
+
+def test_naive_bayes_takes_levels_and_gaps_it_has_not_met() -> None:
+    X, y = make_bins()
+    member = BayesMember(True, [1]).fit(X, y)
+    strange = np.array([[np.nan, 9.0, np.nan], [0.0, np.nan, 99.0]])
+    np.testing.assert_allclose(member.predict_proba(strange).sum(axis=1), 1.0)
+    assert BayesMember(True).fit(X[:, [2]], np.zeros(150, dtype=int)).predict_proba(X[:3, [2]]).tolist() == [[1.0]] * 3

@@ -13,10 +13,13 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from committee.automatic.combination import Combination, Estimate, raise_shares
+from committee.automatic.log_scale import return_from_logs
 from committee.automatic.margins import rank_errors
 from committee.automatic.plain_members import PlainMember
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries, list_rounds
 from committee.automatic.stages import boost_in_stages
+from committee.automatic.views import TextReader, View, learn_texts, open_views
+from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, resolve_seed
 from committee.data import ClassTarget
 from committee.data.intake import take_in, take_in_rows
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from committee.ensembles.out_of_fold import Folds
     from committee.typing import BoolArray, FloatArray, Task
 
-__all__ = ["BaseCommittee", "Combine", "Folds_", "Metric", "NMembers", "Portfolio", "TimeBudget"]
+__all__ = ["BaseCommittee", "Combine", "Folds_", "Metric", "NMembers", "Portfolio", "TextColumns", "TimeBudget"]
 
 _N_FOLDS = 5
 _MANY_ROWS = 1000
@@ -76,7 +79,15 @@ Portfolio: TypeAlias = Annotated[
     Sequence[str] | None,
     "Names of the members to fit, in that order. None: all that suit the table: "
     + ", ".join(e.name for e in PORTFOLIO)
-    + " (kernel and neighbours up to 20,000 rows; these and the linear one not on sparse tables of over 1e8 cells).",
+    + ". Kernel and neighbours up to 20,000 rows; members on plain numbers not on sparse tables of over 1e8 cells; "
+    "those of words where there are texts; of logs, in place of shallow boosting, where values are positive with a "
+    "long tail.",
+]
+TextColumns: TypeAlias = Annotated[
+    Sequence[str] | Sequence[int] | Literal["auto"] | None,
+    "Columns of free text, by name or number. ``'auto'``: strings, at least half of them distinct and of three words "
+    "or more on average. None: strings are levels of categories. Linear and naive Bayes members of words read the "
+    "tf-idf weights of words and pairs of words, all others the length and up to 30 themes.",
 ]
 Folds_: TypeAlias = Annotated[
     CrossValidation,
@@ -98,6 +109,7 @@ class BaseCommittee(CommitteeEstimator):
     combine: Combine
     portfolio: Portfolio
     cv: Any
+    text_columns: TextColumns
     categorical_features: CategoricalFeatures
     unseen: Unseen
     n_jobs: NJobs
@@ -111,6 +123,7 @@ class BaseCommittee(CommitteeEstimator):
     score_estimate_: float
     score_error_: float
     _schema: Schema
+    _texts: TextReader = TextReader()
 
     def _keep_params(self, given: dict[str, Any]) -> None:
         for name, value in given.items():
@@ -123,7 +136,7 @@ class BaseCommittee(CommitteeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers and categories; missing values are allowed.
+            Numbers, categories and texts; missing values are allowed.
         y : array-like of shape (n_samples,)
             Classes or values.
         sample_weight : array-like of shape (n_samples,), optional
@@ -137,9 +150,14 @@ class BaseCommittee(CommitteeEstimator):
         """
         self._validate_params()
         self._check_names()
-        started, dataset = time.perf_counter(), self._take_in(X, y, sample_weight)
+        started = time.perf_counter()
+        with threadpool_limits(1, "blas"):
+            texts = learn_texts(X, self.text_columns, self.categorical_features)
+        X, words = texts.lift(X)
+        dataset = self._take_in(X, y, sample_weight)
         assert dataset.target is not None
-        lesson, seed = self._open_lesson(dataset, groups), resolve_seed(self.random_state)
+        table, with_words = texts.join(dataset.X, words)
+        lesson, seed = self._open_lesson(dataset, table, groups), resolve_seed(self.random_state)
         folds = self._plan(lesson, seed)
         categories = [k for k, levels in enumerate(dataset.schema.categories) if levels is not None]
         # A row of great weight is in nearly every bag, so that nobody could answer for it.
@@ -147,9 +165,11 @@ class BaseCommittee(CommitteeEstimator):
         classes = self._number_classes(dataset)
         n_classes = 0 if classes is None else len(classes[0])
         deadline = None if self.time_budget is None else started + self.time_budget
-        setting = Setting(n_classes, categories, groups is not None, own_folds, self.n_jobs, seed, deadline)
+        n_columns = int(table.shape[1])
+        setting = Setting(n_classes, categories, n_columns, groups is not None, own_folds, self.n_jobs, seed, deadline)
         jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
-        candidates, seconds = self._train(lesson, folds, setting, jury, classes, started)
+        views = open_views(lesson, with_words, setting.classify)
+        candidates, seconds = self._train(views, folds, setting, jury, classes, started)
 
         covered = _find_judged(candidates, lesson)
         rows = np.flatnonzero(covered)
@@ -170,6 +190,7 @@ class BaseCommittee(CommitteeEstimator):
             {
                 "estimators_": [_present(candidates[k], self._number_classes(dataset)) for k in chosen],
                 "weights_": weights[chosen],
+                "_texts": texts,
                 "power_": power,
                 "leaderboard_": _draw_board(candidates, alone, seconds, weights),
                 "score_estimate_": nested.score,
@@ -210,7 +231,7 @@ class BaseCommittee(CommitteeEstimator):
             )
         return dataset
 
-    def _open_lesson(self, dataset: Dataset, groups: Any) -> Lesson:
+    def _open_lesson(self, dataset: Dataset, table: Any, groups: Any) -> Lesson:
         target = dataset.target
         numbers: Any = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values  # type: ignore[union-attr]
         weights = None if dataset.weights is None else count_as_rows(dataset.weights)
@@ -220,7 +241,7 @@ class BaseCommittee(CommitteeEstimator):
             groups = np.asarray(groups)
             if groups.shape != (dataset.n_rows,):
                 raise DataError(f"groups must have an entry for each of the {dataset.n_rows} rows; got {groups.shape}.")
-        return Lesson(dataset.X, numbers[:, 0], weights, groups)
+        return Lesson(table, numbers[:, 0], weights, groups)
 
     def _number_classes(self, dataset: Dataset) -> Any:
         target = dataset.target
@@ -247,12 +268,15 @@ class BaseCommittee(CommitteeEstimator):
     # The loop.
 
     def _train(
-        self, lesson: Lesson, folds: Folds, setting: Setting, jury: Combination, classes: Any, started: float
+        self, views: dict[View, Lesson], folds: Folds, setting: Setting, jury: Combination, classes: Any, started: float
     ) -> tuple[list[Candidate], list[float]]:
         """Fit one entry after the other, as long as the budget lasts; their answers and seconds."""
-        entries = [PRIOR]
+        lesson, entries = views["table"], [PRIOR]
         if classes is None or len(classes[0]) > 1:
-            entries += choose_entries(self.portfolio, self.n_members, lesson.n_rows, _count_sparse(lesson.X))
+            size = lesson.n_rows, _count_sparse(lesson.X)
+            entries += choose_entries(
+                self.portfolio, self.n_members, *size, classify=setting.classify, views=tuple(views)
+            )
         candidates: list[Candidate] = []
         seconds: list[float] = []
         spent: list[float] = []
@@ -261,7 +285,9 @@ class BaseCommittee(CommitteeEstimator):
                 begun = time.perf_counter()
                 if len(spent) > 1 and not self._has_time(begun - started, spent[1:]):
                     break
-                found = self._fit_entry(entry, number, lesson, folds, setting, classes)
+                found = self._fit_entry(entry, number, views[entry.view], folds, setting, classes)
+                if entry.view == "logs":
+                    found = [return_from_logs(one, lesson) for one in found]
                 candidates += found
                 seconds += [time.perf_counter() - begun] * len(found)
                 spent.append(seconds[-1])
@@ -328,11 +354,13 @@ class BaseCommittee(CommitteeEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
-        rows = take_in_rows(self, X, self._schema)
+        X, words = self._texts.lift(X)
+        table, with_words = self._texts.join(take_in_rows(self, X, self._schema), words)
         classify = self._task == "classify"
         classes = [np.arange(len(self.classes_))] if classify else None
         total: Any = 0.0
         for weight, member in zip(self.weights_, self.estimators_, strict=True):
+            rows = with_words if isinstance(member, WordMember) else table
             total = total + weight * ask_member(member, rows, "predict_proba" if classify else "predict", classes)
         return raise_shares(np.asarray(total), self.power_) if classify else np.asarray(total)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["TableEncoding", "learn_encoding"]
+__all__ = ["TableEncoding", "learn_encoding", "make_dense"]
 
 _MOST_LEVELS = 20
 """Levels of a category that get a column of their own, the most frequent ones; all others have zeros in these."""
@@ -54,7 +54,7 @@ class TableEncoding:
         X : ndarray or sparse matrix of shape (n_rows, n_features)
             Numbers and codes; NaN where a value is missing.
         """
-        X = _make_dense(X)
+        X = make_dense(X)
         values = np.asarray(X[:, self.numbers], dtype=np.float64)
         # Far values may be beyond what their difference from the mean can hold.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -83,7 +83,7 @@ def learn_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> Tab
            [ 1.,  0.,  1.,  0.],
            [ 0.,  1.,  1.,  0.]])
     """
-    X = _make_dense(X)
+    X = make_dense(X)
     numbers = np.setdiff1d(np.arange(X.shape[1]), np.asarray(categories, dtype=np.intp))
     means, scales = np.zeros(len(numbers)), np.ones(len(numbers))
     for k, column in enumerate(numbers):
@@ -109,7 +109,8 @@ def learn_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> Tab
     )
 
 
-def _make_dense(X: Any) -> NDArray[Any]:
+def make_dense(X: Any) -> NDArray[Any]:
+    """The table as an array."""
     return X.toarray() if issparse(X) else X  # type: ignore[no-any-return]
 
 

@@ -14,6 +14,7 @@ from committee.automatic.base_committee import (
     Metric,
     NMembers,
     Portfolio,
+    TextColumns,
     TimeBudget,
 )
 from committee.automatic.margins import find_margin
@@ -31,11 +32,12 @@ __all__ = ["CommitteeClassifier", "CommitteeRegressor"]
 class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
     """A committee that puts itself together: give it a table and, if you like, a budget.
 
-    Members of a portfolio (gradient boosting, extra-trees and forests, a linear model, a kernel machine and nearest
-    neighbours on encoded features) answer for rows that they have not seen, out of fold or out of bag. Greedy selection
-    [Caruana2004] or a convex mixture turns these answers into weights, and the committee answers with the weighted mean
-    of the members' probabilities. What it will score on fresh rows is estimated by weights learnt without the rows that
-    they are tested on.
+    Members of a portfolio (gradient boosting, extra-trees and forests; a linear model, a kernel machine, nearest
+    neighbours and naive Bayes on encoded features; linear and naive Bayes models of the words in columns of text)
+    answer for rows that they have not seen, out of fold or out of bag. Greedy selection [Caruana2004] or a convex
+    mixture turns these answers into weights, and the committee answers with the weighted mean of the members'
+    probabilities. What it will score on fresh rows is estimated by weights learnt without the rows that they are tested
+    on.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         portfolio: Portfolio = None,
         cv: Folds_ = None,
         class_weight: ClassWeight = None,
+        text_columns: TextColumns = "auto",
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
         n_jobs: NJobs = None,
@@ -134,7 +137,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
 class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
     """A committee for numbers that puts itself together: give it a table and, if you like, a budget.
 
-    As `CommitteeClassifier`: the weighted mean of the members' values.
+    As `CommitteeClassifier`: the weighted mean of the members' values. Where these are positive with a long tail to the
+    right, shallow boosting learns their logarithm, and has weight where that is better out of fold.
 
     Attributes
     ----------
@@ -185,6 +189,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         combine: Combine = "selection",
         portfolio: Portfolio = None,
         cv: Folds_ = None,
+        text_columns: TextColumns = "auto",
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
         n_jobs: NJobs = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.automatic.encoding import learn_encoding
-from committee.automatic.plain_members import PlainMember
+from committee.automatic.plain_members import PlainMember, soften
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class KernelMember(PlainMember):
         return self._link(np.exp(distances / -self.width_) @ self.coef_ + self.intercept_)
 
     def _link(self, scores: FloatArray) -> FloatArray:
-        return _soften(self.slope_ * scores) if self.classify else scores
+        return soften(self.slope_ * scores) if self.classify else scores
 
 
 class _Ridge:
@@ -123,12 +123,7 @@ def _find_slope(scores: FloatArray, goal: FloatArray, counts: FloatArray) -> flo
     from scipy.optimize import minimize_scalar
 
     def lose(log_slope: float) -> float:
-        shares = _soften(np.exp(log_slope) * scores)
+        shares = soften(np.exp(log_slope) * scores)
         return -float(counts @ np.log(np.clip((shares * goal).sum(axis=1), 1e-15, None)))
 
     return float(np.exp(minimize_scalar(lose, bounds=(-3.0, 5.0), method="bounded").x))
-
-
-def _soften(scores: FloatArray) -> FloatArray:
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["LinearMember", "NeighbourMember", "PriorMember"]
+__all__ = ["LinearMember", "NeighbourMember", "PlainMember", "PriorMember", "soften"]
 
 _N_NEIGHBOURS = 15
 _MOST_NEIGHBOURS = 60
@@ -32,6 +32,18 @@ _INVERSE_PENALTY = 1.0
 _MOST_STEPS = 200
 _PENALTIES = np.logspace(-3, 6, 19)
 """Among which generalised cross-validation chooses the ridge."""
+
+
+def soften(scores: FloatArray) -> FloatArray:
+    """Shares that are in proportion to the exponentials of scores, row by row.
+
+    Examples
+    --------
+    >>> soften(np.log(np.array([[3.0, 1.0]])))
+    array([[0.75, 0.25]])
+    """
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 class PlainMember(BaseEstimator):  # type: ignore[misc]
@@ -140,10 +152,7 @@ class LinearMember(PlainMember):
 
     def _answer(self, X: NDArray[Any]) -> FloatArray:
         scores = self.encoding_.encode(X) @ self.coef_.T + self.intercept_
-        if self.classes_ is None:
-            return np.asarray(scores)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return np.asarray(scores) if self.classes_ is None else soften(scores)
 
 
 class NeighbourMember(PlainMember):

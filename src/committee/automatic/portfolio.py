@@ -12,6 +12,9 @@ A new one is a line in `PORTFOLIO`. How a member comes to answers about rows tha
 ``"left out"``
     One fit tells what it would say about each row without it.
 
+What a member sees is a view (`views.py`): the table, the table with the words of its texts, or the table with the
+logarithm of the target; entries whose view a table does not offer are left out.
+
 Where the user has folds of his own, or rows weigh differently, bags and those that tell go through the folds as well.
 """
 
@@ -20,8 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
 from committee.automatic.plain_members import LinearMember, NeighbourMember, PlainMember, PriorMember
+from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
 from committee.ensembles.forest import (
     ExtraTreesClassifier,
@@ -30,15 +35,18 @@ from committee.ensembles.forest import (
     RandomForestRegressor,
 )
 from committee.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+
+    from committee.automatic.views import View
 
 __all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds"]
 
 _MOST_ROWS = {"neighbours": 20_000, "kernel": 20_000}
 """Rows above which a member is left out unless asked for: neighbours cost rows times rows, the kernel much memory."""
-_ENCODED, _MOST_ENCODED = ("linear", "kernel", "neighbours"), 1e8
+_ENCODED, _MOST_ENCODED = ("linear", "kernel", "neighbours", "naive bayes"), 1e8
 """Members that see a dense table of all features, and the cells up to which a sparse one becomes that unasked."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
@@ -55,22 +63,25 @@ class Entry:
     ----------
     name : str
         Its name in the leaderboard.
-    kinds : tuple of type
-        The classes for classes and for values.
+    kinds : tuple of type or None
+        The classes for classes and for values; None where it can predict nothing of the kind.
     way : {"bag", "stages", "whole", "left out"}
         Where its out-of-fold answers come from.
     params : dict
         What it is made with.
     by_code : bool
-        Whether it takes the codes of categories as numbers: another view of them, and the better one where levels are
+        Whether it takes the codes of categories as numbers: another look at them, and the better one where levels are
         few rows each or in an order.
+    view : {"table", "words", "logs"}
+        What it sees.
     """
 
     name: str
-    kinds: tuple[type[Any], type[Any]]
+    kinds: tuple[type[Any] | None, type[Any] | None]
     way: Literal["bag", "stages", "whole", "left out"]
     params: dict[str, Any] = field(default_factory=dict)
     by_code: bool = False
+    view: View = "table"
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,8 @@ class Setting:
         How many classes are predicted; none for values.
     categories : list of int
         Columns that hold codes.
+    n_columns : int
+        Columns of the table, before words.
     grouped : bool
         Whether rows come in groups.
     own_folds : bool
@@ -97,6 +110,7 @@ class Setting:
 
     n_classes: int
     categories: list[int]
+    n_columns: int
     grouped: bool
     own_folds: bool
     n_jobs: int | None
@@ -111,6 +125,9 @@ class Setting:
     def make_member(self, entry: Entry, number: int) -> Any:
         """A member that is not fitted yet, with a seed of its own."""
         kind = entry.kinds[0] if self.classify else entry.kinds[1]
+        assert kind is not None
+        if issubclass(kind, WordMember):
+            return kind(classify=self.classify, categories=self.categories, n_columns=self.n_columns)
         if issubclass(kind, PlainMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
@@ -136,17 +153,22 @@ _BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
 _STEADY = {"early_stopping": False}
+_SHALLOW = {**_STEADY, "max_depth": 3}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 
 PORTFOLIO = (
     Entry("boosting", _BOOSTING, "stages", _STEADY),
+    Entry("linear of words", (WordLinearMember, WordLinearMember), "whole", view="words"),
+    Entry("naive bayes of words", (WordBayesMember, None), "whole", view="words"),
     Entry("extra trees", _EXTRA, "bag", _BAGGED, by_code=True),
     Entry("linear", (LinearMember, LinearMember), "whole"),
     Entry("kernel", (KernelMember, KernelMember), "left out"),
-    Entry("shallow boosting", _BOOSTING, "stages", {**_STEADY, "max_depth": 3}),
+    Entry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
+    Entry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     Entry("forest", _FOREST, "bag", _BAGGED),
     Entry("boosting by code", _BOOSTING, "stages", {**_STEADY, "max_leaf_nodes": 12}, by_code=True),
     Entry("neighbours", (NeighbourMember, NeighbourMember), "whole"),
+    Entry("naive bayes", (BayesMember, None), "left out"),
 )
 
 
@@ -166,30 +188,60 @@ def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
     return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
 
 
-def choose_entries(names: Sequence[str] | None, n_members: int | None, n_rows: int, n_sparse: int = 0) -> list[Entry]:
+def choose_entries(
+    names: Sequence[str] | None,
+    n_members: int | None,
+    n_rows: int,
+    n_sparse: int = 0,
+    *,
+    classify: bool = True,
+    views: Collection[str] = ("table",),
+) -> list[Entry]:
     """The entries to fit, in order.
 
     Parameters
     ----------
     names : sequence of str or None
-        The names that were asked for; None for all that suit the size of the table.
+        The names that were asked for; None for all that suit the table.
     n_members : int or None
         The most entries.
     n_rows : int
         Rows of the table.
     n_sparse : int, default=0
         Cells of a sparse table, empty ones included.
+    classify : bool, default=True
+        Whether classes are predicted.
+    views : collection of str, default=("table",)
+        What there is to see.
 
     Examples
     --------
     >>> [entry.name for entry in choose_entries(["forest", "linear"], 1, 100)]
     ['forest']
     """
-    by_name = {entry.name: entry for entry in PORTFOLIO}
+    able = {e.name: e for e in PORTFOLIO if e.kinds[not classify] is not None and e.view in views}
     if names is not None:
-        chosen = [by_name[name] for name in names]
-    else:
-        chosen = [e for e in PORTFOLIO if n_rows <= _MOST_ROWS.get(e.name, n_rows)]
-        if n_sparse > _MOST_ENCODED:
-            chosen = [e for e in chosen if e.name not in _ENCODED]
+        blind = [name for name in names if name not in able]
+        if blind:
+            raise ParameterError(f"The 'portfolio' parameter names {blind[0]!r}, {_NEEDS[blind[0]]}.")
+        return [able[name] for name in names][:n_members]
+    chosen = [e for e in able.values() if n_rows <= _MOST_ROWS.get(e.name, n_rows)]
+    if "logs" in views:
+        # One of the three that are boosted learns logarithms instead, so that it takes no longer.
+        chosen = [e for e in chosen if e.name != "shallow boosting"]
+    if n_sparse > _MOST_ENCODED:
+        chosen = [e for e in chosen if e.name not in _ENCODED]
     return chosen[:n_members]
+
+
+def _tell_need(entry: Entry) -> str:
+    if entry.view == "words":
+        told = "which needs columns of text"
+    elif entry.view == "logs":
+        told = "which needs a positive target with a long tail"
+    else:
+        told = ""
+    return " and ".join(part for part in (told, "which needs classes" if entry.kinds[1] is None else "") if part)
+
+
+_NEEDS = {entry.name: _tell_need(entry) for entry in PORTFOLIO}

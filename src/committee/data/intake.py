@@ -25,7 +25,7 @@ from committee.data.weights import combine_weights
 from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
-__all__ = ["note_columns", "take_in", "take_in_rows"]
+__all__ = ["find_frame", "note_columns", "take_in", "take_in_rows"]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -161,11 +161,11 @@ def _read_table(X: Any, name: str) -> Table:
         raise DataTypeError(
             f"X must be a table: an array, nested lists, a sparse matrix or a frame; got {show_value(X)}.{hint}"
         )
-    frame = _find_frame(X)
+    frame = find_frame(X)
     return read_sequence(X) if frame is None else _read_frame(frame, name)
 
 
-def _find_frame(X: Any) -> Any:
+def find_frame(X: Any) -> Any:
     """The narwhals frame of X, or None if X is no frame."""
     import narwhals as nw
 

@@ -249,6 +249,58 @@ def _check_kernel(member: Any) -> None:
     _require(isinstance(member.slope_, float), "a kernel has a slope")
 
 
+def _check_bayes(member: Any) -> None:
+    width, n_features = _count_answers(member), len(member.n_levels_)
+    counted = _is_array(member.n_levels_, "i", n_features) and (member.n_levels_ >= 0).all()
+    _require(counted and isinstance(member.cuts_, list) and len(member.cuts_) == n_features, "every feature has bins")
+    for cuts, n_levels in zip(member.cuts_, member.n_levels_, strict=True):
+        _require(_is_array(cuts, "f", len(cuts)) and len(cuts) <= n_levels, "bins lie between thresholds")
+    n_bins = int(member.n_levels_.sum()) + n_features
+    _require(_is_array(member.logs_, "f", n_bins, width), "every bin must have a share of each class")
+    _require(_is_array(member.prior_, "f", width), "every class must have a share")
+    _require(isinstance(member.slope_, float), "naive Bayes has a slope")
+
+
+def _count_terms(member: Any, table: Any, n_answers: int) -> None:
+    """The last columns of a table of coefficients are those of terms."""
+    _require(_is_count(member.n_columns), "columns are counted")
+    known = isinstance(table, np.ndarray) and table.ndim == 2
+    _require(known and _is_array(table, "f", n_answers, table.shape[1]), "every term must have a coefficient")
+
+
+def _check_word_linear(member: Any) -> None:
+    width = _count_answers(member)
+    _count_terms(member, member.coef_, width)
+    _require(member.coef_.shape[1] > _count_encoded(member), "every number must have a coefficient")
+    _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
+
+
+def _check_word_bayes(member: Any) -> None:
+    width = _count_answers(member)
+    _count_terms(member, member.logs_, width)
+    _require(_is_array(member.prior_, "f", width), "every class must have a share")
+
+
+def _check_words(words: Any) -> None:
+    n_terms = len(words.terms)
+    known = _is_array(words.terms, "O", n_terms) and all(isinstance(term, str) for term in words.terms)
+    _require(known and len(set(words.terms)) == n_terms, "terms are distinct words")
+    _require(_is_array(words.rarities, "f", n_terms), "every term must have a rarity")
+    _require(isinstance(words.axes, np.ndarray) and words.axes.ndim == 2, "themes are axes")
+    _require(_is_array(words.axes, "f", n_terms, words.axes.shape[1]), "every term must be in the themes")
+
+
+def _check_texts(texts: Any) -> None:
+    listed = isinstance(texts.places, tuple) and all(_is_count(k) for k in texts.places)
+    _require(listed and isinstance(texts.words, tuple) and len(texts.words) == len(texts.places), "texts have places")
+    _require(all(_is_a(words, "WordEncoding") for words in texts.words), "texts are made of words")
+
+
+def _check_logs(scale: Any) -> None:
+    _require(all(isinstance(v, float) for v in (scale.factor, scale.lowest, scale.highest)), "scales are numbers")
+    _require(scale.lowest <= scale.highest and hasattr(scale.member, "predict"), "logarithms are predicted")
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "SamplePlan": _check_sample_plan,
@@ -281,6 +333,12 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "LinearMember": _check_linear,
     "NeighbourMember": _check_neighbours,
     "KernelMember": _check_kernel,
+    "BayesMember": _check_bayes,
+    "WordLinearMember": _check_word_linear,
+    "WordBayesMember": _check_word_bayes,
+    "WordEncoding": _check_words,
+    "TextReader": _check_texts,
+    "LogScale": _check_logs,
 }
 
 

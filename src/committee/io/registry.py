@@ -84,22 +84,30 @@ STATES = {
     ),
     "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
     "TableEncoding": StateClass("committee.automatic.encoding", "TableEncoding"),
+    "WordEncoding": StateClass("committee.automatic.word_encoding", "WordEncoding"),
+    "TextReader": StateClass("committee.automatic.views", "TextReader"),
+    "LogScale": StateClass("committee.automatic.log_scale", "LogScale"),
 }
 
+#: Members of the automatic committee: where they live, and what they keep besides what all of them have.
 _PLAIN = {
-    "PriorMember": ("means_",),
-    "LinearMember": ("encoding_", "coef_", "intercept_"),
-    "NeighbourMember": ("encoding_", "table_", "goal_", "counts_"),
-    "KernelMember": ("encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_"),
+    "PriorMember": ("plain_members", ("means_",)),
+    "LinearMember": ("plain_members", ("encoding_", "coef_", "intercept_")),
+    "NeighbourMember": ("plain_members", ("encoding_", "table_", "goal_", "counts_")),
+    "KernelMember": ("kernel_member", ("encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_")),
+    "BayesMember": ("bayes_member", ("cuts_", "n_levels_", "logs_", "prior_", "slope_")),
+    "WordLinearMember": ("word_members", ("n_columns", "encoding_", "coef_", "intercept_")),
+    "WordBayesMember": ("word_members", ("n_columns", "logs_", "prior_")),
 }
+_LEAVES_OUT = ("KernelMember", "BayesMember")
 STATES |= {
     name: StateClass(
-        "committee.automatic." + ("kernel_member" if name == "KernelMember" else "plain_members"),
+        "committee.automatic." + home,
         name,
         ("classify", "categories", "classes_", *own),
-        ("_left_out",) if name == "KernelMember" else (),
+        ("_left_out",) if name in _LEAVES_OUT else (),
     )
-    for name, own in _PLAIN.items()
+    for name, (home, own) in _PLAIN.items()
 }
 
 _RULES = {
