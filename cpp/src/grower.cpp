@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "committee/category_order.hpp"
 #include "committee/criteria/all.hpp"
 #include "committee/growth.hpp"
 
@@ -80,6 +81,10 @@ TreePart grow_sample(GrowthPlan& plan, Sample<Tally>& sample) {
   total = sample.tally.weight(sum.data());
   plan.total_weight = total * sample.weight_unit;
   plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit;
+  // Counts of rows stay what they are, so that a weight means repetition; weights that are small on
+  // average, such as those that add up to one, count in rows of average weight.
+  const double row_weight = std::min(1.0, plan.total_weight / static_cast<double>(sample.n));
+  plan.rare_weight = kRareRows * row_weight / sample.weight_unit;
   Growth<Tally> growth(plan, sample);
   TreePart part = growth.grow();
   part.offsets = sample.targets.offsets;

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include "committee/category_order.hpp"
 #include "growth_draw.hpp"
 #include "growth_loop.hpp"
 
@@ -103,42 +104,43 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
       const u32 code = std::min(code_of(items_[i].row), bins.n_bins);
       sample_.tally.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
     }
-    std::vector<std::pair<double, u32>> order;
+    std::vector<CategoryCell<Slot>> levels;
     for (u32 code = 0; code <= bins.n_bins; ++code) {
       const Slot* at = cells.data() + static_cast<std::size_t>(code) * cell;
-      if (sample_.tally.is_empty(at)) continue;
-      order.emplace_back(static_cast<double>(at[1]) / sample_.tally.weight(at), code);
+      if (!sample_.tally.is_empty(at)) levels.push_back({code, at});
     }
-    std::sort(order.begin(), order.end());
+    CategoryOrder<Tally> order(sample_.tally, plan_.rare_weight);
+    order.sort_by_mean(levels);
     std::vector<u32> position(bins.n_bins + 1, 0);
-    for (u32 k = 0; k < order.size(); ++k) position[order[k].second] = k;
+    for (u32 k = 0; k < order.size(); ++k) position[levels[order[k]].code] = order.voice(k);
     worker.keyed.resize(node.size());
     for (std::size_t i = 0; i < node.size(); ++i) {
       const u32 code = std::min(code_of(items_[node.begin + i].row), bins.n_bins);
       worker.keyed[i] = static_cast<u64>(position[code]) << 32 | i;
     }
-    sort_keyed(worker.keyed, worker.keyed_spare, static_cast<u32>(order.size()));
+    const u32 n_voices = order.size() == 0 ? 0 : order.voice(order.size() - 1) + 1;
+    sort_keyed(worker.keyed, worker.keyed_spare, n_voices);
     SortedRows rows;
     rows.keyed = worker.keyed;
     const FeatureView view = view_feature(numbers_of(node), feature, worker);
-    if (params_.random_splits && order.size() > 1)
-      rows.only_cut = scale_below(view.number, static_cast<u32>(order.size() - 1));
+    if (params_.random_splits && n_voices > 1)
+      rows.only_cut = scale_below(view.number, n_voices - 1);
     Candidate own;
-    const bool varies = worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
+    worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
     if (own.found() && best.loses_to(own.score, own.place, own.cut)) {
       own.categorical = true;
       for (u32 k = 0; k < order.size(); ++k) {
-        const u32 code = order[k].second;
+        const u32 code = levels[order[k]].code;
         if (code == bins.n_bins) {
           own.has_missing = true;
-          own.missing_left = k <= own.cut;
+          own.missing_left = order.voice(k) <= own.cut;
         } else {
-          (k <= own.cut ? own.left_codes : own.right_codes).push_back(code);
+          (order.voice(k) <= own.cut ? own.left_codes : own.right_codes).push_back(code);
         }
       }
       best = std::move(own);
     }
-    return varies;
+    return levels.size() > 1;  // one voice now may be several further down
   } else {
     throw std::logic_error("rows are sorted by category for absolute error alone");
   }

@@ -77,7 +77,8 @@ def test_many_columns_in_several_record_groups(criterion: str, n_classes: int, n
 def test_categories_with_more_than_255_levels(criterion: str) -> None:
     rng = np.random.default_rng(3)
     n_rows, n_levels = 900, np.array([300, 0], dtype=np.uint32)
-    X = np.column_stack([rng.integers(0, 300, size=n_rows).astype(float), rng.normal(size=n_rows).round(1)])
+    levels = np.floor(300 * rng.random(n_rows) ** 5)  # some of many rows, and more than 255 of a few that stay together
+    X = np.column_stack([levels, rng.normal(size=n_rows).round(1)])
     X[rng.random(n_rows) < 0.1, 0] = np.nan
     case = Case(
         X, n_levels=n_levels, told={"criterion": criterion, "max_depth": 2}, **draw_target(rng, criterion, n_rows)

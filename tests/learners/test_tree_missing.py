@@ -65,13 +65,29 @@ def make_levels(n_levels, n=2000, seed=0):
 @both_ways
 @pytest.mark.parametrize("n_levels", [3, 40, 300, 1000])
 def test_categories_of_any_number_of_levels(exact, n_levels):
-    codes, y = make_levels(n_levels)
+    codes, y = make_levels(n_levels, n=20 * n_levels)
     frame = pd.DataFrame({"level": pd.Categorical(codes, categories=range(n_levels))})
     model = DecisionTreeRegressor(exact=exact, max_depth=1).fit(frame, y)
     # Ordered by its mean target, a category splits as a number would [Fisher1958]: the best of all subsets.
     best = DecisionTreeRegressor(exact=True, max_depth=1).fit(y[:, None], y)
     assert model.score(frame, y) == pytest.approx(best.score(y[:, None], y), abs=1e-9)
     assert DecisionTreeRegressor(exact=exact).fit(frame, y).score(frame, y) == pytest.approx(1.0)
+
+
+@both_ways
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_levels_of_a_few_rows_stay_together(exact, criterion):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 400, size=1200)
+    codes[:600] = rng.integers(400, 420, size=600)  # twenty levels of thirty rows, four hundred of one or two
+    frame, y = pd.DataFrame({"level": pd.Categorical(codes)}), np.where(codes == 400, 3.0, 0.0) + rng.normal(size=1200)
+    model = DecisionTreeRegressor(exact=exact, criterion=criterion, max_leaf_nodes=10).fit(frame, y)
+    rare = np.bincount(codes)[codes] < 5
+    assert len(np.unique(model.apply(frame[rare]))) == 1
+    assert len(np.unique(model.apply(frame))) > 2
+    # With few levels in a node each speaks for itself, be it of one row.
+    few = pd.DataFrame({"level": pd.Categorical(range(10))})
+    assert DecisionTreeRegressor(exact=exact, criterion=criterion).fit(few, y[:10]).score(few, y[:10]) == 1.0
 
 
 def test_categories_with_several_classes():

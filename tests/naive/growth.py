@@ -268,12 +268,22 @@ class Twin:
         """Levels by their mean target: the best subset is a prefix [Fisher1958, Breiman1984]. Missing is a level."""
         rows, codes = node.rows, column.codes[node.rows]
         present = sorted(np.unique(codes), key=lambda k: (k == MISSING, k))
-        order = sorted(present, key=lambda k: self.measure.order_level(rows[codes == k]))
+        order = sorted(
+            self.pool_rare(rows, codes, present),
+            key=lambda voice: self.measure.order_level(rows[np.isin(codes, voice)]),
+        )
         for k in range(len(order) - 1):
-            left = np.isin(codes, order[: k + 1])
-            missing_left = MISSING in order[: k + 1]
-            levels = {int(code) for code in order[: k + 1]} - {MISSING}
+            prefix = [code for voice in order[: k + 1] for code in voice]
+            left = np.isin(codes, prefix)
+            missing_left = MISSING in prefix
+            levels = {int(code) for code in prefix} - {MISSING}
             yield Split(0.0, feature, k, missing_left, rows[left], rows[~left], left_levels=levels)
+
+    def pool_rare(self, rows: Ints, codes: Ints, present: list[int]) -> list[list[int]]:
+        """Groups of levels that stay together: where there are more than ten, those of less than five rows are one."""
+        least = 5.0 * min(1.0, self.weights.sum() * self.unit / len(self.rows)) / self.unit if len(present) > 10 else 0
+        rare = [k for k in present if self.weights[rows[codes == k]].sum() < least]
+        return [[k] for k in present if k not in rare] + ([rare] if rare else [])
 
     def judge(self, node: Node, split: Split) -> bool:
         """Whether the limits allow the split; if so its score is set."""

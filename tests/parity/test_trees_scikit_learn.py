@@ -18,17 +18,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 CONTINUOUS = ("higgs_7500", "magic_telescope", "california_housing", "spambase", "boston", "sonar", "pima_diabetes")
 FEWEST_SETS = 12
 
-RARE = "levels of a few rows are ordered by their own targets, which fits noise"
 LUCK = "these sixty seeds are unlucky: over four hundred others the difference is -0.0015 with standard error 0.0017"
 BINS = "255 bins instead of all values cost 0.002 here over sixty seeds; exact=True is 0.0004 behind"
 #: Where we come out worse, and why: those with a cause that is sure must go on failing until it is removed.
 KNOWN = {
     ("magic_telescope", "DecisionTree", "restrained"): pytest.mark.xfail(reason=BINS, strict=False),
     ("magic_telescope", "ExtraTree", "restrained"): pytest.mark.xfail(reason=LUCK, strict=False),
-    ("adult", "categories", "restrained"): pytest.mark.xfail(reason=RARE, strict=False),
-    ("titanic", "categories", "restrained"): pytest.mark.xfail(reason=RARE, strict=False),
-    ("airlines_2k", "categories", "default"): pytest.mark.xfail(reason=RARE, strict=True),
-    ("airlines_2k", "categories", "restrained"): pytest.mark.xfail(reason=RARE, strict=True),
 }
 
 

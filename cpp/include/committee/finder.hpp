@@ -19,14 +19,14 @@ class CriterionFinder final : public SplitFinder<Tally> {
   using Item = typename Tally::Item;
   using Cells = std::span<const CategoryCell<Slot>>;
 
-  CriterionFinder(const Tally& tally, const Criterion& criterion)
+  CriterionFinder(const Tally& tally, const Criterion& criterion, double rare_weight)
       : tally_(tally),
         criterion_(criterion),
         left_(tally.cell()),
         right_(tally.cell()),
         total_(tally.cell()),
         best_left_(tally.cell()),
-        order_(tally),
+        order_(tally, rare_weight),
         classes_(tally) {}
 
   void begin_node(const Slot* total, const NodeLimits& limits) override {
@@ -192,7 +192,7 @@ class CriterionFinder final : public SplitFinder<Tally> {
     left.set(tally_, nullptr);
     for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
       left.add(tally_, cells[order_[k]].cell);
-      if (random && k + 1 != order_.random_size()) continue;
+      if (random ? k + 1 != order_.random_size() : !order_.cuts_after(k)) continue;
       const double score = evaluate(left.data(), 0);
       if (score > kForbidden && best.loses_to(score, view.place, static_cast<u32>(k))) {
         std::copy_n(left.data(), tally_.cell(), best_left_.begin());
@@ -457,7 +457,8 @@ std::unique_ptr<SplitFinder<Tally>> make_criterion_finder(const Tally& tally,
   std::unique_ptr<SplitFinder<Tally>> finder;
   const bool known = with_criterion<List>(criterion, [&](auto measure) {
     if constexpr (std::is_same_v<decltype(measure), Newton>) measure.l2 = options.newton_l2;
-    finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure);
+    finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure,
+                                                                         options.rare_weight);
   });
   if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");
   return finder;

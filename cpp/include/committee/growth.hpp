@@ -51,6 +51,7 @@ struct GrowthPlan {
   double total_weight = 0.0;                    // of the root, original units
   double decrease_unit = 1.0;                   // a finder's decrease in original units
   double min_weight_leaf = 0.0;                 // tally units
+  double rare_weight = 0.0;                     // of a level of a category, tally units
   double level_unit = 1.0, level_offset = 0.0;  // a finder's level in target units
   bool draws_features = false;                  // fewer than all at each node
   bool sorts_rows = false;                      // exact splits or absolute error

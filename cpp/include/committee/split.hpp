@@ -172,7 +172,9 @@ class SplitFinder {
 };
 
 struct FinderOptions {
-  double newton_l2 = 0.0;  // in the units of the tally's weight
+  // Both in the units of the tally's weight.
+  double newton_l2 = 0.0;
+  double rare_weight = 0.0;  // of a level of a category that has no voice of its own
 };
 template <class Tally>
 std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion,
