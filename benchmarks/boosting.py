@@ -14,7 +14,7 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, run_in_turns
+from benchmarks.measure import Job, Outcome, run_in_turns
 from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
 
 LIGHT, QUANTISED = "LightGBM", "LightGBM quantised"
@@ -44,10 +44,11 @@ class Sizes:
     prediction_rows: int = 6_000
     prediction_rounds: int = 500
     repeats: int = 2
+    prediction_repeats: int = 5
     turns: int = 2
 
 
-QUICK = Sizes(1_000, 500, 5, 3, 3_000, 3, 20, 2, 3, 1_000, 10, repeats=1, turns=1)
+QUICK = Sizes(1_000, 500, 5, 3, 3_000, 3, 20, 2, 3, 1_000, 10, repeats=1, prediction_repeats=1, turns=1)
 
 
 def name_fit(n_rows: int, leaves: int, threads: int) -> str:
@@ -74,8 +75,8 @@ def list_cases(sizes: Sizes, most_threads: int) -> list[Case]:
     def case(title: str, who: tuple[str, ...], problem: tuple[Any, ...], function: str = "fit", **own: Any) -> Case:
         kind, n_rows, n_test, task = problem
         threads = own.pop("threads", most_threads)
-        options: dict[str, Any] = {"task": task, "rounds": sizes.rounds, "leaves": 31, "threads": threads, **own}
-        options |= {"problem": {"kind": kind, "n_rows": n_rows, "n_test": n_test}, "repeats": sizes.repeats}
+        options: dict[str, Any] = {"task": task, "rounds": sizes.rounds, "leaves": 31, "threads": threads}
+        options |= {"repeats": sizes.repeats, "problem": {"kind": kind, "n_rows": n_rows, "n_test": n_test}, **own}
         name = f"benchmarks.boosting_jobs:{function}_boosting"
         return Case(title, {c: Job(name, {"contender": c, **options}, threads) for c in who})
 
@@ -90,13 +91,16 @@ def list_cases(sizes: Sizes, most_threads: int) -> list[Case]:
                 slow = SLOW if threads == most_threads and (n_rows, leaves) != (sizes.large_rows, 255) else ()
                 problem = ("binary", n_rows, sizes.n_test, "binary")
                 title = name_fit(n_rows, leaves, threads)
-                cases.append(case(title, (*ALL, *slow), problem, rounds=rounds, leaves=leaves, threads=threads))
+                more = {"rounds": rounds, "leaves": leaves, "threads": threads}
+                more["repeats"] = sizes.repeats if n_rows == sizes.n_rows else 1
+                cases.append(case(title, (*ALL, *slow), problem, **more))
     iris = ("iris", 150, 150, "classes")
     cases.append(case(IRIS, (*ALL, *SLOW), iris, threads=1))
     binary = ("binary", sizes.prediction_rows, sizes.n_test, "binary")
     who = (OURS, LIGHT, "XGBoost", SYMMETRIC, *((COMPILED,) if can_compile() else ()))
     for title, n_rows, threads in ((BATCH, None, 1), (BATCH, None, most_threads), (ONE_ROW, 1, 1)):
         more = {"rounds": sizes.prediction_rounds, "n_rows": n_rows, "threads": threads}
+        more["repeats"] = sizes.prediction_repeats
         cases.append(case(name_threads(title, threads), who, binary, "predict", **more))
     return cases + (list_real_cases(sizes, all_threads, case) if os.environ.get("COMMITTEE_DATA") else [])
 
@@ -145,10 +149,24 @@ def list_claims(cases: list[Case]) -> list[Claim]:
         Claim(f"{c.name}: {LIGHT}'s peak memory over ours", ratio(c.name, LIGHT, "memory_mb"), 1.0) for c in large
     ]
     for name in (SQUARED, HUBER):
-        if name in names:
+        if (name, LIGHT) in measured:
             told = f"{name}: mean R² of ours over LightGBM's"
             claims.append(Claim(told, lambda o, n=name: o[n][OURS]["score"] / o[n][LIGHT]["score"], 1.0))
     return claims
+
+
+def run_cases(cases: list[Case], sizes: Sizes, quick: bool) -> dict[str, dict[str, Outcome]]:
+    """Outcomes by case and contender.
+
+    There is one turn for a million rows, whose fits take seconds, and for prediction, where training takes longer than
+    what is measured.
+    """
+    once = [c for c in cases if c.name.startswith(("predict, ", f"fit, {sizes.large_rows:,} rows"))]
+    found = {}
+    for some, turns in (([c for c in cases if c not in once], sizes.turns), (once, 1)):
+        outcomes = iter(run_in_turns([job for c in some for job in c.jobs.values()], turns, batched=quick))
+        found.update({c.name: {contender: next(outcomes) for contender in c.jobs} for c in some})
+    return {c.name: found[c.name] for c in cases}
 
 
 def main(words: list[str] | None = None) -> None:
@@ -156,6 +174,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contender to leave out")
     parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
@@ -163,11 +182,12 @@ def main(words: list[str] | None = None) -> None:
         raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_cases(sizes, min(2, len(list_cores())))
+    for case in cases:
+        for name in {*arguments.without} & {*case.jobs}:
+            del case.jobs[name]
     claims = [] if arguments.only else list_claims(cases)
     cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
-    jobs = [job for case in cases for job in case.jobs.values()]
-    found = iter(run_in_turns(jobs, sizes.turns, batched=arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    outcomes = run_cases(cases, sizes, arguments.quick)
     report = Report("boosting", describe_machine(), load, arguments.quick, cases, outcomes, claims)
     folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
     if folder is not None:
