@@ -59,6 +59,7 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
   defer_rows_ = plan.n_threads > 1 ? std::max(share, kMinTaskRows) : 0;
   limits_.min_samples_leaf = params_.min_samples_leaf;
   limits_.min_weight_leaf = plan_.min_weight_leaf;
+  limits_.rare_weight = plan_.rare_weight;
   plain_ = is_plain();
   listed_ = plain_ && Tally::kKind == TallyKind::moments && !plan_.draws_features &&
             !params_.random_splits && params_.criterion == SquaredError::kName &&

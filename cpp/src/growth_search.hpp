@@ -29,7 +29,6 @@ std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() con
   auto worker = std::make_unique<Worker>();
   FinderOptions options;
   options.newton_l2 = params_.newton_l2 / sample_.weight_unit;
-  options.rare_weight = plan_.rare_weight;
   worker->finder = make_finder(sample_.tally, params_.criterion, options);
   worker->hist = AlignedBuffer<Slot>(batch_size() * kHistogramBins * sample_.tally.cell(), Slot{0});
   worker->total.resize(sample_.tally.cell());

@@ -109,7 +109,8 @@ bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, 
       const Slot* at = cells.data() + static_cast<std::size_t>(code) * cell;
       if (!sample_.tally.is_empty(at)) levels.push_back({code, at});
     }
-    CategoryOrder<Tally> order(sample_.tally, plan_.rare_weight);
+    CategoryOrder<Tally> order(sample_.tally);
+    order.set_rare_weight(plan_.rare_weight);
     order.sort_by_mean(levels);
     std::vector<u32> position(bins.n_bins + 1, 0);
     for (u32 k = 0; k < order.size(); ++k) position[levels[order[k]].code] = order.voice(k);

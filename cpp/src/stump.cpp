@@ -71,7 +71,9 @@ void StumpTrainer::Rounds::sort_by_class(const StumpInput& input) {
   changed_.resize(rows_.size());
   deltas_.resize(rows_.size());
   for (std::size_t i = 0; i < input.labels.size(); ++i) {
-    if (weights_[i] > 0) rows_[next[labels_[i]]++] = static_cast<u32>(i);
+    if (weights_[i] == 0) continue;
+    rows_[next[labels_[i]]++] = static_cast<u32>(i);
+    n_units_ += weights_.units(i);
   }
 }
 

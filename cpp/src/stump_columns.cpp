@@ -1,4 +1,5 @@
 // What the columns offer: the best split of each, between bins and within them.
+#include "committee/category_order.hpp"
 #include "stump_rounds.hpp"
 
 namespace committee {
@@ -29,12 +30,14 @@ void StumpTrainer::Rounds::index_order() {
 
 void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
   const double work = static_cast<double>(plane_size_) * n_classes_;
+  NodeLimits limits;
+  limits.rare_weight = kRareRows * tally_.weight(total.data()) / static_cast<double>(n_units_);
   share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
     FoundSplit& found = found_[col];
     found.best = Candidate{};
     worker.search->begin_round(total.data());
     if (bins(col).categorical) {
-      worker.categories->begin_node(total.data(), NodeLimits{});
+      worker.categories->begin_node(total.data(), limits);
       search_categories(col, worker, found);
     } else {
       worker.search->scan_bins(view_cells(col), static_cast<u32>(col), found);

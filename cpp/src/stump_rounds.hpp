@@ -94,6 +94,7 @@ class StumpTrainer::Rounds {
   std::vector<u8> leaf_of_row_;
   std::vector<std::size_t> leaf_rows_;  // [leaf][class]
   std::vector<u64> leaf_units_;         // [leaf][class]
+  u64 n_units_ = 0;                     // of all rows
   std::vector<double> leaf_sums_;       // [leaf][class], of the integers
   u32 n_leaves_ = 0;
 };

@@ -281,7 +281,7 @@ class Twin:
 
     def pool_rare(self, rows: Ints, codes: Ints, present: list[int]) -> list[list[int]]:
         """Groups of levels that stay together: where there are more than ten, those of less than five rows are one."""
-        least = 5.0 * min(1.0, self.weights.sum() * self.unit / len(self.rows)) / self.unit if len(present) > 10 else 0
+        least = 4.5 * min(1.0, self.weights.sum() * self.unit / len(self.rows)) / self.unit if len(present) > 10 else 0
         rare = [k for k in present if self.weights[rows[codes == k]].sum() < least]
         return [[k] for k in present if k not in rare] + ([rare] if rare else [])
 

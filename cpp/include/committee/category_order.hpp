@@ -16,7 +16,8 @@ namespace committee {
 // heart: on tables with levels of a few rows a forest lost 1 to 3 points of accuracy to that. A
 // node of few levels offers few prefixes; there everyone speaks for itself, down to a single row.
 inline constexpr std::size_t kFewLevels = 10;
-inline constexpr double kRareRows = 5.0;
+// Less than five; between whole numbers, so that rounding decides nothing where weights are equal.
+inline constexpr double kRareRows = 4.5;
 
 // Mean target (or share of class 1) of a sum: what categories are ordered by where there is one
 // mean, and what monotone constraints compare.
@@ -35,9 +36,10 @@ class CategoryOrder {
   using Slot = typename Tally::Slot;
   using Cells = std::span<const CategoryCell<Slot>>;
 
+  explicit CategoryOrder(const Tally& tally) : tally_(tally) {}
+
   // Levels below this weight (units of the tally) are rare.
-  CategoryOrder(const Tally& tally, double rare_weight)
-      : tally_(tally), rare_weight_(rare_weight) {}
+  void set_rare_weight(double rare_weight) { rare_weight_ = rare_weight; }
 
   std::size_t size() const { return order_.size(); }
   u32 operator[](std::size_t k) const { return order_[k]; }
@@ -181,7 +183,7 @@ class CategoryOrder {
   }
 
   const Tally& tally_;
-  double rare_weight_;
+  double rare_weight_ = 0.0;
   std::vector<Voice> voices_;
   std::vector<u32> rare_;
   std::vector<Slot> pool_;

@@ -19,19 +19,20 @@ class CriterionFinder final : public SplitFinder<Tally> {
   using Item = typename Tally::Item;
   using Cells = std::span<const CategoryCell<Slot>>;
 
-  CriterionFinder(const Tally& tally, const Criterion& criterion, double rare_weight)
+  CriterionFinder(const Tally& tally, const Criterion& criterion)
       : tally_(tally),
         criterion_(criterion),
         left_(tally.cell()),
         right_(tally.cell()),
         total_(tally.cell()),
         best_left_(tally.cell()),
-        order_(tally, rare_weight),
+        order_(tally),
         classes_(tally) {}
 
   void begin_node(const Slot* total, const NodeLimits& limits) override {
     std::copy_n(total, tally_.cell(), total_.begin());
     limits_ = limits;
+    order_.set_rare_weight(limits.rare_weight);
     total_weight_ = tally_.weight(total);
     if constexpr (kScansClasses) classes_.begin_node(total_.data(), total_weight_);
     total_worth_ = measure_worth(total, total_weight_);
@@ -457,8 +458,7 @@ std::unique_ptr<SplitFinder<Tally>> make_criterion_finder(const Tally& tally,
   std::unique_ptr<SplitFinder<Tally>> finder;
   const bool known = with_criterion<List>(criterion, [&](auto measure) {
     if constexpr (std::is_same_v<decltype(measure), Newton>) measure.l2 = options.newton_l2;
-    finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure,
-                                                                         options.rare_weight);
+    finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure);
   });
   if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");
   return finder;

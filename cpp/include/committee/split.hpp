@@ -38,6 +38,8 @@ struct Candidate {
 struct NodeLimits {
   u32 min_samples_leaf = 1;
   double min_weight_leaf = 0.0;
+  double rare_weight =
+      0.0;               // levels of a category below it may have one voice (category_order.hpp)
   bool bounded = false;  // monotone constraints are in force
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -172,9 +174,7 @@ class SplitFinder {
 };
 
 struct FinderOptions {
-  // Both in the units of the tally's weight.
-  double newton_l2 = 0.0;
-  double rare_weight = 0.0;  // of a level of a category that has no voice of its own
+  double newton_l2 = 0.0;  // in the units of the tally's weight
 };
 template <class Tally>
 std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion,
