@@ -24,7 +24,7 @@ ROWS = (
     ("adaboost", "fit, many rows", "AdaBoost of stumps, fit"),
     ("adaboost", "predict, one row", "AdaBoost of stumps, predict one row"),
     ("boosting", "fit, 100,000 rows, 31 leaves, 2 threads", "boosting, 100 rounds of 31 leaves, fit 100,000 rows"),
-    ("boosting", "fit, 1,000,000 rows, 255 leaves, 2 threads", "boosting, 50 rounds of 255 leaves, fit 1,000,000 rows"),
+    ("boosting", "fit, 1,000,000 rows, 255 leaves, 2 threads", "boosting, 20 rounds of 255 leaves, fit 1,000,000 rows"),
     ("boosting", "predict, a batch", "boosting of 500 rounds, predict 50,000 rows"),
     ("boosting", "predict, one row", "boosting of 500 rounds, predict one row"),
     ("stacking", "fit", "stack of forest, extra-trees, logistic model and naive Bayes, fit 20,000 rows"),
