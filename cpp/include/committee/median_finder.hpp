@@ -224,14 +224,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     }
     const double score = -b.deviation;
     if (!best.loses_to(score, view.place, b.cut)) return;
-    best.score = score;
-    best.feature = view.feature;
-    best.place = view.place;
-    best.cut = b.cut;
-    best.next = b.next;
-    best.categorical = false;
-    best.missing_left = missing_left;
-    best.has_missing = rows.n_missing > 0;
+    take_cut(best, score, view, {b.cut, b.next, missing_left, rows.n_missing > 0});
     best.middle = b.left_median / 2 + b.right_median / 2;
   }
 
