@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weighted_quantile.hpp"
+
 namespace committee {
 
 namespace {
@@ -46,22 +48,36 @@ FixedSums sum_slopes(std::span<const RowItem> rows, const FixedSlope* slopes,
 
 // The quantile of the residuals, or Huber's: the median, moved by the mean of the distances from
 // it, held within delta.
-double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {
-  std::vector<WeightedValue> residuals;
-  residuals.reserve(rows.size());
-  const std::size_t offset = update.score * update.view.stride;
-  for (const auto [row] : rows)
-    residuals.push_back({update.view.y[offset + row] - update.view.scores[offset + row],
-                         static_cast<double>(update.weights[row])});
+template <class Residual>
+double find_middle(const LeafUpdate& update, std::span<const Residual> residuals) {
   const double middle = find_weighted_quantile(residuals, update.loss.level(update.score));
   if (update.loss.shape().rule == LeafRule::quantile) return middle;
   const double delta = update.loss.delta(update.score);
-  double sum = 0.0, total = 0.0;
-  for (const WeightedValue& r : residuals) {
-    sum += r.weight * std::clamp(r.value - middle, -delta, delta);
-    total += r.weight;
+  double sums[4] = {}, totals[4] = {};  // one sum would wait for itself
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const double weight = weight_of(residuals[i]);
+    sums[i % 4] += weight * std::clamp(value_of(residuals[i]) - middle, -delta, delta);
+    totals[i % 4] += weight;
   }
-  return middle + sum / total;
+  return middle +
+         (sums[0] + sums[1] + sums[2] + sums[3]) / (totals[0] + totals[1] + totals[2] + totals[3]);
+}
+
+double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {
+  const std::size_t offset = update.score * update.view.stride;
+  const auto residual = [y = update.view.y + offset, scores = update.view.scores + offset](
+                            u32 row) { return y[row] - scores[row]; };
+  if (update.weights.values.empty()) {
+    std::vector<double> residuals(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) residuals[i] = residual(rows[i].row);
+    return find_middle<double>(update, residuals);
+  }
+  std::vector<WeightedValue> residuals(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const u32 row = rows[i].row;
+    residuals[i] = {residual(row), static_cast<double>(update.weights.values[row])};
+  }
+  return find_middle<WeightedValue>(update, residuals);
 }
 
 }  // namespace

@@ -3,21 +3,9 @@
 #include <algorithm>
 
 #include "committee/losses/all.hpp"
+#include "weighted_quantile.hpp"
 
 namespace committee {
-
-double find_weighted_quantile(std::span<WeightedValue> values, double level) {
-  std::sort(values.begin(), values.end(), [](const WeightedValue& a, const WeightedValue& b) {
-    return a.value != b.value ? a.value < b.value : a.weight < b.weight;
-  });
-  double total = 0.0, below = 0.0;
-  for (const WeightedValue& v : values) total += v.weight;
-  const double wanted = level * total;
-  std::size_t at = 0;
-  while (at + 1 < values.size() && below + values[at].weight < wanted) below += values[at++].weight;
-  const bool parted = below + values[at].weight == wanted && at + 1 < values.size();
-  return parted ? values[at].value / 2 + values[at + 1].value / 2 : values[at].value;
-}
 
 namespace {
 
@@ -109,12 +97,11 @@ class ScalarLoss final : public Loss {
  private:
   static double find_quantile(const double* y, std::size_t n, std::span<const double> weights,
                               double level) {
+    if (weights.empty()) return find_weighted_quantile(std::span(y, n), level);
     std::vector<WeightedValue> values;
     values.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double weight = weights.empty() ? 1.0 : weights[i];
-      if (weight > 0.0) values.push_back({y[i], weight});
-    }
+    for (std::size_t i = 0; i < n; ++i)
+      if (weights[i] > 0.0) values.push_back({y[i], weights[i]});
     return find_weighted_quantile(values, level);
   }
 

@@ -86,7 +86,7 @@ DIGESTS = {
     "boosting, weighted": "35614e7899523c16",
     "boosting, one tree for all": "e1c9825286d961ac",
     "boosting, squared error": "ea6219b62f3c0112",
-    "boosting, huber": "42425ba7b79b38f0",
+    "boosting, huber": "18c6267bd571252d",
     "boosting, poisson": "0c4de542c8fc71ec",
     "boosting, many rows": "602a6acf8713e9a6",
     "gini": "b8e2cac0caff8da7",

@@ -7,9 +7,13 @@ from math import nan
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from committee import _core
 from committee.losses import LossFunction, list_losses
+from tests.naive import boosting as naive
 
 PARAMETERS = {"quantile": 0.3, "huber": 0.9, "tweedie": 1.3}
 KINKED = {"quantile", "absolute_error", "huber"}
@@ -139,3 +143,59 @@ def test_a_loss_survives_pickling() -> None:
     loss = LossFunction("quantile", 0.2)
     loss.find_means(np.zeros((1, 1)))
     assert pickle.loads(pickle.dumps(loss)) == loss
+
+
+def draw_values(n_rows: int, n_distinct: int, order: str, seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=n_rows) if n_distinct == 0 else rng.integers(0, n_distinct, n_rows) / 4.0
+    return {"none": values, "ascending": np.sort(values), "descending": np.sort(values)[::-1].copy()}[order]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n_rows=st.sampled_from([1, 2, 3, 127, 129, 1000, 5000]),
+    n_distinct=st.sampled_from([0, 1, 2, 7, 400]),
+    order=st.sampled_from(["none", "ascending", "descending"]),
+    level=st.sampled_from([0.001, 0.1, 0.25, 0.5, 0.9, 0.999]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_quantiles_are_exact(n_rows: int, n_distinct: int, order: str, level: float, weighted: bool, seed: int) -> None:
+    values = draw_values(n_rows, n_distinct, order, seed)
+    weights = np.random.default_rng(seed).integers(1, 30, n_rows).astype(float)
+    found = LossFunction("quantile", level).find_baseline(values, weights if weighted else None)
+    assert found[0] == naive.find_quantile(values, weights if weighted else np.ones(n_rows), level)
+
+
+def test_a_misleading_sample_changes_no_quantile() -> None:
+    # Every 16th value, which is what a sample of 65,536 values would see, lies far from all others.
+    values = np.random.default_rng(0).normal(size=65_536)
+    values[::16] += 1e6
+    for level in (0.05, 0.5, 0.95):
+        expected = naive.find_quantile(values, np.ones(len(values)), level)
+        assert LossFunction("quantile", level).find_baseline(values)[0] == expected
+        heavy = np.where(values > 1e5, 1.0, 9.0)
+        assert LossFunction("quantile", level).find_baseline(values, heavy)[0] == naive.find_quantile(
+            values, heavy, level
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_huber_moves_its_turn_and_its_leaves_as_the_textbook_does(weighted: bool) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.standard_t(2, size=3000)
+    X = np.where(np.arange(3000) < 1200, 0.0, 1.0).reshape(-1, 1)
+    y[:1200] += 3.0
+    weights = rng.integers(1, 5, 3000).astype(float) if weighted else None
+    table = _core.BinMapper.fit(X, weights, np.zeros(1, dtype=np.uint32), 255, 1).transform(X, 1)
+    params = _core.BoostingParams()
+    params.n_jobs, params.max_leaf_nodes, params.learning_rate = 1, 2, 1.0
+    state = _core.Boosting(table, y, weights, "huber", 0.8, 1, params)
+    state.add_constant(state.find_baseline())
+    residuals = y - state.scores[:, 0]
+    counts = np.ones(3000) if weights is None else weights
+    state.boost(1)
+    assert state.delta == naive.find_quantile(np.abs(residuals), counts, 0.8)
+    for side in (X[:, 0] == 0.0, X[:, 0] == 1.0):
+        step = naive.find_huber_step(residuals[side], counts[side], state.delta)
+        np.testing.assert_allclose(y[side] - state.scores[side, 0], residuals[side] - step, rtol=0, atol=1e-12)

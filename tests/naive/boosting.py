@@ -57,3 +57,18 @@ def boost(X: Floats, slopes: Slopes, baseline: float, n_rounds: int, rate: float
         g, h = slopes(scores)
         scores = scores + rate * grow(X, g, h, **tree)
     return scores
+
+
+def find_quantile(values: Floats, weights: Floats, level: float) -> float:
+    """The least value with that share of the weight at or below it; the middle to the next where it is parted so."""
+    order = np.argsort(values, kind="stable")
+    values, reached = values[order], np.cumsum(weights[order])
+    at = int(np.argmax(reached >= level * reached[-1]))
+    parted = reached[at] == level * reached[-1] and at + 1 < len(values)
+    return float(values[at] / 2 + values[at + 1] / 2 if parted else values[at])
+
+
+def find_huber_step(residuals: Floats, weights: Floats, delta: float) -> float:
+    """The median, moved by the mean of the distances from it, held within delta [Friedman2001, eq. 30]."""
+    middle = find_quantile(residuals, weights, 0.5)
+    return middle + float(np.average(np.clip(residuals - middle, -delta, delta), weights=weights))

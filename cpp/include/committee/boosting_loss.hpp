@@ -56,11 +56,4 @@ std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n
                                 std::span<const double> levels = {});
 std::vector<std::string> list_losses();
 
-struct WeightedValue {
-  double value, weight;
-};
-// The least value with at least `level` of the weight at or below it; where the weight is parted
-// in just that proportion, the middle between it and the next. Reorders the values.
-double find_weighted_quantile(std::span<WeightedValue> values, double level);
-
 }  // namespace committee
