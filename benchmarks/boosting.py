@@ -69,8 +69,9 @@ def can_compile() -> bool:
     return hasattr(binding, "PassManagerBuilder")
 
 
-def list_cases(sizes: Sizes, most_threads: int) -> list[Case]:
-    """All that is measured."""
+def list_cases(sizes: Sizes, threads_of_fits: list[int]) -> list[Case]:
+    """All that is measured, for every number of threads."""
+    most_threads = threads_of_fits[-1]
 
     def case(title: str, who: tuple[str, ...], problem: tuple[Any, ...], function: str = "fit", **own: Any) -> Case:
         kind, n_rows, n_test, task = problem
@@ -81,12 +82,11 @@ def list_cases(sizes: Sizes, most_threads: int) -> list[Case]:
         return Case(title, {c: Job(name, {"contender": c, **options}, threads) for c in who})
 
     cases = []
-    all_threads = sorted({1, most_threads})
     for n_rows in (sizes.n_rows, sizes.large_rows):
         for leaves in (31, 255):
             small = sizes.rounds if leaves == 31 else sizes.many_leaves_rounds
             rounds = small if n_rows == sizes.n_rows else sizes.large_rounds
-            for threads in all_threads:
+            for threads in threads_of_fits:
                 # The slow ones are measured where they are at their best: with all threads.
                 slow = SLOW if threads == most_threads and (n_rows, leaves) != (sizes.large_rows, 255) else ()
                 problem = ("binary", n_rows, sizes.n_test, "binary")
@@ -98,11 +98,11 @@ def list_cases(sizes: Sizes, most_threads: int) -> list[Case]:
     cases.append(case(IRIS, (*ALL, *SLOW), iris, threads=1))
     binary = ("binary", sizes.prediction_rows, sizes.n_test, "binary")
     who = (OURS, LIGHT, "XGBoost", SYMMETRIC, *((COMPILED,) if can_compile() else ()))
-    for title, n_rows, threads in ((BATCH, None, 1), (BATCH, None, most_threads), (ONE_ROW, 1, 1)):
+    for title, n_rows, threads in (*((BATCH, None, threads) for threads in threads_of_fits), (ONE_ROW, 1, 1)):
         more = {"rounds": sizes.prediction_rounds, "n_rows": n_rows, "threads": threads}
         more["repeats"] = sizes.prediction_repeats
         cases.append(case(name_threads(title, threads), who, binary, "predict", **more))
-    return cases + (list_real_cases(sizes, all_threads, case) if os.environ.get("COMMITTEE_DATA") else [])
+    return cases + (list_real_cases(sizes, threads_of_fits, case) if os.environ.get("COMMITTEE_DATA") else [])
 
 
 def list_real_cases(sizes: Sizes, all_threads: list[int], case: Any) -> list[Case]:
@@ -124,11 +124,11 @@ def list_real_cases(sizes: Sizes, all_threads: list[int], case: Any) -> list[Cas
     return cases
 
 
-def list_claims(cases: list[Case]) -> list[Claim]:
-    """What the library promises of its boosting."""
+def list_claims(cases: list[Case], least_ratio: float) -> list[Claim]:
+    """What the library promises of its boosting; `least_ratio` is how many times faster every fit is to be."""
     fits = [c for c in cases if c.name.startswith(("fit, ", COVERTYPE, HOUSING))]
     claims = [
-        Claim(f"{c.name}: {peer} over ours", ratio(c.name, peer), 2.0)
+        Claim(f"{c.name}: {peer} over ours", ratio(c.name, peer), least_ratio)
         for c in fits
         for peer in c.jobs
         if peer != OURS and c.name != VECTORS
@@ -175,20 +175,23 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contender to leave out")
+    parser.add_argument("--threads", type=int, help="threads of all fits, on a machine with many cores (one, and two)")
     parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
         raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes, min(2, len(list_cores())))
+    many = arguments.threads
+    cases = list_cases(sizes, [many] if many else sorted({1, min(2, len(list_cores()))}))
     for case in cases:
         for name in {*arguments.without} & {*case.jobs}:
             del case.jobs[name]
-    claims = [] if arguments.only else list_claims(cases)
     cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
+    claims = list_claims(cases, 1.0 if many else 2.0)
     outcomes = run_cases(cases, sizes, arguments.quick)
-    report = Report("boosting", describe_machine(), load, arguments.quick, cases, outcomes, claims)
+    name = f"boosting_{many}_threads" if many else "boosting"
+    report = Report(name, describe_machine(), load, arguments.quick, cases, outcomes, claims)
     folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
     if folder is not None:
         report.write(folder)

@@ -71,7 +71,7 @@ class Report:
 
     def render(self) -> str:
         """The page."""
-        parts = [f"# {self.suite.capitalize()}, side by side", ""]
+        parts = [f"# {self.suite.capitalize().replace('_', ' ')}, side by side", ""]
         parts.append(", ".join(f"{name} {value}" for name, value in self.machine.items()) + ".")
         if not math.isnan(self.load):
             parts.append(f"Others used {self.load:.0%} of the machine before the start.")
