@@ -2,6 +2,7 @@
 // on what the rows hold. Most nodes of extra-trees have a few rows, where a wrong guess costs more
 // than the rows. Included by growth_search.hpp.
 #pragma once
+#include "drawn_blocks.hpp"
 #include "growth_random.hpp"
 
 namespace committee {
@@ -54,6 +55,46 @@ void Growth<Tally>::scan_drawn_cuts(const NodeRows& rows, std::span<const u32> f
     best.next = best.cut + 1;
     best.categorical = best.missing_left = best.has_missing = false;
   }
+}
+
+// Rows of a tree that are worth the tables of the cuts.
+inline constexpr std::size_t kMinBlockedRows = 512;
+
+template <class Tally>
+void Growth<Tally>::prepare_blocks() {
+  if (sample_.heaviest != 1 || block_.places || params_.min_impurity_decrease > 0.0 ||
+      sample_.n < kMinBlockedRows)
+    return;
+  auto rules = std::make_shared<DrawnRules>(tree_key_);
+  for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
+    rules->pool[rules->n_pool++] = static_cast<u8>(f);
+  rules->columns.reserve(data_.n_cols);
+  for (const ColumnBins& bins : *data_.bins) {
+    rules->columns.emplace_back(bins);
+    rules->thresholds.push_back(bins.thresholds.data());
+    if (!rules->columns.back().is_usable()) return;
+  }
+  rules->n_wanted = std::min(params_.max_features, rules->n_pool);
+  rules->max_depth = params_.max_depth;
+  rules->min_samples_split = params_.min_samples_split;
+  rules->weight_unit = sample_.weight_unit;
+  drawn_rules_ = std::move(rules);
+}
+
+// Finishes the subtree of a node whose records were copied; false: it is a leaf, or a value is
+// missing.
+template <class Tally>
+bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker) {
+  if constexpr (Tally::kKind == TallyKind::binary) {
+    if (is_terminal(node, worker)) return false;
+    if (!worker.blocks) worker.blocks = std::make_shared<DrawnBlocks>(*drawn_rules_);
+    if (worker.blocks->finish({node.key, node.parent, node.depth, node.is_right},
+                              worker.copied.data(), block_.stride,
+                              {items_ + node.begin, node.size()}, part.tree))
+      return true;
+    node.block_rows /= 4;  // some of its rows may be without missing values
+  }
+  return false;
 }
 
 }  // namespace committee

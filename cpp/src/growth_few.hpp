@@ -5,12 +5,9 @@
 
 #include "growth_draw.hpp"
 #include "growth_loop.hpp"
+#include "row_lanes.hpp"
 
 namespace committee {
-
-// A lane a row.
-using RowLanes [[gnu::vector_size(16)]] = u8;
-inline constexpr std::size_t kRowLanes = sizeof(RowLanes);
 
 // Up to 16 kBlocks rows: a row's place is the number of rows before it, counted for all rows at
 // once and without a branch (where rows fall is a coin toss, and a wrong guess costs more than the

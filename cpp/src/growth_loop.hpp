@@ -76,6 +76,7 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
   if (plain_ && draws_all_cuts()) {
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});
+    prepare_blocks();
   }
 }
 

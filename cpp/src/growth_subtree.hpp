@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "growth_draw.hpp"
+#include "growth_drawn.hpp"
 #include "growth_lists.hpp"
 #include "growth_loop.hpp"
 
@@ -52,6 +53,7 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   static_cast<NodePlace&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   node.key = top.key;
+  if (drawn_rules_) node.block_rows = DrawnBlocks::kMostRows;
   sum_items(top, worker);
   open.clear();
   for (worker.open_totals.clear();;) {
@@ -62,6 +64,10 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
         if (listed_) make_lists(node, worker);
       }
     }
+    if (node.size() <= node.block_rows && finish_block(node, part, worker)) {
+      if (!take_open(node, worker)) return;
+      continue;
+    }
     // First of all, since the draws wait for it, and cannot be begun before a leaf is told.
     const NodeNumbers numbers = numbers_of(node);
     node.id = add_to_tree(node, part, worker);
@@ -69,11 +75,7 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
     Candidate best;
     if (is_terminal(node, worker, rows) || !search_small(node, numbers, worker, best)) {
       close_leaf(node, part, rows);
-      if (open.empty()) return;
-      node = open.back();
-      open.pop_back();
-      std::copy_n(worker.open_totals.end() - cell, cell, worker.total.begin());
-      worker.open_totals.resize(worker.open_totals.size() - cell);
+      if (!take_open(node, worker)) return;
       continue;
     }
     // The right child waits, the left one is next.
@@ -85,6 +87,18 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
     }
     open.push_back(right);
   }
+}
+
+// The node that was put aside last, and its total; false: there is none.
+template <class Tally>
+bool Growth<Tally>::take_open(SmallNode& node, Worker& worker) const {
+  if (worker.open.empty()) return false;
+  const u32 cell = sample_.tally.cell();
+  node = worker.open.back();
+  worker.open.pop_back();
+  std::copy_n(worker.open_totals.end() - cell, cell, worker.total.begin());
+  worker.open_totals.resize(worker.open_totals.size() - cell);
+  return true;
 }
 
 // Splits the node, which becomes its left child; returns the right one.

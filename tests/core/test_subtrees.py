@@ -101,3 +101,31 @@ def test_lists_of_rows_are_handed_on_in_order(kind: str, rules: dict[str, Any]) 
             weights[5] = 3.0
         told = {"criterion": "squared_error", "seed": 3, **rules}
         compare_loops(Case(X, values=values, weights=weights, told=told))
+
+
+@pytest.mark.parametrize("n_cols", [5, 28, 60])
+@pytest.mark.parametrize("rules", [{}, {"min_samples_split": 7}, {"max_depth": 9}], ids=str)
+def test_blocks_of_rows_give_the_trees_of_the_general_loop(n_cols: int, rules: dict[str, Any]) -> None:
+    # Two classes, rows of one weight, drawn features and random cuts: rows are sets in blocks of 16 to 512.
+    rng = np.random.default_rng(n_cols)
+    X = rng.normal(size=(3000, n_cols))
+    X[:, 0] = np.exp(6.0 * X[:, 0])  # most bins share a key
+    X[:, 1] = np.round(X[:, 1])
+    X[:, 2] = X[:, 2] > 2.0  # most nodes find it constant
+    X[:, 3] = 7.0
+    labels = (X[:, [4]] + rng.normal(size=(3000, 1)) > 0.0).astype(np.uint32)
+    told = {"random_splits": True, "max_features": max(2, n_cols // 6), "seed": 5, "shuffle_ties": True, **rules}
+    for n_rows in (512, 700, 3000):
+        assert compare_loops(Case(X[:n_rows], labels=labels[:n_rows], told=told)) > 50
+    # Nodes without a missing value are finished in blocks, others are not; neither are infinite ranges.
+    X[X[:, 4] > 1.5, -1] = np.nan
+    assert compare_loops(Case(X, labels=labels, told=told)) > 50
+    X[:, -1] = np.where(X[:, 4] > 0.0, 1e308, -1e308)
+    assert compare_loops(Case(X, labels=labels, told=told)) > 50
+
+
+def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:
+    rng = np.random.default_rng(8)
+    X = np.round(rng.normal(size=(560, 6)), 1)
+    labels = rng.integers(0, 2, size=(560, 1)).astype(np.uint32)
+    compare(Case(X, labels=labels, told={"random_splits": True, "max_features": 2, "seed": 3, "shuffle_ties": True}))

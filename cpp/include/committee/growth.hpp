@@ -12,6 +12,9 @@
 
 namespace committee {
 
+struct DrawnRules;
+class DrawnBlocks;
+
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
   GrownTree tree;
@@ -106,6 +109,7 @@ class Growth {
     bool is_copied = false;  // rows are numbers of copied records
     bool is_listed = false;  // and there are sorted lists of them,
     bool is_second = false;  // the ones that count in the second buffer
+    u32 block_rows = 0;      // up to how many rows it may be finished in a block
   };
 
   // Cuts of a run of features.
@@ -142,6 +146,7 @@ class Growth {
     std::vector<Slot> open_totals;
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
+    std::shared_ptr<DrawnBlocks> blocks;
     // Of growth_lists.hpp.
     struct Lists {
       AlignedBuffer<u32> entries[2];  // a node's lists in one, its children's in the other
@@ -193,6 +198,7 @@ class Growth {
   void make_lists(SmallNode& node, Worker& worker) const;
   void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
   std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;
+  bool take_open(SmallNode& node, Worker& worker) const;
   SmallNode descend(SmallNode& node, Candidate& best, TreePart& part, Worker& worker);
   bool search_small(SmallNode& node, const NodeNumbers& numbers, Worker& worker, Candidate& best);
   std::size_t part_small(SmallNode& node, const Candidate& best, Worker& worker);
@@ -211,6 +217,8 @@ class Growth {
   u32 scan_single_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
   bool draws_all_cuts() const;
+  void prepare_blocks();
+  bool finish_block(SmallNode& node, TreePart& part, Worker& worker);
   bool prefers_columns(const NodeRows& rows, std::size_t n_features) const;
   BinRange gather_run_bins(const NodeRows& rows, std::span<const u32> features,
                            Worker& worker) const;
@@ -259,10 +267,11 @@ class Growth {
   struct ColumnEnds {
     const double *low, *high;
   };
-  std::vector<ColumnEnds> column_ends_;  // per feature, where draws_all_cuts; else empty
-  bool plain_ = false;                   // subtrees are finished by finish_subtree,
-  bool listed_ = false;                  // by sorted lists of their rows
-  NodeLimits limits_;                    // of a node without bounds
+  std::vector<ColumnEnds> column_ends_;            // per feature, where draws_all_cuts; else empty
+  std::shared_ptr<const DrawnRules> drawn_rules_;  // where subtrees may be finished in blocks
+  bool plain_ = false;                             // subtrees are finished by finish_subtree,
+  bool listed_ = false;                            // by sorted lists of their rows
+  NodeLimits limits_;                              // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

@@ -1,0 +1,94 @@
+// Sixteen rows at once, a byte each.
+#pragma once
+#include <bit>
+
+#include "committee/types.hpp"
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace committee {
+
+// A lane a row.
+using RowLanes [[gnu::vector_size(16)]] = u8;
+inline constexpr std::size_t kRowLanes = sizeof(RowLanes);
+
+inline RowLanes load_lanes(const u8* bytes) {
+  RowLanes lanes;
+  std::memcpy(&lanes, bytes, sizeof lanes);
+  return lanes;
+}
+
+#if defined(__aarch64__)
+inline u32 least_lane(RowLanes lanes) {
+  return vminvq_u8((uint8x16_t)lanes);
+}
+inline u32 largest_lane(RowLanes lanes) {
+  return vmaxvq_u8((uint8x16_t)lanes);
+}
+inline u32 add_lanes(RowLanes lanes) {
+  return vaddlvq_u8((uint8x16_t)lanes);
+}
+#else
+// Folds the upper half upon the lower one until a lane is left.
+template <class Fold>
+u32 fold_lanes(RowLanes lanes, Fold fold) {
+  lanes = fold(lanes, __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2,
+                                              3, 4, 5, 6, 7));
+  lanes = fold(
+      lanes, __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
+  lanes = fold(
+      lanes, __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
+  lanes = fold(
+      lanes, __builtin_shufflevector(lanes, lanes, 1, 0, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
+  return lanes[0];
+}
+inline u32 least_lane(RowLanes lanes) {
+  return fold_lanes(lanes, [](RowLanes a, RowLanes b) { return a < b ? a : b; });
+}
+inline u32 largest_lane(RowLanes lanes) {
+  return fold_lanes(lanes, [](RowLanes a, RowLanes b) { return a > b ? a : b; });
+}
+inline u32 add_lanes(RowLanes lanes) {
+  constexpr u64 kEven = 0x00FF00FF00FF00FFull;
+  u64 words[2];
+  std::memcpy(words, &lanes, sizeof words);
+  u64 pairs = 0;  // four sums of 16 bits
+  for (const u64 word : words) pairs += (word & kEven) + (word >> 8 & kEven);
+  return static_cast<u32>(pairs * 0x0001000100010001ull >> 48);
+}
+#endif
+
+// A bit a lane whose lowest bit is set.
+inline u32 pack_lanes(RowLanes lanes) {
+  u64 words[2];
+  std::memcpy(words, &lanes, sizeof words);
+  u32 bits = 0;
+  for (int half = 0; half < 2; ++half) {
+    // The byte k times 2^(56 - 7 k) is the bit k of the highest byte.
+    const u64 ones = words[half] & 0x0101010101010101ull;
+    bits |= static_cast<u32>(ones * 0x0102040810204080ull >> 56) << (8 * half);
+  }
+  return bits;
+}
+
+// Sixteen rows of sixteen bytes become sixteen columns: four rounds, each of which merges the first
+// half of the lanes with the second.
+inline void transpose_lanes(RowLanes (&lanes)[kRowLanes]) {
+  RowLanes merged[kRowLanes];
+  auto merge = [](const RowLanes* from, RowLanes* to) {
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {
+      to[2 * k] = __builtin_shufflevector(from[k], from[k + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+                                          5, 21, 6, 22, 7, 23);
+      to[2 * k + 1] = __builtin_shufflevector(from[k], from[k + 8], 8, 24, 9, 25, 10, 26, 11, 27,
+                                              12, 28, 13, 29, 14, 30, 15, 31);
+    }
+  };
+  merge(lanes, merged);
+  merge(merged, lanes);
+  merge(lanes, merged);
+  merge(merged, lanes);
+}
+
+}  // namespace committee
