@@ -161,6 +161,7 @@ void bind_matrix(nb::module_& m) {
           [](const BinnedMatrix& self, std::size_t row) {
             if (row >= self.n_rows) throw nb::index_error("There is no such row.");
             std::vector<u8> bins;
+            self.make_records(1);
             for (const RecordGroup& group : self.groups) {
               const u8* record = group.record(row);
               bins.insert(bins.end(), record, record + group.n_cols);

@@ -137,7 +137,8 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
   auto function = make_loss(loss, parameter, n_scores, levels);
   if (target) {
     check_target(*function, target->shape(0), data.n_rows);
-    input.target.assign(target->data(), target->data() + target->shape(0));
+    input.target = view_vector(*target);
+    input.target_owner = std::make_shared<const Vector<double>>(*target);
   }
   if (weights) {
     if (weights->shape(0) != data.n_rows) throw nb::value_error("a weight for each row is needed");

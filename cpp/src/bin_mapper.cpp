@@ -2,6 +2,9 @@
 #include "bin_learning.hpp"
 #include "committee/parallel.hpp"
 #include "row_sets.hpp"
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace committee {
 
@@ -33,6 +36,15 @@ ColumnBins describe_categories(u32 n_levels, bool has_missing) {
 namespace {
 
 constexpr double kMinValuesPerThread = 65'536;  // sorting them takes about a millisecond
+constexpr double kManyValues = 4e6;
+
+// The C library keeps what a thread has freed for that thread; the peak of a fit would carry what
+// sorting many values took, megabytes a thread, to its end.
+void return_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 // Learns one block of neighbouring columns after another; one per task.
 template <class T>
@@ -114,6 +126,7 @@ BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
   parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
     x.is_double ? learn(double(), block) : learn(float(), block);
   });
+  if (work > kManyValues) return_memory();
   return BinMapper(std::move(columns));
 }
 

@@ -241,10 +241,6 @@ std::shared_ptr<const BinnedMatrix> BinMapper::transform_sparse(const SparseView
       }
     });
   });
-  parallel_for((x.n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
-    const std::size_t first = task * kTaskRows, last = std::min(x.n_rows, first + kTaskRows);
-    for (RecordGroup& group : matrix->groups) write_records(*matrix, group, first, last);
-  });
   return matrix;
 }
 

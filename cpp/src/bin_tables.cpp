@@ -138,8 +138,6 @@ std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_
     group.first_col = first;
     group.n_cols = std::min<std::size_t>(64, n_cols - first);
     group.stride = group.n_cols <= 16 ? 16 : group.n_cols <= 32 ? 32 : 64;
-    group.bytes = AlignedBuffer<u8>(n_rows * group.stride + 64);
-    std::fill_n(group.bytes.data() + n_rows * group.stride, 64, u8{0});
     matrix->groups.push_back(std::move(group));
   }
   matrix->wide.resize(n_cols);

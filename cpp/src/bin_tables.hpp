@@ -38,7 +38,7 @@ void write_codes(const T* values, std::size_t n, u32 n_levels, u8* out);
 template <class T>
 void write_wide_codes(const T* values, std::size_t n, u32 n_levels, u8* out, u32* codes);
 
-// Memory for all layouts; std::bad_alloc if there is not enough.
+// Memory for the columns; std::bad_alloc if there is not enough.
 std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_cols,
                                               std::shared_ptr<const std::vector<ColumnBins>> bins);
 // Copies rows [first, last) of layout 1 to layout 2, for one group of columns.

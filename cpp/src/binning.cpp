@@ -1,4 +1,4 @@
-// Tables to bytes: blocks of rows, each read once and written in both layouts.
+// Tables to bytes: blocks of rows, each read once.
 #include "committee/binning.hpp"
 
 #include "bin_tables.hpp"
@@ -12,6 +12,21 @@ std::size_t BinnedMatrix::bytes() const {
   for (const RecordGroup& group : groups) total += group.bytes.size();
   for (const AlignedBuffer<u32>& codes : wide) total += codes.size() * sizeof(u32);
   return total;
+}
+
+void BinnedMatrix::make_records(int n_jobs) const {
+  std::call_once(recorded_, [&] {
+    for (RecordGroup& group : groups) {
+      group.bytes = AlignedBuffer<u8>(n_rows * group.stride + 64);
+      std::fill_n(group.bytes.data() + n_rows * group.stride, 64, u8{0});
+    }
+    const double work = static_cast<double>(n_rows) * static_cast<double>(n_cols);
+    const int n_threads = choose_threads(n_jobs, work, kMinValuesPerTransformThread);
+    parallel_for((n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
+      const std::size_t first = task * kTaskRows, last = std::min(n_rows, first + kTaskRows);
+      for (RecordGroup& group : groups) write_records(*this, group, first, last);
+    });
+  });
 }
 
 namespace {
@@ -28,12 +43,7 @@ class DenseTransform {
   void transform_rows(std::size_t first, std::size_t last) {
     for (std::size_t row = first; row < last; row += kTileRows) {
       const std::size_t count = std::min(kTileRows, last - row);
-      for (RecordGroup& group : out_.groups) {
-        for (std::size_t c = 0; c < group.n_cols; ++c) {
-          transform_tile(row, count, group.first_col + c);
-        }
-        write_records(out_, group, row, row + count);
-      }
+      for (std::size_t c = 0; c < out_.n_cols; ++c) transform_tile(row, count, c);
     }
   }
 

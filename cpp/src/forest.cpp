@@ -88,6 +88,7 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
   // A few trees on many rows: threads within a tree instead of over trees.
   const bool over_trees = plan.n_trees > 1;
   SpareTrees spares;
+  input.data->make_records(n_threads);
   const std::unique_ptr<const NarrowRecords> narrow = NarrowRecords::make(*input.data, n_threads);
   parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
     const std::size_t member = plan.first_tree + k;

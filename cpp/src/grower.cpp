@@ -234,6 +234,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   const double work = static_cast<double>(input.data->n_rows) * depth *
                       std::min<double>(static_cast<double>(n_features), params.max_features);
   plan.n_threads = choose_threads(params.n_jobs, work, kMinThreadWork);
+  input.data->make_records(plan.n_threads);
 
   const bool classes = is_classification(input.target);
   TreePart part = classes ? grow_classes(plan) : grow_values(plan);

@@ -19,7 +19,6 @@ std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
     const AlignedBuffer<u32>& codes = from.wide[columns[c]];
     if (!codes.empty()) std::memcpy(made->wide[c].data(), codes.data(), codes.size() * sizeof(u32));
   }
-  for (RecordGroup& group : made->groups) write_records(*made, group, 0, from.n_rows);
   return made;
 }
 

@@ -56,6 +56,7 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
                         {},
                         {}});
   }
+  data_.make_records(n_threads_);
   rebuild();
 }
 

@@ -269,6 +269,7 @@ def test_records_hold_the_columns(n_cols: int, strides: list[int]) -> None:
     X = np.random.default_rng(n_cols).normal(size=(77, n_cols))
     matrix = fit(X).transform(X, 1)
     assert matrix.record_strides.tolist() == strides
+    assert matrix.nbytes == 128 * n_cols  # records are made when first read
     np.testing.assert_array_equal(read_records(matrix), matrix.columns.T)
     assert matrix.nbytes == 128 * n_cols + sum(77 * s + 64 for s in strides)
 

@@ -2,6 +2,7 @@
 // bytes, in two layouts of the same content, immutable and shared by every tree of every ensemble.
 #pragma once
 #include <memory>
+#include <mutex>
 
 #include "types.hpp"
 
@@ -23,27 +24,35 @@ struct ColumnBins {
 };
 
 // Layout 2: records of up to 64 neighbouring columns; a row's record lies within one cache line.
+// Made by the first who needs them: boosting has records of its own.
 struct RecordGroup {
   std::size_t first_col = 0, n_cols = 0;
   std::size_t stride =
       0;  // 16, 32 or 64 bytes: the smallest that holds n_cols; records are aligned to it
-  AlignedBuffer<u8>
-      bytes;  // n_rows * stride (+ one spare cache line so that prefetch stays inside)
+  // n_rows * stride (+ one spare cache line so that prefetch stays inside); empty before
+  // make_records.
+  AlignedBuffer<u8> bytes;
   const u8* record(std::size_t row) const { return bytes.data() + row * stride; }
 };
 
 struct BinnedMatrix {
   std::size_t n_rows = 0, n_cols = 0;
-  std::size_t column_stride = 0;    // n_rows rounded up to 64
-  AlignedBuffer<u8> columns;        // layout 1, column-major: columns[col * column_stride + row]
-  std::vector<RecordGroup> groups;  // layout 2; group of column c is c / 64
+  std::size_t column_stride = 0;  // n_rows rounded up to 64
+  AlignedBuffer<u8> columns;      // layout 1, column-major: columns[col * column_stride + row]
+  // Layout 2; group of column c is c / 64. Whoever reads records calls make_records before.
+  mutable std::vector<RecordGroup> groups;
   std::vector<AlignedBuffer<u32>> wide;  // per column; empty unless the column is wide. columns[]
                                          // of a wide column holds 0 (present) or kMissingBin
   std::shared_ptr<const std::vector<ColumnBins>> bins;
 
   const u8* column(std::size_t col) const { return columns.data() + col * column_stride; }
   const RecordGroup& group_of(std::size_t col) const { return groups[col / 64]; }
+  // Fills the records, once; anyone may call it at any time.
+  void make_records(int n_jobs) const;
   std::size_t bytes() const;
+
+ private:
+  mutable std::once_flag recorded_;
 };
 
 // A table in compressed sparse columns: the entries of column c are data[indptr[c] .. indptr[c +

@@ -23,8 +23,9 @@ struct BoostingInput {
   const BinnedMatrix* data = nullptr;  // outlives the Boosting
   // [row], or [output][row] where there are several outputs; classes as 0, 1, .. Empty: gradients
   // are always given.
-  std::vector<double> target;
-  std::vector<double> weights;  // per row, none negative, not all zero; empty: all one
+  std::span<const double> target;
+  std::shared_ptr<const void> target_owner;  // keeps it alive
+  std::vector<double> weights;               // per row, none negative, not all zero; empty: all one
 };
 
 class Boosting {

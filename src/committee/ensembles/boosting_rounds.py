@@ -101,7 +101,10 @@ class Rounds:
         self.state = get_engine().Boosting(bins, y if loss.is_custom else loss.lay_out(y), weights, *told)
         self.trees_per_round = 1 if params.vector_leaves else int(loss.n_scores)
         self.baseline: FloatArray = start.find_baseline(self.state, loss, y, weights)
-        self.state.set_scores(np.asfortranarray(self._score_kept(dataset.X, start.offset)))
+        if start.kept is None and start.offset is None:
+            self.state.add_constant(self.baseline.tolist())
+        else:
+            self.state.set_scores(np.asfortranarray(self._score_kept(dataset.X, start.offset)))
 
     @property
     def n_kept(self) -> int:
