@@ -10,6 +10,19 @@ namespace committee {
 // once for all of them.
 inline constexpr std::size_t kListsTogether = 4;
 
+template <class Tally>
+void Growth<Tally>::prepare_lists(typename Worker::Lists& lists) const {
+  constexpr std::size_t kRows = RowLists::kMostRows;
+  for (auto& entries : lists.entries)
+    entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
+  lists.cells.resize(kRows * Tally::kFixedCell);
+  lists.sides.resize(kRows);
+  lists.pool.assign((data_.n_cols + 7) / 8, 0);
+  for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
+    lists.pool[f / 8] |= u64{255} << f % 8 * 8;
+  lists.estimates = ListEstimates(data_.n_cols, kRows);
+}
+
 // Lists the rows of a node whose records were just copied, unless a value is missing.
 template <class Tally>
 void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
@@ -17,15 +30,9 @@ void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
     const std::size_t n = node.size(), stride = data_.groups[0].stride;
     if (n > RowLists::kMostRows) return;
     typename Worker::Lists& lists = worker.lists;
-    if (lists.cells.empty()) {
-      for (auto& entries : lists.entries)
-        entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
-      lists.cells.resize(RowLists::kMostRows * Tally::kFixedCell);
-      lists.is_left.resize(RowLists::kMostRows);
-    }
+    if (lists.cells.empty()) prepare_lists(lists);
     u64 pool = 0;
-    for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
-      pool |= u64{1} << f;
+    for (u32 f = 0; f < data_.n_cols; ++f) pool |= (lists.pool[f / 8] >> f % 8 * 8 & 1) << f;
     node.varying &= pool;
     for (u64 rest = node.varying; rest; rest &= rest - 1) {
       const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
@@ -55,53 +62,61 @@ void Growth<Tally>::search_lists(SmallNode& node, Worker& worker, Candidate& bes
     typename Worker::Lists& lists = worker.lists;
     const RowLists rows{lists.entries[node.is_second].data() + (node.begin - lists.begin),
                         node.size(),
+                        items_ + node.begin,
                         lists.cells.data(),
-                        lists.is_left.data(),
+                        worker.copied.data(),
+                        data_.groups[0].stride,
+                        lists.pool.size(),
+                        lists.pool.data(),
+                        &lists.estimates,
                         numbers_of(node),
                         params_.shuffle_ties};
     worker.finder->scan_lists(rows, node.varying, best);
   }
 }
 
-// Parts the rows and their lists; what lies left of the cut is the head of its feature's list.
+// Parts the rows, and their lists unless all that is left are handfuls.
 template <class Tally>
 std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
                                       Worker& worker) const {
   typename Worker::Lists& lists = worker.lists;
   const std::size_t n = node.size(), offset = node.begin - lists.begin;
+  const std::size_t stride = data_.groups[0].stride;
+  const u8* bins = worker.copied.data() + best.feature;
+  u8* sides = lists.sides.data();
+  const u32 cut = best.cut;
+  if (worker.spare.size() < n) worker.spare = AlignedBuffer<Item>(n);
+  const std::size_t n_left =
+      partition_items(items_ + node.begin, n, worker.spare.data(), [=](u32 row) {
+        const bool is_left = bins[row * stride] <= cut;
+        sides[row] = static_cast<u8>(is_left ? 0 : 32);
+        return is_left;
+      });
+  if (std::max(n_left, n - n_left) <= RowLists::kFewRows) return n_left;
   const u32* from = lists.entries[node.is_second].data() + offset;
   u32* to = lists.entries[!node.is_second].data() + offset;
-  const u32* own = from + best.feature * RowLists::kStride;
-  u8* is_left = lists.is_left.data();
-  const std::size_t n_left = sample_.tally.count(worker.finder->best_left());
-  for (std::size_t i = 0; i < n; ++i) is_left[RowLists::row(own[i])] = i < n_left;
-  Item* items = items_ + node.begin;
-  if (worker.spare.size() < n) worker.spare = AlignedBuffer<Item>(n);
-  partition_items(items, n, worker.spare.data(), [=](u32 row) { return is_left[row] != 0; });
   u32 features[64];
   std::size_t n_features = 0;
-  // Rows that are alone need no lists.
-  for (u64 rest = n > 2 ? node.varying : 0; rest; rest &= rest - 1)
+  for (u64 rest = node.varying; rest; rest &= rest - 1)
     features[n_features++] = static_cast<u32>(__builtin_ctzll(rest));
   for (std::size_t k = 0; k < n_features; k += kListsTogether) {
     const u32* list[kListsTogether];
     u32* parted[kListsTogether];
-    std::size_t before[kListsTogether];  // rows that went left
+    u64 next[kListsTogether];  // places: of a row that goes left, and above it of one that goes
+                               // right
     for (std::size_t f = 0; f < kListsTogether; ++f) {
       const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kStride;
       list[f] = from + first;
       parted[f] = to + first;
-      before[f] = 0;
+      next[f] = u64{n_left} << 32;
     }
     for (std::size_t i = 0; i < n; ++i) {
 #pragma GCC unroll 4
       for (std::size_t f = 0; f < kListsTogether; ++f) {
         const u32 entry = list[f][i];
-        const std::size_t left = is_left[RowLists::row(entry)];
-        // A mask, since a choice becomes a branch that is guessed wrong every other time.
-        const std::size_t at_right = n_left + i - before[f];
-        parted[f][at_right ^ ((at_right ^ before[f]) & (0 - left))] = entry;
-        before[f] += left;
+        const u32 side = sides[RowLists::row(entry)];
+        parted[f][static_cast<u32>(next[f] >> side)] = entry;
+        next[f] += u64{1} << side;
       }
     }
   }

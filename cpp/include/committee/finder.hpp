@@ -6,8 +6,8 @@
 #include "category_order.hpp"
 #include "class_scan.hpp"
 #include "criteria/all.hpp"
+#include "few_rows.hpp"
 #include "histogram.hpp"
-#include "row_lists.hpp"
 #include "split.hpp"
 
 namespace committee {
@@ -120,6 +120,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
   void scan_lists(const RowLists& lists, u64& varying, Candidate& best) override {
     if constexpr (kScoresSums) {
       const auto score = [this](const Slot* left) { return score_boundary(left); };
+      if (lists.n <= RowLists::kFewRows)
+        return FewRowsScan(lists, total_.data(), score, best_left_.data()).scan(best);
       ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best);
     } else {
       SplitFinder<Tally>::scan_lists(lists, varying, best);

@@ -7,6 +7,7 @@
 #include "cut.hpp"
 #include "frontier.hpp"
 #include "histogram.hpp"
+#include "row_lists.hpp"
 #include "sample.hpp"
 #include "split.hpp"
 
@@ -151,7 +152,9 @@ class Growth {
     struct Lists {
       AlignedBuffer<u32> entries[2];  // a node's lists in one, its children's in the other
       std::vector<Slot> cells;        // of each row
-      std::vector<u8> is_left;
+      std::vector<u8> sides;          // of each row: 0 left, 32 right
+      std::vector<u64> pool;          // a byte a feature: 255 where it may be split by
+      ListEstimates estimates;
       std::size_t begin = 0;  // of the node whose rows are listed
     } lists;
   };
@@ -195,6 +198,7 @@ class Growth {
   bool is_plain() const;
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
+  void prepare_lists(typename Worker::Lists& lists) const;
   void make_lists(SmallNode& node, Worker& worker) const;
   void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
   std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;

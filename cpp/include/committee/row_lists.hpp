@@ -4,16 +4,27 @@
 // than handing the sorted lists on.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "split.hpp"
 
 namespace committee {
 
+// Memory of the estimates, of one thread at a time.
+struct ListEstimates {
+  static constexpr std::size_t kSums = 2048;  // a part of the first cache
+  ListEstimates() = default;
+  ListEstimates(std::size_t n_features, std::size_t n_rows)
+      : rows(n_rows), sums(kSums), scores((n_features + 3) / 4 * 4 * n_rows) {}
+  AlignedBuffer<u64> rows;  // of each row: two floats, its distance from the mean and its weight
+  AlignedBuffer<u64> sums;  // of some rows and all features
+  AlignedBuffer<float> scores;  // of every boundary
+};
+
 // An entry is bin << 16 | the row's number among the listed ones; no bin is missing.
 struct RowLists {
   static constexpr std::size_t kMostRows = 2048;
+  static constexpr std::size_t kFewRows = 4;  // that need no lists (few_rows.hpp)
   // From one feature's list to the next: were it a power of two, all of them would want the same
   // few lines of the first cache.
   static constexpr std::size_t kStride = kMostRows + 48;
@@ -22,9 +33,15 @@ struct RowLists {
 
   const u32* entries = nullptr;  // of feature f: entries[f * kStride], n of them
   std::size_t n = 0;
-  const i64* cells = nullptr;     // of row r: cells[2 * r], a cell of MomentTally<false>
-  u8* numbers_of_rows = nullptr;  // room for a byte a row
-  NodeNumbers numbers;            // of the node
+  const MomentTally<false>::Item* items = nullptr;  // the same rows, in any order
+  const i64* cells = nullptr;                       // of row r: cells[2 * r], as the tally's
+  // The bins of row r: records[r * stride], n_words times eight of them; pool: 255 for each that
+  // may be split by.
+  const u8* records = nullptr;
+  std::size_t stride = 0, n_words = 0;
+  const u64* pool = nullptr;
+  ListEstimates* estimates = nullptr;
+  NodeNumbers numbers;  // of the node
   bool shuffle_ties = false;
 
   const u32* list(u32 feature) const { return entries + feature * kStride; }
@@ -34,23 +51,8 @@ struct RowLists {
   }
 };
 
-// 1 / w for the small integers that weights mostly are.
-class Reciprocals {
- public:
-  static constexpr std::size_t kSize = 16384;
-  static const double* get() {
-    static const Reciprocals table;
-    return table.values_.data();
-  }
-
- private:
-  Reciprocals() {
-    for (std::size_t w = 1; w < kSize; ++w) values_[w] = 1.0 / static_cast<double>(w);
-  }
-  std::array<double, kSize> values_{};
-};
-
-// What the search over lists keeps of the node and of the best boundary.
+// Every boundary gets an estimate in single precision, of the sums' distance from the mean; what
+// comes near the best is scored as everywhere else, so that the lists change no tree.
 template <class Score>
 class ListScan {
  public:
@@ -60,8 +62,8 @@ class ListScan {
   ListScan(const RowLists& lists, const i64* total, Score score, i64* best_left)
       : lists_(lists),
         score_(score),
-        total_(total[1]),
-        weight_(total[0] >> Tally::kCountBits),
+        weight_(static_cast<double>(total[0] >> Tally::kCountBits)),
+        mean_(static_cast<double>(total[1]) / weight_),
         best_left_(best_left) {}
 
   // Features that turn out constant are taken out of `varying`.
@@ -75,160 +77,156 @@ class ListScan {
       varying &= ~(u64{!varies} << feature);
     }
     if (n_features_ == 0) return;
-    if (lists_.n == 2) return part_two(best);
-    if (lists_.n <= kMostParted) return part_few(best);
-    if (weight_ >= static_cast<i64>(Reciprocals::kSize)) {
-      for (std::size_t k = 0; k < n_features_; ++k) scan_list<false>(features_[k], 0.0, best);
+    if (weight_ >= kMostWeight) {
+      for (std::size_t k = 0; k < n_features_; ++k) scan_list(features_[k], nullptr, 0.0f, best);
       return;
     }
-    double most[64 + kTogether], top = 0.0;
-    for (std::size_t first = 0; first < n_features_; first += kTogether)
-      estimate(first, most + first);
+    const double spread = centre_rows();
+    const std::size_t n_groups = (n_features_ + kTogether - 1) / kTogether;
+    Four largest[64 / kTogether] = {};
+    estimate(n_groups, largest);
+    float most[64], top = 0.0f;
+    std::memcpy(most, largest, n_groups * sizeof(Four));
     for (std::size_t k = 0; k < n_features_; ++k) top = std::max(top, most[k]);
-    const double bound = worth_a_look(top);
+    const float bound = worth_a_look(top, spread);
     for (std::size_t k = 0; k < n_features_; ++k)
-      if (most[k] >= bound) scan_list<true>(features_[k], bound, best);
+      if (most[k] >= bound) scan_list(features_[k], scores_of(k), bound, best);
   }
 
  private:
-  // Two rows are parted by any feature alike: only its place in the order matters. A place has its
-  // feature in the lower half.
-  void part_two(Candidate& best) {
-    u64 place = ~u64{0};
-    for (std::size_t k = 0; k < n_features_; ++k)
-      place = std::min(place, lists_.place(features_[k]));
-    const u32 feature = static_cast<u32>(place);
-    const u32* list = lists_.list(feature);
-    const i64* left = lists_.cells + 2 * RowLists::row(list[0]);
-    take(feature, place, score_(left), list[0], list[1], left, best);
-  }
-
-  // A handful of rows: every way to part them is scored once, then looked up by the set of rows on
-  // one side. Which side is the left makes no difference to a score, nor to its last bit.
-  static constexpr std::size_t kMostParted = 4;
-  void part_few(Candidate& best) {
-    const std::size_t n = lists_.n;
-    const u32 all = (1u << n) - 1;
-    i64 sums[1u << kMostParted][2] = {};
-    i64 scores[1u << kMostParted];  // as bits: numbers >= 0 are ordered as their bits are
-    const u32* any = lists_.list(features_[0]);
-    for (std::size_t i = 0; i < n; ++i) {
-      lists_.numbers_of_rows[RowLists::row(any[i])] = static_cast<u8>(1u << i);
-      const i64* cell = lists_.cells + 2 * RowLists::row(any[i]);
-      for (u32 set = 1u << i; set < 2u << i; ++set) {
-        sums[set][0] = sums[set - (1u << i)][0] + cell[0];
-        sums[set][1] = sums[set - (1u << i)][1] + cell[1];
-      }
-    }
-    for (u32 set = 1; set < (all + 1) / 2; ++set)
-      scores[set] = scores[all - set] = std::bit_cast<i64>(score_(sums[set]));
-    // The best that each feature can do, the best of them, and of those that do it the first.
-    i64 most[64], top = 0;
-    for (std::size_t k = 0; k < n_features_; ++k) {
-      const u32* list = lists_.list(features_[k]);
-      i64 own = 0;
-      for (u32 i = 1, set = 0; i < n; ++i) {
-        set |= lists_.numbers_of_rows[RowLists::row(list[i - 1])];
-        own = std::max(own, scores[set] & -i64{parts(list, i)});
-      }
-      most[k] = own;
-      top = std::max(top, own);
-    }
-    u64 place = ~u64{0};
-    for (std::size_t k = 0; k < n_features_; ++k)
-      place = std::min(place, lists_.place(features_[k]) | (u64{0} - u64{most[k] != top}));
-    const u32 feature = static_cast<u32>(place);
-    const u32* list = lists_.list(feature);
-    u32 i = 1, set = lists_.numbers_of_rows[RowLists::row(list[0])];
-    for (; !parts(list, i) || scores[set] != top; ++i)
-      set |= lists_.numbers_of_rows[RowLists::row(list[i])];
-    take(feature, place, std::bit_cast<double>(top), list[i - 1], list[i], sums[set], best);
-  }
-
-  static bool parts(const u32* list, std::size_t i) {
-    return RowLists::bin(list[i - 1]) != RowLists::bin(list[i]);
-  }
-
-  // Every boundary gets an estimate without a division; a feature that comes near the best is
-  // scored as everywhere else, so that the lists change no tree. Several features side by side: a
-  // node has few rows, and the end of a loop is guessed wrong once for all of them.
+  // Features side by side: a lane each, and the end of a loop is guessed wrong once for all of
+  // them.
   static constexpr std::size_t kTogether = 4;
-  void estimate(std::size_t first, double* most) const {
-    const double* reciprocals = Reciprocals::get();
+  using Two [[gnu::vector_size(8)]] = float;
+  using Four [[gnu::vector_size(16)]] = float;
+  using FourBits [[gnu::vector_size(16)]] = i32;
+  static constexpr double kMostWeight = 0x1.0p24;  // that floats count exactly
+
+  const float* scores_of(std::size_t k) const {
+    return lists_.estimates->scores.data() + k / kTogether * kTogether * lists_.n + k % kTogether;
+  }
+
+  // Returns the sum of the distances from the mean.
+  double centre_rows() const {
+    u64* rows = lists_.estimates->rows.data();
+    double spread = 0.0;
+    for (std::size_t i = 0; i < lists_.n; ++i) {
+      const Tally::Item& item = lists_.items[i];
+      const double weight = static_cast<double>(item.weight);
+      const double distance = static_cast<double>(item.wy) - weight * mean_;
+      spread += std::abs(distance);
+      rows[item.row] =
+          std::bit_cast<u64>(Two{static_cast<float>(distance), static_cast<float>(weight)});
+    }
+    return spread;
+  }
+
+  // largest: of each feature's estimates, n_groups times kTogether of them.
+  void estimate(std::size_t n_groups, Four* largest) const {
+    const std::size_t n_bounds = lists_.n - 1,
+                      n_block = ListEstimates::kSums / kTogether / n_groups;
+    u64* const sums = lists_.estimates->sums.data();
+    Two left[64] = {};
+    for (std::size_t begin = 0; begin < n_bounds; begin += n_block) {
+      const std::size_t n = std::min(n_block, n_bounds - begin);
+      for (std::size_t g = 0; g < n_groups; ++g)
+        add_rows(g * kTogether, begin, n, left + g * kTogether, sums + g * n * kTogether);
+      for (std::size_t g = 0; g < n_groups; ++g) {
+        float* scores = lists_.estimates->scores.data() + (g * lists_.n + begin) * kTogether;
+        largest[g] = estimate_scores(sums + g * n * kTogether, n, largest[g], scores);
+      }
+    }
+  }
+
+  // What lies left of the boundaries behind rows begin .. begin + n - 1, zero where the next row
+  // has the same bin. left: of the row before them; of the last one, afterwards.
+  void add_rows(std::size_t first, std::size_t begin, std::size_t n, Two* left, u64* sums) const {
+    const u64* rows = lists_.estimates->rows.data();
     const u32* list[kTogether];
     u32 entry[kTogether];
-    i64 weight[kTogether] = {}, sum[kTogether] = {};
-    // Numbers >= 0 are ordered as their bits are; the larger of two integers needs no branch.
-    i64 largest[kTogether] = {};
+    Two sum[kTogether];
     for (std::size_t f = 0; f < kTogether; ++f) {
-      list[f] = lists_.list(features_[std::min(first + f, n_features_ - 1)]);
+      list[f] = lists_.list(features_[std::min(first + f, n_features_ - 1)]) + begin;
       entry[f] = list[f][0];
+      sum[f] = left[f];
     }
-    for (std::size_t k = 1; k < lists_.n; ++k) {
+    for (std::size_t k = 0; k < n; ++k) {
 #pragma GCC unroll 4
       for (std::size_t f = 0; f < kTogether; ++f) {
-        const i64* cell = lists_.cells + 2 * RowLists::row(entry[f]);
-        weight[f] += cell[0];
-        sum[f] += cell[1];
-        const u32 next = list[f][k];
-        const bool same = RowLists::bin(next) == RowLists::bin(entry[f]);
+        sum[f] += std::bit_cast<Two>(rows[RowLists::row(entry[f])]);
+        const u32 next = list[f][k + 1];
+        const u64 differs = RowLists::bin(next ^ entry[f]) != 0;
+        sums[k * kTogether + f] = std::bit_cast<u64>(sum[f]) & (u64{0} - differs);
         entry[f] = next;
-        const i64 about = std::bit_cast<i64>(estimate_score(weight[f], sum[f], reciprocals));
-        largest[f] = std::max(largest[f], about & -i64{!same});
       }
     }
-    for (std::size_t f = 0; f < kTogether; ++f) most[f] = std::bit_cast<double>(largest[f]);
+    std::copy_n(sum, kTogether, left);
   }
 
-  [[gnu::always_inline]] double estimate_score(i64 weight, i64 sum,
-                                               const double* reciprocals) const {
-    const i64 wl = weight >> Tally::kCountBits;
-    const double yl = static_cast<double>(sum), yr = static_cast<double>(total_ - sum);
-    return yl * yl * reciprocals[wl] + yr * yr * reciprocals[weight_ - wl];
+  // Of two sides that lie d and -d from the mean: their worth beyond that of the whole, by its
+  // weight.
+  Four estimate_scores(const u64* sums, std::size_t n, Four so_far, float* scores) const {
+    // Numbers >= 0 are ordered as their bits are; the larger of two integers needs no branch.
+    FourBits largest = std::bit_cast<FourBits>(so_far);
+    const float weight = static_cast<float>(weight_);
+    for (std::size_t k = 0; k < n; ++k) {
+      Four a, b;
+      std::memcpy(&a, sums + k * kTogether, sizeof a);
+      std::memcpy(&b, sums + k * kTogether + 2, sizeof b);
+      const Four distance = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+      const Four left = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+      // Nothing lies left where there is no boundary, and zero over the least number is zero.
+      const Four score =
+          distance * distance / (left * (weight - left) + std::numeric_limits<float>::min());
+      std::memcpy(scores + k * kTogether, &score, sizeof score);
+      const FourBits bits = std::bit_cast<FourBits>(score);
+      largest = bits > largest ? bits : largest;
+    }
+    return std::bit_cast<Four>(largest);
   }
 
-  // bound: estimates below it are not worth a look, where there are estimates.
-  template <bool kEstimates>
-  void scan_list(u32 feature, double bound, Candidate& best) {
-    const double* reciprocals = Reciprocals::get();
+  // Estimates below it cannot belong to the best boundary. Roots of estimates are off by what the
+  // distances are off (roundings of n sums, to 2^-24, and of the mean) over the root of the
+  // weights' product, which is at least weight - 1; the scores that decide contain the mean's, and
+  // are rounded to 2^-53. All of it is taken several times.
+  float worth_a_look(float best, double spread) const {
+    const double top = best, n = static_cast<double>(lists_.n);
+    const double off = spread * (n + 8.0) * 0x1.0p-23 + std::abs(mean_) * weight_ * 0x1.0p-48;
+    const double slack = 8.0 * off / std::sqrt(weight_ - 1.0);
+    return static_cast<float>(top * (1.0 - 0x1.0p-17) - slack * (std::sqrt(top) + slack) -
+                              0x1.0p-44 * (mean_ * mean_ + top));
+  }
+
+  // estimates: kTogether apart, those below the bound are passed over; null: none.
+  void scan_list(u32 feature, const float* estimates, float bound, Candidate& best) {
     const u32* list = lists_.list(feature);
     i64 left[2] = {0, 0};
-    u32 entry = list[0];
     for (std::size_t k = 1; k < lists_.n; ++k) {
-      const i64* cell = lists_.cells + 2 * RowLists::row(entry);
+      const u32 before = list[k - 1], after = list[k];
+      const i64* cell = lists_.cells + 2 * RowLists::row(before);
       left[0] += cell[0];
       left[1] += cell[1];
-      const u32 before = entry;
-      entry = list[k];
-      if (kEstimates && estimate_score(left[0], left[1], reciprocals) < bound) [[likely]]
+      if (estimates && estimates[(k - 1) * kTogether] < bound) [[likely]]
         continue;
-      if (RowLists::bin(before) == RowLists::bin(entry)) continue;
+      if (RowLists::bin(before) == RowLists::bin(after)) continue;
       const double score = score_(left);
       if (score < best.score) continue;
       const u64 place = lists_.place(feature);
-      if (best.loses_to(score, place, RowLists::bin(before)))
-        take(feature, place, score, before, entry, left, best);
+      if (!best.loses_to(score, place, RowLists::bin(before))) continue;
+      best.score = score;
+      best.feature = feature;
+      best.place = place;
+      best.cut = RowLists::bin(before);
+      best.next = RowLists::bin(after);
+      best.categorical = best.missing_left = best.has_missing = false;
+      best_left_[0] = left[0];
+      best_left_[1] = left[1];
     }
-  }
-
-  // Estimates and scores are a few roundings of 2^-53 apart, both of them sums of what is >= 0.
-  static double worth_a_look(double best) { return best * (1.0 - 0x1.0p-46); }
-
-  void take(u32 feature, u64 place, double score, u32 before, u32 after, const i64* left,
-            Candidate& best) {
-    best.score = score;
-    best.feature = feature;
-    best.place = place;
-    best.cut = RowLists::bin(before);
-    best.next = RowLists::bin(after);
-    best.categorical = best.missing_left = best.has_missing = false;
-    best_left_[0] = left[0];
-    best_left_[1] = left[1];
   }
 
   const RowLists& lists_;
   const Score score_;
-  const i64 total_, weight_;
+  const double weight_, mean_;
   i64* const best_left_;
   u32 features_[64];
   std::size_t n_features_ = 0;

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from committee.typing import BoolArray, FloatArray
 
+    Rows = NDArray[np.intp] | slice
+
 __all__ = ["LOOK_EVERY", "OutOfBag", "choose_measure"]
 
 LOOK_EVERY = 5
@@ -81,9 +83,11 @@ class OutOfBag:
 
     def look(self, n_members: int) -> float:
         """Score the votes of the first ``n_members`` members, all of which have voted."""
-        voted = self.n_votes > 0
-        rows = np.flatnonzero(voted if self._counted is None else voted & self._counted)
-        score = float(self._measure(rows, self._average(rows))) if len(rows) else np.nan
+        asked = self.n_votes > 0
+        if self._counted is not None:
+            asked &= self._counted
+        rows = slice(None) if asked.all() else np.flatnonzero(asked)
+        score = float(self._measure(rows, self._average(rows))) if asked.any() else np.nan
         self._trace.append((n_members, score))
         if score > self._best + self._tol:
             self._best, self._best_at = score, n_members
@@ -117,7 +121,7 @@ class OutOfBag:
             return {**told, "oob_decision_function_": shares}
         return {**told, "oob_prediction_": mean[:, 0] if self.target.n_outputs == 1 else mean}
 
-    def _average(self, rows: Any) -> FloatArray:
+    def _average(self, rows: Rows) -> FloatArray:
         with np.errstate(invalid="ignore"):
             mean: FloatArray = self.sums[rows] / self.n_votes[rows, np.newaxis]
         return mean
@@ -134,7 +138,7 @@ def _choose_labels(shares: FloatArray, target: ClassTarget) -> NDArray[np.intp]:
 
 def choose_measure(
     score: bool | str | Callable[..., float], target: ClassTarget | ValueTarget, parameter: str = "oob_score"
-) -> Callable[[NDArray[np.intp], FloatArray], float]:
+) -> Callable[[Rows, FloatArray], float]:
     """A function of some rows and their mean votes that says how good these are.
 
     Parameters
@@ -149,7 +153,7 @@ def choose_measure(
     if isinstance(score, str):
         return _measure_by_name(score, target, parameter)
 
-    def measure(rows: NDArray[np.intp], mean: FloatArray) -> float:
+    def measure(rows: Rows, mean: FloatArray) -> float:
         true: NDArray[Any]
         predicted: NDArray[Any]
         if isinstance(target, ClassTarget):
@@ -158,21 +162,29 @@ def choose_measure(
                 return float((true == predicted).all(axis=1).mean())
         else:
             true, predicted = target.values[rows], mean
+            if score is True:
+                return _explain_variance(true, predicted)
         if target.n_outputs == 1:
             true, predicted = true[:, 0], predicted[:, 0]
-        if score is True:
-            from sklearn.metrics import r2_score
-
-            # One row has no variance to explain.
-            return float(r2_score(true, predicted)) if len(true) > 1 else np.nan
         return float(score(true, predicted))  # type: ignore[operator]
 
     return measure
 
 
+def _explain_variance(true: FloatArray, predicted: FloatArray) -> float:
+    """R², the mean over outputs; what scikit-learn's metric gives, whose checks cost more than the sums."""
+    if len(true) < 2:
+        return np.nan  # one row has no variance to explain
+    missed = ((true - predicted) ** 2).sum(axis=0)
+    total = ((true - true.mean(axis=0)) ** 2).sum(axis=0)
+    constant = total == 0.0
+    shares = 1.0 - missed / np.where(constant, 1.0, total)
+    return float(np.where(constant, missed == 0.0, shares).mean())
+
+
 def _measure_by_name(
     name: str, target: ClassTarget | ValueTarget, parameter: str
-) -> Callable[[NDArray[np.intp], FloatArray], float]:
+) -> Callable[[Rows, FloatArray], float]:
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if name not in get_scorer_names():
@@ -182,8 +194,8 @@ def _measure_by_name(
         )
     scorer = get_scorer(name)
 
-    def measure(rows: NDArray[np.intp], mean: FloatArray) -> float:
-        asked = np.arange(len(rows))
+    def measure(rows: Rows, mean: FloatArray) -> float:
+        asked = np.arange(len(mean))
         if isinstance(target, ClassTarget):
             true = target.decode(target.labels[rows])
             witness: Any = _ClassWitness(target, mean)
