@@ -12,44 +12,50 @@ inline constexpr std::size_t kListsTogether = 4;
 
 template <class Tally>
 void Growth<Tally>::prepare_lists(typename Worker::Lists& lists) const {
-  constexpr std::size_t kRows = RowLists::kMostRows;
+  constexpr std::size_t kNumbers = RowLists::kMostNumbers;
   for (auto& entries : lists.entries)
     entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
-  lists.cells.resize(kRows * Tally::kFixedCell);
-  lists.sides.resize(kRows);
+  lists.cells.resize(kNumbers * Tally::kFixedCell);
+  lists.sides.resize(kNumbers);
   lists.pool.assign((data_.n_cols + 7) / 8, 0);
   for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
     lists.pool[f / 8] |= u64{255} << f % 8 * 8;
-  lists.estimates = ListEstimates(data_.n_cols, kRows);
+  lists.estimates = ListEstimates(data_.n_cols, RowLists::kMostRows, kNumbers);
 }
 
-// Lists the rows of a node whose records were just copied, unless a value is missing.
+// Lists the rows of a node whose records were copied, unless they are many or a value is missing.
 template <class Tally>
 void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
   if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
     const std::size_t n = node.size(), stride = data_.groups[0].stride;
-    if (n > RowLists::kMostRows) return;
+    if (n > RowLists::kMostRows || !node.may_list) return;
     typename Worker::Lists& lists = worker.lists;
     if (lists.cells.empty()) prepare_lists(lists);
     u64 pool = 0;
     for (u32 f = 0; f < data_.n_cols; ++f) pool |= (lists.pool[f / 8] >> f % 8 * 8 & 1) << f;
     node.varying &= pool;
+    const Item* items = items_ + node.begin;
     for (u64 rest = node.varying; rest; rest &= rest - 1) {
       const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
       const u8* bins = worker.copied.data() + feature;
       u32 first[kHistogramBins + 1] = {};
-      for (std::size_t i = 0; i < n; ++i) ++first[bins[i * stride] + 1];
-      if (first[kMissingBin + 1] > 0) return;
+      for (std::size_t i = 0; i < n; ++i) ++first[bins[items[i].row * stride] + 1];
+      if (first[kMissingBin + 1] > 0) {
+        node.may_list = false;
+        return;
+      }
       for (u32 bin = 0; bin < kMissingBin; ++bin) first[bin + 1] += first[bin];
       u32* entries = lists.entries[0].data() + feature * RowLists::kStride;
       for (std::size_t i = 0; i < n; ++i) {
-        const u32 bin = bins[i * stride];
-        entries[first[bin]++] = bin << 16 | static_cast<u32>(i);
+        const u32 bin = bins[items[i].row * stride];
+        entries[first[bin]++] = bin << 16 | items[i].row;
       }
     }
-    std::fill(lists.cells.begin(), lists.cells.end(), Slot{0});
-    for (std::size_t i = 0; i < n; ++i)
-      sample_.tally.add(lists.cells.data() + i * Tally::kFixedCell, items_[node.begin + i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      Slot* cell = lists.cells.data() + items[i].row * Tally::kFixedCell;
+      std::fill_n(cell, Tally::kFixedCell, Slot{0});
+      sample_.tally.add(cell, items[i]);
+    }
     lists.begin = node.begin;
     node.is_listed = true;
     node.is_second = false;

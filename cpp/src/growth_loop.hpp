@@ -314,21 +314,17 @@ bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
 // Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
 // sums; as distances from the first row's, so that a leaf of equal targets predicts just that.
 template <class Tally>
-void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part,
-                               [[maybe_unused]] const u32* copied_rows) {
+void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part) {
   if constexpr (Tally::kKind == TallyKind::moments) {
     if (takes_medians_) return;
     const u32 n_outputs = sample_.tally.n_outputs;
     const double* y = plan_.input.target.values.data();
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
     double* value = part.tree.values.data() + static_cast<std::size_t>(node.id) * n_outputs;
-    const auto row_of = [&](std::size_t i) -> std::size_t {
-      return copied_rows ? copied_rows[items_[i].row] : items_[i].row;
-    };
-    const double* first = y + row_of(node.begin) * n_outputs;
+    const double* first = y + std::size_t{items_[node.begin].row} * n_outputs;
     double weight = 0.0;
     for (std::size_t i = node.begin; i < node.end; ++i) {
-      const std::size_t row = row_of(i);
+      const std::size_t row = items_[i].row;
       const double w = plan_.input.weight(row);
       if (is_newton_) {
         out[0] -= w * y[2 * row];

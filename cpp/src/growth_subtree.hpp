@@ -59,22 +59,24 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   for (worker.open_totals.clear();;) {
     if (!node.is_copied) {
       plan_.watch.poll();
-      if (node.size() * block_.stride <= kCopiedBytes) {
-        copy_records(node, worker);
-        if (listed_) make_lists(node, worker);
-      }
+      if (node.size() * block_.stride <= kCopiedBytes) copy_records(node, worker);
     }
     if (node.size() <= node.block_rows && finish_block(node, part, worker)) {
       if (!take_open(node, worker)) return;
       continue;
     }
+    if (listed_ && node.is_copied && !node.is_listed) make_lists(node, worker);
     // First of all, since the draws wait for it, and cannot be begun before a leaf is told.
     const NodeNumbers numbers = numbers_of(node);
     node.id = add_to_tree(node, part, worker);
     const u32* rows = node.is_copied ? worker.copied_rows.data() : nullptr;
     Candidate best;
     if (is_terminal(node, worker, rows) || !search_small(node, numbers, worker, best)) {
-      close_leaf(node, part, rows);
+      if (node.is_copied) {
+        close_copied_leaf(node, part, worker);
+      } else {
+        close_leaf(node, part);
+      }
       if (!take_open(node, worker)) return;
       continue;
     }
@@ -157,6 +159,8 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
   if (worker.copied.empty()) {
     worker.copied = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
     worker.copied_rows.resize(kCopiedBytes / stride);
+    if constexpr (Tally::kKind == TallyKind::moments)
+      worker.copied_leaf_rows.resize(kCopiedBytes / stride);
   }
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
   std::memcpy(first, record(items[0].row), stride);
@@ -171,6 +175,9 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
       differ[k] |= word ^ first[k];
     }
     worker.copied_rows[i] = items[i].row;
+    if constexpr (Tally::kKind == TallyKind::moments)
+      worker.copied_leaf_rows[i] = {plan_.input.target.values[items[i].row],
+                                    plan_.input.weight(items[i].row)};
     items[i].row = static_cast<u32>(i);
   }
   node.is_copied = true;
@@ -179,6 +186,31 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
   for (u32 f = 0; f < data_.n_cols; ++f) {
     const FieldPlace place = block_.place(f);
     if ((bytes[place.byte] & place.mask) == 0) node.varying &= ~(u64{1} << f);
+  }
+}
+
+// As close_leaf, for one output.
+template <class Tally>
+void Growth<Tally>::close_copied_leaf([[maybe_unused]] const SmallNode& node,
+                                      [[maybe_unused]] TreePart& part,
+                                      [[maybe_unused]] const Worker& worker) const {
+  if constexpr (Tally::kKind == TallyKind::moments) {
+    const double offset = sample_.targets.offsets[0];
+    const double first = worker.copied_leaf_rows[items_[node.begin].row].value;
+    double weight = 0.0, sum = 0.0, second = 0.0, above_first = 0.0;
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      const LeafRow& row = worker.copied_leaf_rows[items_[i].row];
+      const double centred = row.value - offset;
+      weight += row.weight;
+      sum += row.weight * centred;
+      second += row.weight * (is_poisson_ ? x_ln_x(centred) : centred * centred);
+      above_first += row.weight * (row.value - first);
+    }
+    part.moments[2 * std::size_t{node.id}] = sum;
+    part.moments[2 * std::size_t{node.id} + 1] = second;
+    part.tree.weight[node.id] = weight;
+    // A division less where there is one row, as in most leaves.
+    part.tree.values[node.id] = first + (node.size() == 1 ? 0.0 : above_first / weight);
   }
 }
 

@@ -252,8 +252,10 @@ Trees compact_trees(std::span<const GrownTree> grown, const ArenaOptions& option
   make_room(*store, shape);
   if (options.keep_training_info) {
     store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
-    if (!survey.has_derivable_weights()) store->leaf_weights.resize(store->leaf_offsets.back());
-    if (store->outputs.empty()) store->node_impurity.resize(store->node_offsets.back());
+    if (!survey.has_derivable_weights())
+      store->leaf_weights = AlignedBuffer<double>(store->leaf_offsets.back());
+    if (store->outputs.empty())
+      store->node_impurity = AlignedBuffer<double>(store->node_offsets.back());
   }
   with_values(*store, shape.value_type, [&]<class V>(V*) {
     for (std::size_t t = 0; t < grown.size(); ++t) {

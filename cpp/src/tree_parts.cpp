@@ -66,7 +66,7 @@ void append_part(const Trees& part, std::size_t first_node, std::size_t first_le
 }
 
 // Training information is kept where every part has it.
-void append_training_info(std::span<const Trees> parts, TreeStore& store) {
+void make_room_for_training_info(std::span<const Trees> parts, TreeStore& store) {
   const auto knows_samples = [](const Trees& p) {
     return p.n_trees == 0 || !p.leaf_samples.empty();
   };
@@ -74,22 +74,25 @@ void append_training_info(std::span<const Trees> parts, TreeStore& store) {
     return p.n_trees == 0 || !p.node_impurity.empty();
   };
   if (!std::all_of(parts.begin(), parts.end(), knows_samples)) return;
-  const bool impurity = std::all_of(parts.begin(), parts.end(), knows_impurity);
-  const bool weights = std::any_of(parts.begin(), parts.end(),
-                                   [](const Trees& p) { return !p.leaf_weights.empty(); });
   store.leaf_samples = AlignedBuffer<u32>(store.leaf_offsets.back());
-  u32* samples = store.leaf_samples.data();
-  for (const Trees& part : parts) {
-    samples = std::copy(part.leaf_samples.begin(), part.leaf_samples.end(), samples);
-    if (impurity) {
-      store.node_impurity.insert(store.node_impurity.end(), part.node_impurity.begin(),
-                                 part.node_impurity.end());
-    }
-    if (!weights) continue;
-    for (std::size_t leaf = 0; leaf < part.leaf_offsets[part.n_trees]; ++leaf) {
-      store.leaf_weights.push_back(leaf_weight(part, leaf));
-    }
-  }
+  if (std::all_of(parts.begin(), parts.end(), knows_impurity))
+    store.node_impurity = AlignedBuffer<double>(store.node_offsets.back());
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const Trees& p) { return !p.leaf_weights.empty(); }))
+    store.leaf_weights = AlignedBuffer<double>(store.leaf_offsets.back());
+}
+
+void append_training_info(const Trees& part, std::size_t first_node, std::size_t first_leaf,
+                          TreeStore& store) {
+  if (!store.leaf_samples.empty())
+    std::copy(part.leaf_samples.begin(), part.leaf_samples.end(),
+              store.leaf_samples.data() + first_leaf);
+  if (!store.node_impurity.empty())
+    std::copy(part.node_impurity.begin(), part.node_impurity.end(),
+              store.node_impurity.data() + first_node);
+  if (store.leaf_weights.empty()) return;
+  for (std::size_t leaf = 0; leaf < part.leaf_offsets[part.n_trees]; ++leaf)
+    store.leaf_weights[first_leaf + leaf] = leaf_weight(part, leaf);
 }
 
 }  // namespace
@@ -115,16 +118,17 @@ Trees concatenate_trees(std::span<const Trees> parts, int n_threads) {
     }
   }
   make_room(*store, shape);
+  make_room_for_training_info(parts, *store);
   // Category sets are numbered part after part.
   const bool has_sets = std::any_of(
       parts.begin(), parts.end(), [](const Trees& part) { return !part.category_offsets.empty(); });
   std::vector<std::size_t> first{0};
   for (const Trees& part : parts) first.push_back(first.back() + part.n_trees);
   parallel_for(parts.size(), has_sets ? 1 : n_threads, [&](std::size_t k) {
-    append_part(parts[k], store->node_offsets[first[k]], store->leaf_offsets[first[k]], shape,
-                *store);
+    const u64 node = store->node_offsets[first[k]], leaf = store->leaf_offsets[first[k]];
+    append_part(parts[k], node, leaf, shape, *store);
+    append_training_info(parts[k], node, leaf, *store);
   });
-  append_training_info(parts, *store);
   return view_store(std::move(store), shape);
 }
 

@@ -9,8 +9,8 @@ struct TreeStore {
   std::vector<u64> node_offsets{0}, leaf_offsets{0};
   AlignedBuffer<u8> nodes, values;
   AlignedBuffer<u32> leaf_samples;
+  AlignedBuffer<double> leaf_weights, node_impurity;
   std::vector<u32> outputs, category_offsets, category_words;
-  std::vector<double> leaf_weights, node_impurity;
 };
 
 inline std::size_t size_of(ValueType type) {
@@ -48,8 +48,8 @@ inline Trees view_store(std::shared_ptr<const TreeStore> store, const ArenaShape
   trees.category_offsets = store->category_offsets;
   trees.category_words = store->category_words;
   trees.leaf_samples = store->leaf_samples.span();
-  trees.leaf_weights = store->leaf_weights;
-  trees.node_impurity = store->node_impurity;
+  trees.leaf_weights = store->leaf_weights.span();
+  trees.node_impurity = store->node_impurity.span();
   trees.owner = std::move(store);
   return trees;
 }

@@ -39,7 +39,7 @@ class Case:
     def make_params(self) -> Any:
         params = _core.GrowParams()
         for name, value in {"n_jobs": 1, **self.told}.items():
-            assert name in (*_core.GrowParams.fields, "monotonic", "interaction_groups")
+            assert name in (*_core.GrowParams.fields, "monotonic", "interaction_groups", "member_features")
             setattr(params, name, value)
         return params
 

@@ -129,3 +129,38 @@ def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:
     X = np.round(rng.normal(size=(560, 6)), 1)
     labels = rng.integers(0, 2, size=(560, 1)).astype(np.uint32)
     compare(Case(X, labels=labels, told={"random_splits": True, "max_features": 2, "seed": 3, "shuffle_ties": True}))
+
+
+@pytest.mark.parametrize("n_values", [2, 5, 300])
+def test_handfuls_of_rows_are_split_as_by_the_textbook(n_values: int) -> None:
+    # Up to four rows come straight from their records; more come from lists. Targets of few values tie often.
+    for n_rows in (2, 3, 4, 5, 6, 9):
+        for seed in range(12):
+            rng = np.random.default_rng([n_rows, n_values, seed])
+            X = rng.integers(0, n_values, size=(n_rows, int(rng.choice([1, 3, 9, 20])))).astype(float)
+            values = rng.integers(0, int(rng.choice([3, 1000])), size=(n_rows, 1)).astype(float)
+            weights = rng.integers(1, 4, size=n_rows).astype(float) if seed % 2 else None
+            told = {"criterion": "squared_error", "seed": seed, "shuffle_ties": seed % 3 > 0}
+            compare(Case(X, values=values, weights=weights, told=told))
+
+
+@pytest.mark.parametrize("n_cols", [9, 33])
+def test_lists_know_of_wide_tables_members_and_missing_values(n_cols: int) -> None:
+    for n_rows, missing, members in ((1200, 0.0, []), (1200, 0.001, []), (600, 0.0, [1, 2, 5, 8])):
+        rng = np.random.default_rng([n_cols, n_rows, len(members)])
+        X = np.round(draw_table(rng, n_rows, n_cols, 10**6, missing), 1)
+        values = np.round(np.nan_to_num(X[:, 1:2]) + rng.normal(size=(n_rows, 1)), 1)
+        told = {"criterion": "squared_error", "seed": 1, "shuffle_ties": True, "member_features": members}
+        compare_loops(Case(X, values=values, weights=draw_weights(rng, "integer", n_rows), told=told))
+        features = Case(X, values=values, told=told).grow()["feature"]
+        assert not members or set(features[features >= 0]) <= set(members)
+
+
+def test_targets_far_from_zero_part_at_their_last_digits() -> None:
+    # Estimates of boundaries are made from distances to the mean: what is left of the targets' digits decides.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    for spread in (1e-3, 1e-7, 1e-10):
+        values = 1000.0 + spread * (X[:, :1] + rng.normal(size=(400, 1)))
+        values[0], values[1] = -1000.0, 3000.0
+        compare_loops(Case(X, values=values, told={"criterion": "squared_error"}))

@@ -9,9 +9,11 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_diabetes, load_iris, make_classification, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier as PeerForest
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import balanced_accuracy_score, log_loss, mean_absolute_error, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
 
 from committee import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from committee.data import ValueTarget
+from committee.ensembles.out_of_bag import choose_measure
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
@@ -55,6 +57,17 @@ def test_out_of_bag_is_the_naive_one(cls, max_samples):
         np.testing.assert_allclose(forest.oob_prediction_, mean[:, 0], rtol=1e-12)
         residual = ((y - mean[:, 0]) ** 2).sum() / ((y - y.mean()) ** 2).sum()
         assert forest.oob_score_ == pytest.approx(1 - residual, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [2, 50])
+def test_the_measure_of_values_is_r2(n_rows):
+    rng = np.random.default_rng(n_rows)
+    values, mean = rng.normal(size=(2, n_rows, 4))
+    values[:, 2:], mean[:, 3] = 1.0, 1.0  # nothing to explain: all is explained, or nothing
+    measure = choose_measure(True, ValueTarget(values, False))
+    assert measure(slice(None), mean) == pytest.approx(r2_score(values, mean), rel=1e-12)
+    assert measure(np.arange(n_rows), mean) == pytest.approx(r2_score(values, mean), rel=1e-12)
+    assert np.isnan(measure(np.arange(1), mean[:1]))
 
 
 def test_the_trace_is_what_smaller_forests_score():

@@ -108,6 +108,7 @@ class Growth {
   struct SmallNode : NodePlace {
     u64 varying = ~u64{0};   // a bit a feature that may vary here
     bool is_copied = false;  // rows are numbers of copied records
+    bool may_list = true;    // no value of theirs is missing, as far as known
     bool is_listed = false;  // and there are sorted lists of them,
     bool is_second = false;  // the ones that count in the second buffer
     u32 block_rows = 0;      // up to how many rows it may be finished in a block
@@ -119,6 +120,11 @@ class Growth {
     std::size_t n = 0;
     u32 has_more = 0;        // a bit a feature that has other cuts besides
     u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
+  };
+
+  // What a leaf of numbers wants of a row.
+  struct LeafRow {
+    double value, weight;
   };
 
   // Scratch memory of one thread at a time.
@@ -148,6 +154,7 @@ class Growth {
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
     std::shared_ptr<DrawnBlocks> blocks;
+    std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of growth_lists.hpp.
     struct Lists {
       AlignedBuffer<u32> entries[2];  // a node's lists in one, its children's in the other
@@ -171,10 +178,10 @@ class Growth {
                  bool may_defer);
   void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
                   bool may_defer);
-  // copied_rows: null where the items' rows are the table's.
-  void close_leaf(const NodePlace& node, TreePart& part, const u32* copied_rows = nullptr);
+  void close_leaf(const NodePlace& node, TreePart& part);
   u32 add_to_tree(const NodePlace& node, TreePart& part, Worker& worker);
   void summarise_medians(const NodePlace& node, TreePart& part, u32 id);
+  // copied_rows: null where the items' rows are the table's.
   bool is_pure(const NodePlace& node, const Worker& worker, const u32* copied_rows) const;
   bool is_terminal(const NodePlace& node, const Worker& worker,
                    const u32* copied_rows = nullptr) const;
@@ -199,6 +206,7 @@ class Growth {
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
   void prepare_lists(typename Worker::Lists& lists) const;
+  void close_copied_leaf(const SmallNode& node, TreePart& part, const Worker& worker) const;
   void make_lists(SmallNode& node, Worker& worker) const;
   void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
   std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;

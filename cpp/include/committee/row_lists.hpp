@@ -14,8 +14,8 @@ namespace committee {
 struct ListEstimates {
   static constexpr std::size_t kSums = 2048;  // a part of the first cache
   ListEstimates() = default;
-  ListEstimates(std::size_t n_features, std::size_t n_rows)
-      : rows(n_rows), sums(kSums), scores((n_features + 3) / 4 * 4 * n_rows) {}
+  ListEstimates(std::size_t n_features, std::size_t n_rows, std::size_t n_numbers)
+      : rows(n_numbers), sums(kSums), scores((n_features + 3) / 4 * 4 * n_rows) {}
   AlignedBuffer<u64> rows;  // of each row: two floats, its distance from the mean and its weight
   AlignedBuffer<u64> sums;  // of some rows and all features
   AlignedBuffer<float> scores;  // of every boundary
@@ -23,7 +23,8 @@ struct ListEstimates {
 
 // An entry is bin << 16 | the row's number among the listed ones; no bin is missing.
 struct RowLists {
-  static constexpr std::size_t kMostRows = 2048;
+  static constexpr std::size_t kMostRows = 512;  // above, histograms are quicker
+  static constexpr std::size_t kMostNumbers = 2048;
   static constexpr std::size_t kFewRows = 4;  // that need no lists (few_rows.hpp)
   // From one feature's list to the next: were it a power of two, all of them would want the same
   // few lines of the first cache.
