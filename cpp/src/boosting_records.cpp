@@ -13,7 +13,7 @@ namespace {
 // Columns with at most this many cells may share a place; finding out pays only with many rows.
 constexpr u32 kMostJointCells = 32;
 constexpr std::size_t kLeastJointRows = 2048;
-constexpr u32 kMostCodes = 256;
+constexpr u32 kMostCodes = 256, kFewCodes = 64;
 // After so many columns in a row that do not fit, a joint place is taken to be full.
 constexpr int kMostMisfits = 4;
 constexpr std::size_t kCopyRows = 1024;
@@ -191,13 +191,21 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
   copy_bytes(data, joints, n_threads);
 }
 
-// Columns of few values, greedily, as long as no more than 256 combinations of them occur.
+// Columns of few values, greedily, as long as no more combinations of them occur than the cells of
+// the other columns' places, all of which are as large: 256, or 64 where that is enough for them.
 std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) const {
   std::vector<u32> waiting;
+  u32 most_alone = 0;
   for (u32 c = 0; c < data.n_cols; ++c) {
     const u32 cells = places_[c].n_cells();
-    if (cells >= 2 && cells <= kMostJointCells && !(*data.bins)[c].wide) waiting.push_back(c);
+    if (cells < 2 || (*data.bins)[c].wide) continue;
+    if (cells <= kMostJointCells) {
+      waiting.push_back(c);
+    } else {
+      most_alone = std::max(most_alone, cells);
+    }
   }
+  const u32 most_codes = most_alone == 0 || most_alone > kFewCodes ? kMostCodes : kFewCodes;
   std::stable_sort(waiting.begin(), waiting.end(),
                    [&](u32 a, u32 b) { return places_[a].n_cells() < places_[b].n_cells(); });
   std::vector<Joint> joints;
@@ -220,7 +228,7 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) cons
       u32 n_codes = 0;
       for (u32 k = 0; k < joint.n_codes * n_cells; ++k)
         if (seen[k] != 0) renumbered[k] = static_cast<u8>(n_codes++);
-      if (n_codes > kMostCodes) {
+      if (n_codes > most_codes) {
         left_over.push_back(c);
         ++misfits;
         continue;

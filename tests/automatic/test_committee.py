@@ -160,7 +160,19 @@ def test_the_budget_of_time() -> None:
     assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[False][0]}
     assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[False][0]] == [30]
     patient = CommitteeRegressor(time_budget=1e6, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(patient.predict(X), CommitteeRegressor(random_state=0).fit(X, y).predict(X))
+    unhurried = CommitteeRegressor(random_state=0).fit(X, y)  # begins with the cheap ones, not with the best one
+    assert {r["name"] for r in patient.leaderboard_} == {r["name"] for r in unhurried.leaderboard_}
+    assert patient.score_estimate_ == pytest.approx(unhurried.score_estimate_, rel=0.02)
+
+
+def test_nothing_is_left_to_boost_for() -> None:
+    """Two clouds far apart: the kernel sees all there is to see, and boosting stays at its first stage."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 3)) + 20.0 * y[:, None]
+    model = CommitteeClassifier(random_state=0).fit(X, y)
+    assert {row["rounds"] for row in model.leaderboard_ if "boosting" in row["name"]} == {30}
+    assert model.score(X, y) == 1.0
 
 
 def test_folds_by_time_leave_early_rows_out() -> None:

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from committee import CommitteeClassifier, GradientBoostingClassifier, GradientBoostingRegressor
 from committee.automatic.combination import Combination, raise_shares
 from committee.automatic.portfolio import list_rounds
-from committee.automatic.stages import boost_in_stages
+from committee.automatic.stages import Course, boost_in_stages
 from committee.data.targets import encode_classes
 from committee.ensembles.lesson import Lesson
 from committee.ensembles.metric import measure_log_loss
@@ -28,7 +28,7 @@ def test_stages_go_on_while_they_get_better(classify: bool) -> None:
     one = Candidate("boosting", member, "predict_proba" if classify else "predict")
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     classes = [np.arange(2)] if classify else None
-    stages = boost_in_stages(one, Lesson(X, y), folds, classes, [5, 20, 80, 320, 1280], 1)
+    stages = boost_in_stages(one, Lesson(X, y), folds, classes, Course([5, 20, 80, 320, 1280]), 1)
     goal = np.eye(2)[y] if classify else y[:, None]
     losses = [
         measure_log_loss(one.answers, goal) if classify else float(((one.answers - goal) ** 2).mean()) for one in stages
@@ -41,6 +41,16 @@ def test_stages_go_on_while_they_get_better(classify: bool) -> None:
             assert model.n_estimators == model.n_estimators_ == rounds
             said = model.predict_proba(X[test]) if classify else model.predict(X[test])[:, None]
             np.testing.assert_array_equal(stage.answers[test], said)
+
+
+def test_boosting_ends_where_a_rival_is_out_of_reach() -> None:
+    rounds = [30, 60, 120]
+    assert not Course(rounds, rival=0.01).is_over([0.5])
+    assert Course(rounds, rival=0.01).is_over([0.5, 0.4])
+    assert not Course(rounds, rival=0.2).is_over([0.5, 0.4])
+    assert not Course(rounds, rival=0.01).is_over([0.5, 0.2])
+    assert not Course(rounds).is_over([0.5, 0.4])
+    assert Course(rounds, deadline=0.0).is_over([0.5])
 
 
 def test_rounds_are_few_where_trees_are_dear() -> None:

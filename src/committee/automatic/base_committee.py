@@ -16,8 +16,8 @@ from committee.automatic.combination import Combination, Estimate, raise_shares
 from committee.automatic.log_scale import return_from_logs
 from committee.automatic.margins import rank_errors
 from committee.automatic.plain_members import PlainMember
-from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries, list_rounds
-from committee.automatic.stages import boost_in_stages
+from committee.automatic.portfolio import PORTFOLIO, PRIOR, Entry, Setting, choose_entries, plan_course
+from committee.automatic.stages import Course, boost_in_stages, measure_answers
 from committee.automatic.views import TextReader, View, learn_texts, open_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, resolve_seed
@@ -169,7 +169,7 @@ class BaseCommittee(CommitteeEstimator):
         setting = Setting(n_classes, categories, n_columns, groups is not None, own_folds, self.n_jobs, seed, deadline)
         jury = Combination(dataset.target, lesson.weights, lesson.groups, self.metric, self.combine, seed)
         views = open_views(lesson, with_words, setting.classify)
-        candidates, seconds = self._train(views, folds, setting, jury, classes, started)
+        candidates, seconds = self._train(views, folds, setting, jury, started)
 
         covered = _find_judged(candidates, lesson)
         rows = np.flatnonzero(covered)
@@ -268,26 +268,34 @@ class BaseCommittee(CommitteeEstimator):
     # The loop.
 
     def _train(
-        self, views: dict[View, Lesson], folds: Folds, setting: Setting, jury: Combination, classes: Any, started: float
+        self, views: dict[View, Lesson], folds: Folds, setting: Setting, jury: Combination, started: float
     ) -> tuple[list[Candidate], list[float]]:
         """Fit one entry after the other, as long as the budget lasts; their answers and seconds."""
         lesson, entries = views["table"], [PRIOR]
-        if classes is None or len(classes[0]) > 1:
+        if setting.n_classes != 1:
             size = lesson.n_rows, _count_sparse(lesson.X)
             entries += choose_entries(
                 self.portfolio, self.n_members, *size, classify=setting.classify, views=tuple(views)
             )
+        if self.time_budget is None:
+            # The cheap ones first: boosting ends early where it cannot keep up with them.
+            entries.sort(key=lambda entry: entry.way == "stages")
         candidates: list[Candidate] = []
         seconds: list[float] = []
         spent: list[float] = []
+        losses: list[float] = []
         with show_progress("Committee", len(entries), verbose=int(self.verbose)) as tell:
             for number, entry in enumerate(entries):
                 begun = time.perf_counter()
                 if len(spent) > 1 and not self._has_time(begun - started, spent[1:]):
                     break
-                found = self._fit_entry(entry, number, views[entry.view], folds, setting, classes)
+                # A loss of logarithms says nothing about one of values, and none of them about another metric.
+                known = losses if self.metric is None and entry.view != "logs" else []
+                course = plan_course(lesson, setting, known)
+                found = self._fit_entry(entry, number, views[entry.view], folds, setting, course)
                 if entry.view == "logs":
                     found = [return_from_logs(one, lesson) for one in found]
+                losses.append(min(measure_answers(one.answers, lesson, setting.classes) for one in found))
                 candidates += found
                 seconds += [time.perf_counter() - begun] * len(found)
                 spent.append(seconds[-1])
@@ -299,7 +307,7 @@ class BaseCommittee(CommitteeEstimator):
         return self.time_budget is None or elapsed + float(np.mean(seconds)) <= self.time_budget
 
     def _fit_entry(
-        self, entry: Entry, number: int, lesson: Lesson, folds: Folds, setting: Setting, classes: Any
+        self, entry: Entry, number: int, lesson: Lesson, folds: Folds, setting: Setting, course: Course
     ) -> list[Candidate]:
         """What an entry has to offer: one candidate, or one for each stage."""
         by_folds = setting.goes_through_folds(entry)
@@ -315,13 +323,12 @@ class BaseCommittee(CommitteeEstimator):
         # Sums of other libraries depend on their threads, and results must not: they get one.
         with parallel_config(backend="threading"), threadpool_limits(1, "blas"):
             if entry.way == "stages":
-                rounds = list_rounds(lesson.n_rows, lesson.X.shape[1], setting.n_classes)
-                return boost_in_stages(one, lesson, folds, classes, rounds, n_jobs, setting.deadline)
+                return boost_in_stages(one, lesson, folds, setting.classes, course, n_jobs)
             if entry.way == "left out" and not by_folds:
                 one.whole = lesson.teach(member, None, params)
                 one.answers = one.whole.forget_left_out()
             else:
-                answer_out_of_fold(lesson, [one], folds, classes, out_of_bag=not by_folds, n_jobs=n_jobs)
+                answer_out_of_fold(lesson, [one], folds, setting.classes, out_of_bag=not by_folds, n_jobs=n_jobs)
         return [one]
 
     def _keep_unseen(self, lesson: Lesson, unseen: FloatArray) -> dict[str, Any]:

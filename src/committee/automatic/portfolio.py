@@ -23,9 +23,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
 from committee.automatic.plain_members import LinearMember, NeighbourMember, PlainMember, PriorMember
+from committee.automatic.stages import Course
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
 from committee.ensembles.forest import (
@@ -41,15 +44,22 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from committee.automatic.views import View
+    from committee.ensembles.lesson import Lesson
+    from committee.ensembles.replies import Classes
 
-__all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds"]
+__all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds", "plan_course"]
 
 _MOST_ROWS = {"neighbours": 20_000, "kernel": 20_000}
 """Rows above which a member is left out unless asked for: neighbours cost rows times rows, the kernel much memory."""
 _ENCODED, _MOST_ENCODED = ("linear", "kernel", "neighbours", "naive bayes"), 1e8
 """Members that see a dense table of all features, and the cells up to which a sparse one becomes that unasked."""
+_WIDE, _WIDE_BINS = 100, 63
+"""Columns from which on boosting has fewer bins: its time goes into searching them, and a column among many need not be
+cut as finely (scores on image tables are level or better)."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
+_NOTHING_LEFT = 1e-4
+"""Share of the prior's loss, out of fold, that is not worth boosting for."""
 _MOST_TREES, _MOST_CELLS = 5000, 7e9
 """Trees of one fold's model, of which every class has its own in each round, and these times rows times features: time
 is not without end."""
@@ -122,6 +132,11 @@ class Setting:
         """Whether classes are predicted."""
         return self.n_classes > 0
 
+    @property
+    def classes(self) -> Classes:
+        """The classes as members know them: by number."""
+        return [np.arange(self.n_classes)] if self.classify else None
+
     def make_member(self, entry: Entry, number: int) -> Any:
         """A member that is not fitted yet, with a seed of its own."""
         kind = entry.kinds[0] if self.classify else entry.kinds[1]
@@ -135,6 +150,8 @@ class Setting:
         if entry.way == "stages":
             # Many trees a round are dear, so that there have to be fewer rounds.
             params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
+            if self.n_columns >= _WIDE:
+                params["max_bins"] = _WIDE_BINS
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
         if self.grouped and entry.way == "bag":
             member.set_params(bootstrap="group")
@@ -186,6 +203,18 @@ def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
     most = max(_ROUNDS[0], n_trees // (n_classes if n_classes > 2 else 1))
     kept = [number for number in _ROUNDS if number < most]
     return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
+
+
+def plan_course(lesson: Lesson, setting: Setting, losses: Sequence[float]) -> Course:
+    """How far to boost, after members with these losses, the prior's first.
+
+    Where one of them has learnt nearly all that there is to learn, the first stage has to do.
+    """
+    rounds = list_rounds(lesson.n_rows, lesson.X.shape[1], setting.n_classes)
+    if not losses:
+        return Course(rounds, setting.deadline)
+    best = min(losses)
+    return Course(rounds[:1] if best < _NOTHING_LEFT * losses[0] else rounds, setting.deadline, best)
 
 
 def choose_entries(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,20 +26,48 @@ if TYPE_CHECKING:
     from committee.ensembles.out_of_fold import Folds
     from committee.typing import FloatArray
 
-__all__ = ["boost_in_stages"]
+__all__ = ["Course", "boost_in_stages", "measure_answers"]
 
 _LEAST_GAIN = 0.003
 """Share of the loss that a stage must save for another, twice as dear, to be worth its time."""
+_FAR_BEHIND = 2.0
+"""Times the loss of the best member that leave another one without weight beside it."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far boosting may go.
+
+    Attributes
+    ----------
+    rounds : list of int
+        Rounds of each stage, rising.
+    deadline : float or None
+        By the clock of `time.perf_counter`: after it no stage is begun but the first.
+    rival : float or None
+        Loss of the best member so far, out of fold.
+    """
+
+    rounds: list[int]
+    deadline: float | None = None
+    rival: float | None = None
+
+    def is_over(self, losses: list[float]) -> bool:
+        """Whether another stage, as dear as all before, is not worth its time.
+
+        It is late, the last one hardly helped, or the rival would be far ahead even if the next saved as much again.
+        """
+        if self.deadline is not None and time.perf_counter() > self.deadline:
+            return True
+        if len(losses) < 2:
+            return False
+        gain = losses[-2] - losses[-1]
+        hopeless = self.rival is not None and losses[-1] - gain > _FAR_BEHIND * self.rival
+        return hopeless or gain < _LEAST_GAIN * losses[-2]
 
 
 def boost_in_stages(
-    one: Candidate,
-    lesson: Lesson,
-    folds: Folds,
-    classes: Classes,
-    rounds: list[int],
-    n_jobs: int,
-    deadline: float | None = None,
+    one: Candidate, lesson: Lesson, folds: Folds, classes: Classes, course: Course, n_jobs: int
 ) -> list[Candidate]:
     """A candidate for each stage: fold models of so many rounds, and what they say about rows that they have not seen.
 
@@ -53,24 +81,21 @@ def boost_in_stages(
         From `plan_folds`.
     classes : list of ndarray or None
         As the member knows them.
-    rounds : list of int
-        Rounds of each stage, rising.
+    course : Course
+        The stages, and what ends them early.
     n_jobs : int
         Folds at a time.
-    deadline : float, optional
-        By the clock of `time.perf_counter`: after it no stage is begun but the first.
 
     Returns
     -------
     list of Candidate
-        Up to the first stage that is hardly better than the one before, or worse.
+        Up to the first stage that is hardly better than the one before, or worse, or far behind the rival.
     """
-    goal = lesson.y[:, None] if classes is None else np.eye(len(classes[0]))[lesson.y]
     lesson.prepare([one.member], n_jobs)
     models = [clone(one.member).set_params(warm_start=True) for _ in folds]
     stages: list[Candidate] = []
     losses: list[float] = []
-    for number in rounds:
+    for number in course.rounds:
         heard = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_go_on)(model, number, lesson, one, fold, classes)
             for model, fold in zip(models, folds, strict=True)
@@ -78,9 +103,8 @@ def boost_in_stages(
         answers = average_answers([(test, said) for (_, test), said in zip(folds, heard, strict=True)], lesson.n_rows)
         # Trees of a fit are never changed, so that a shallow copy stays at its stage.
         stages.append(replace(one, by_fold=[copy(model) for model in models], answers=answers))
-        losses.append(_measure(answers, goal, lesson.weights, classes))
-        late = deadline is not None and time.perf_counter() > deadline
-        if late or (len(losses) > 1 and losses[-1] > (1.0 - _LEAST_GAIN) * losses[-2]):
+        losses.append(measure_answers(answers, lesson, classes))
+        if course.is_over(losses):
             break
     return stages
 
@@ -91,7 +115,13 @@ def _go_on(model: Any, number: int, lesson: Lesson, one: Candidate, fold: Any, c
     return ask_member(model, select_rows(lesson.X, test), one.method, classes)
 
 
-def _measure(answers: FloatArray, goal: FloatArray, weights: FloatArray | None, classes: Classes) -> float:
+def measure_answers(answers: FloatArray, lesson: Lesson, classes: Classes) -> float:
+    """Log-loss or squared error of answers about the rows that have some."""
     known = np.isfinite(answers).all(axis=1)
-    measure = measure_squared_error if classes is None else measure_log_loss
-    return measure(answers[known], goal[known], None if weights is None else weights[known])
+    weights = None if lesson.weights is None else lesson.weights[known]
+    if not known.any() or (weights is not None and not weights.any()):
+        return float("inf")
+    said, true = answers[known], lesson.y[known]
+    if classes is None:
+        return measure_squared_error(said, true[:, None], weights)
+    return measure_log_loss(said, np.eye(len(classes[0]))[true], weights)
