@@ -282,12 +282,10 @@ void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> f
   } else {
     fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(), touched);
   }
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    Slot* hist = worker.hist.data() + k * feature_cells;
-    const FeatureView view = view_feature(rows.numbers, features[k], worker);
-    varies[k] = worker.finder->scan_bins(hist, touched[k], view, best);
-    clear_touched(hist, touched[k], sample_.tally.cell());
-  }
+  FeatureView views[kBatch];
+  for (std::size_t k = 0; k < features.size(); ++k)
+    views[k] = view_feature(rows.numbers, features[k], worker);
+  worker.finder->scan_run(worker.hist.data(), touched, {views, features.size()}, best, varies);
 }
 
 // Looks at features, takes those that turn out constant out of `varying`; 0: none varies.

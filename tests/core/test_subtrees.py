@@ -164,3 +164,16 @@ def test_targets_far_from_zero_part_at_their_last_digits() -> None:
         values = 1000.0 + spread * (X[:, :1] + rng.normal(size=(400, 1)))
         values[0], values[1] = -1000.0, 3000.0
         compare_loops(Case(X, values=values, told={"criterion": "squared_error"}))
+
+
+@pytest.mark.parametrize("kind", ["none", "integer", "heavy"])
+def test_boundaries_of_two_classes_are_estimated_in_lanes(kind: str) -> None:
+    # Below and above the weights that floats multiply exactly; columns whose bins leave gaps, and equal scores.
+    for n_rows, n_cols, n_values, missing in ((9000, 6, 10**6, 0.0), (2500, 9, 40, 0.0), (900, 5, 3, 0.01)):
+        rng = np.random.default_rng(n_rows)
+        X = draw_table(rng, n_rows, n_cols, n_values, missing)
+        labels = (np.nan_to_num(X[:, :1]) > rng.normal(size=(n_rows, 1))).astype(np.uint32)
+        weights = None if kind == "none" else draw_weights(rng, "integer", n_rows) * (500.0 if kind == "heavy" else 1.0)
+        for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
+            told = {"criterion": "gini", "seed": 5, **rules}
+            compare_loops(Case(X, labels=labels, weights=weights, told=told))

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "binary_run.hpp"
 #include "category_order.hpp"
 #include "class_scan.hpp"
 #include "criteria/all.hpp"
@@ -75,6 +76,21 @@ class CriterionFinder final : public SplitFinder<Tally> {
       }
     }
     return varies;
+  }
+
+  void scan_run(Slot* hist, const u64* touched, std::span<const FeatureView> views, Candidate& best,
+                u8* varies) override {
+    const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * tally_.cell();
+    if constexpr (kRunsLanes) {
+      const auto score = [this](const Slot* left) { return score_boundary(left); };
+      if (unlimited_ && run_.knows({hist, touched}, views.size(), total_weight_))
+        return run_.scan({hist, touched}, views, total_[0], score, {best, best_left_.data()},
+                         varies);
+    }
+    for (std::size_t k = 0; k < views.size(); ++k, hist += feature_cells) {
+      varies[k] = scan_bins(hist, touched[k], views[k], best);
+      clear_touched(hist, touched[k], tally_.cell());
+    }
   }
 
   std::size_t most_few() const override {
@@ -222,8 +238,11 @@ class CriterionFinder final : public SplitFinder<Tally> {
   // Gini over the classes of one output, whose squares are exact integers.
   static constexpr bool kSweepsClasses =
       Tally::kKind == TallyKind::classes && sizeof(Slot) == 4 && std::is_same_v<Criterion, Gini>;
+  // Gini over two classes, by BinaryRun.
+  static constexpr bool kRunsLanes =
+      Tally::kKind == TallyKind::binary && std::is_same_v<Criterion, Gini>;
   // Measured: below, sorting rows beats histograms of their bins.
-  static constexpr std::size_t kFewClassRows = 256, kFewRows = 16;
+  static constexpr std::size_t kFewClassRows = 256, kFewRows = kRunsLanes ? 8 : 16;
   static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
 
   // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
@@ -451,6 +470,8 @@ class CriterionFinder final : public SplitFinder<Tally> {
   u32 total_count_ = 0;
   CategoryOrder<Tally> order_;
   std::conditional_t<kScansClasses, ClassScan<Slot>, NoClassScan> classes_;
+  struct NoRun {};
+  std::conditional_t<kRunsLanes, BinaryRun, NoRun> run_;
 };
 
 template <class List, class Tally>

@@ -142,6 +142,11 @@ class SplitFinder {
   virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
   virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view,
                          Candidate& best) = 0;
+  // scan_bins of some features, kBatch at most, whose histograms lie one behind the other; clears
+  // them.
+  virtual void scan_run(Slot*, const u64*, std::span<const FeatureView>, Candidate&, u8*) {
+    throw std::logic_error("not a finder of histograms");
+  }
   // Up to how many rows of the node (kMostFew at most) scan_few is the fastest way; 0: never, or
   // not allowed.
   virtual std::size_t most_few() const = 0;
