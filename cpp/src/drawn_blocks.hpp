@@ -5,24 +5,9 @@
 #pragma once
 #include <tuple>
 
-#include "column_cuts.hpp"
-#include "committee/split.hpp"
-#include "committee/tree.hpp"
-#include "row_lanes.hpp"
+#include "drawn_rules.hpp"
 
 namespace committee {
-
-// What stays the same during a growth.
-struct DrawnRules {
-  explicit DrawnRules(const KeyPrefix& key) : tree_key(key) {}
-  const KeyPrefix tree_key;
-  std::vector<ColumnCuts> columns;        // of every feature
-  std::vector<const double*> thresholds;  // of every feature
-  u8 pool[64] = {};                       // features that are drawn from
-  u32 n_pool = 0, n_wanted = 0;           // features there, features that a node looks at
-  u32 max_depth = 0, min_samples_split = 2;
-  double weight_unit = 1.0;  // of a row
-};
 
 // Rows of a block, a byte each: 255 if it is among them, else 0.
 template <int kVectors>
@@ -33,35 +18,25 @@ struct RowSet {
 template <int kVectors>
 struct RowBlock {
   static constexpr std::size_t kRows = kRowLanes * kVectors;
-  struct Node {
+  struct Node : DrawnNode {
     RowSet<kVectors> rows;
-    u64 key;
-    u32 n_rows, n_positive;
-    u32 parent, depth;
-    bool is_right;
   };
   RowLanes columns[64][kVectors];
   RowSet<kVectors> positives;
-  u32 records[kRows];  // of each row
+  u32 rows[kRows + kRowLanes];  // and what list_rows writes behind them
   std::vector<Node> open;
 };
 
 class DrawnBlocks {
  public:
   static constexpr std::size_t kMostRows = 512;
-  // Where the top of a subtree hangs in the tree.
-  struct Top {
-    u64 key;
-    u32 parent, depth;
-    bool is_right;
-  };
 
   explicit DrawnBlocks(const DrawnRules& rules) : rules_(rules) {}
 
-  // Grows the subtree of up to kMostRows rows; an item's row is the number of its record. False:
+  // Grows the subtree of some rows (at most kMostRows) and 16-byte multiples of record. False:
   // nothing was done, since a value is missing.
-  bool finish(const Top& top, const u8* records, std::size_t stride,
-              std::span<const BinaryTally::Item> items, GrownTree& tree);
+  bool finish(const DrawnNode& top, const u8* records, std::size_t stride,
+              std::span<const u32> rows, GrownTree& tree);
 
  private:
   template <int kVectors>
@@ -69,9 +44,9 @@ class DrawnBlocks {
   struct Best;
 
   template <int kVectors>
-  bool finish_in(const Top& top, std::span<const BinaryTally::Item> items);
+  bool finish_in(const DrawnNode& top, std::span<const u32> rows);
   template <int kVectors>
-  bool fill_columns(u32 n_rows);
+  bool fill(Node<kVectors>& node);
   template <int kVectors>
   void grow(Node<kVectors> node);
   template <int kVectors, int kFrom>
@@ -79,13 +54,8 @@ class DrawnBlocks {
   template <int kVectors>
   bool split(Node<kVectors>& node, u32 id, Node<kVectors>& right);
   template <int kVectors>
-  bool search(const Node<kVectors>& node, Best& best);
-  template <int kVectors>
   void look_at(const Node<kVectors>& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best);
-  template <int kVectors>
-  u32 add_to_tree(const Node<kVectors>& node);
-  bool is_leaf(u32 n_rows, u32 n_positive, u32 depth) const;
 
   template <int kVectors>
   RowBlock<kVectors>& block() {

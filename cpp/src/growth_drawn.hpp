@@ -2,7 +2,7 @@
 // on what the rows hold. Most nodes of extra-trees have a few rows, where a wrong guess costs more
 // than the rows. Included by growth_search.hpp.
 #pragma once
-#include "drawn_blocks.hpp"
+#include "drawn_levels.hpp"
 #include "growth_random.hpp"
 
 namespace committee {
@@ -68,6 +68,7 @@ void Growth<Tally>::prepare_blocks() {
   auto rules = std::make_shared<DrawnRules>(tree_key_);
   for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
     rules->pool[rules->n_pool++] = static_cast<u8>(f);
+  rules->data = &data_;
   rules->columns.reserve(data_.n_cols);
   for (const ColumnBins& bins : *data_.bins) {
     rules->columns.emplace_back(bins);
@@ -81,18 +82,24 @@ void Growth<Tally>::prepare_blocks() {
   drawn_rules_ = std::move(rules);
 }
 
-// Finishes the subtree of a node whose records were copied; false: it is a leaf, or a value is
-// missing.
+// Finishes the subtree of a node; false: it is a leaf, or a value is missing.
 template <class Tally>
 bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker) {
   if constexpr (Tally::kKind == TallyKind::binary) {
     if (is_terminal(node, worker)) return false;
-    if (!worker.blocks) worker.blocks = std::make_shared<DrawnBlocks>(*drawn_rules_);
-    if (worker.blocks->finish({node.key, node.parent, node.depth, node.is_right},
-                              worker.copied.data(), block_.stride,
-                              {items_ + node.begin, node.size()}, part.tree))
+    if (!worker.levels) worker.levels = std::make_shared<DrawnLevels>(*drawn_rules_, plan_.watch);
+    const Slot* total = worker.total.data();
+    const DrawnNode top = {node.key,
+                           node.parent,
+                           node.depth,
+                           node.is_right,
+                           static_cast<u32>(node.size()),
+                           static_cast<u32>(sample_.tally.positive(total))};
+    const u8* records = node.is_copied ? worker.copied.data() : block_.records;
+    if (worker.levels->finish(top, records, block_.stride, {items_ + node.begin, node.size()},
+                             part.tree))
       return true;
-    node.block_rows /= 4;  // some of its rows may be without missing values
+    node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
   return false;
 }

@@ -53,17 +53,17 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   static_cast<NodePlace&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   node.key = top.key;
-  if (drawn_rules_) node.block_rows = DrawnBlocks::kMostRows;
+  if (drawn_rules_) node.block_rows = node.size();
   sum_items(top, worker);
   open.clear();
   for (worker.open_totals.clear();;) {
-    if (!node.is_copied) {
-      plan_.watch.poll();
-      if (node.size() * block_.stride <= kCopiedBytes) copy_records(node, worker);
-    }
     if (node.size() <= node.block_rows && finish_block(node, part, worker)) {
       if (!take_open(node, worker)) return;
       continue;
+    }
+    if (!node.is_copied) {
+      plan_.watch.poll();
+      if (node.size() * block_.stride <= kCopiedBytes) copy_records(node, worker);
     }
     if (listed_ && node.is_copied && !node.is_listed) make_lists(node, worker);
     // First of all, since the draws wait for it, and cannot be begun before a leaf is told.

@@ -1,7 +1,5 @@
 // Sixteen rows at once, a byte each.
 #pragma once
-#include <bit>
-
 #include "committee/types.hpp"
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -58,19 +56,6 @@ inline u32 add_lanes(RowLanes lanes) {
   return static_cast<u32>(pairs * 0x0001000100010001ull >> 48);
 }
 #endif
-
-// A bit a lane whose lowest bit is set.
-inline u32 pack_lanes(RowLanes lanes) {
-  u64 words[2];
-  std::memcpy(words, &lanes, sizeof words);
-  u32 bits = 0;
-  for (int half = 0; half < 2; ++half) {
-    // The byte k times 2^(56 - 7 k) is the bit k of the highest byte.
-    const u64 ones = words[half] & 0x0101010101010101ull;
-    bits |= static_cast<u32>(ones * 0x0102040810204080ull >> 56) << (8 * half);
-  }
-  return bits;
-}
 
 // Sixteen rows of sixteen bytes become sixteen columns: four rounds, each of which merges the first
 // half of the lanes with the second.

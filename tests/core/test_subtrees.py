@@ -115,7 +115,7 @@ def test_blocks_of_rows_give_the_trees_of_the_general_loop(n_cols: int, rules: d
     X[:, 3] = 7.0
     labels = (X[:, [4]] + rng.normal(size=(3000, 1)) > 0.0).astype(np.uint32)
     told = {"random_splits": True, "max_features": max(2, n_cols // 6), "seed": 5, "shuffle_ties": True, **rules}
-    for n_rows in (512, 700, 3000):
+    for n_rows in (512, 700, 3000):  # the last more than a block
         assert compare_loops(Case(X[:n_rows], labels=labels[:n_rows], told=told)) > 50
     # Nodes without a missing value are finished in blocks, others are not; neither are infinite ranges.
     X[X[:, 4] > 1.5, -1] = np.nan

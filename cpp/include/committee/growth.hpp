@@ -14,7 +14,7 @@
 namespace committee {
 
 struct DrawnRules;
-class DrawnBlocks;
+class DrawnLevels;
 
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
@@ -106,12 +106,12 @@ class Growth {
 
   // A node of a subtree that is finished in one go (growth_subtree.hpp); its total lies beside it.
   struct SmallNode : NodePlace {
-    u64 varying = ~u64{0};   // a bit a feature that may vary here
-    bool is_copied = false;  // rows are numbers of copied records
-    bool may_list = true;    // no value of theirs is missing, as far as known
-    bool is_listed = false;  // and there are sorted lists of them,
-    bool is_second = false;  // the ones that count in the second buffer
-    u32 block_rows = 0;      // up to how many rows it may be finished in a block
+    u64 varying = ~u64{0};       // a bit a feature that may vary here
+    bool is_copied = false;      // rows are numbers of copied records
+    bool may_list = true;        // no value of theirs is missing, as far as known
+    bool is_listed = false;      // and there are sorted lists of them,
+    bool is_second = false;      // the ones that count in the second buffer
+    std::size_t block_rows = 0;  // up to how many rows it may be finished in a block
   };
 
   // Cuts of a run of features.
@@ -153,7 +153,7 @@ class Growth {
     std::vector<Slot> open_totals;
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
-    std::shared_ptr<DrawnBlocks> blocks;
+    std::shared_ptr<DrawnLevels> levels;
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of growth_lists.hpp.
     struct Lists {

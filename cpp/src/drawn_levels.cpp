@@ -1,0 +1,236 @@
+#include "drawn_levels.hpp"
+
+#include <algorithm>
+
+#include "committee/criteria/gini.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kRowsAhead = 32;     // whose records are on their way
+constexpr std::size_t kLaneVectors = 255;  // that a byte can count
+constexpr std::size_t kShare = 4;          // of a level that a set fills at least
+
+std::pair<u32, u32> find_ends(const RowLanes* column, const RowLanes* set, std::size_t n_vectors) {
+  RowLanes lo = RowLanes{} - 1, hi{};
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    const RowLanes low = column[v] | ~set[v], high = column[v] & set[v];
+    lo = low < lo ? low : lo;
+    hi = high > hi ? high : hi;
+  }
+  return {least_lane(lo), largest_lane(hi)};
+}
+
+u32 name_row(const BinaryTally::Item& item) {
+  return item.row | (item.pack >> 16 != 0 ? kPositive : 0);
+}
+
+bool has_missing(const BinnedMatrix& data) {
+  for (std::size_t col = 0; col < data.n_cols; ++col) {
+    const u8* column = data.column(col);
+    RowLanes missing{};
+    for (std::size_t row = 0; row < data.n_rows; row += kRowLanes)
+      missing |= reinterpret_cast<RowLanes>(load_lanes(column + row) == RowLanes{} + kMissingBin);
+    if (largest_lane(missing) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// The best of the cuts that were looked at; equal ones go to the feature that was drawn first.
+struct DrawnLevels::Best {
+  double score = -std::numeric_limits<double>::infinity();
+  DrawnSide left{};
+
+  bool found() const { return left.n_rows > 0; }
+  // An empty side has no score (0 / 0), which is not larger.
+  void take(const DrawnNode& node, const DrawnSide& side) {
+    const double own =
+        Gini().score_binary(side.n_rows, side.n_positive, node.n_rows, node.n_positive);
+    if (!(own > score)) return;
+    score = own;
+    left = side;
+  }
+};
+
+bool DrawnLevels::finish(const DrawnNode& top, const u8* records, std::size_t stride,
+                         std::span<const BinaryTally::Item> items, GrownTree& tree) {
+  records_ = records;
+  stride_ = stride;
+  tree_ = &tree;
+  tree.width = 2;
+  Node node;
+  static_cast<DrawnNode&>(node) = top;
+  listed_.clear();
+  if (records == rules_.data->groups[0].bytes.data() &&
+      items.size() * kShare >= rules_.data->n_rows && items.size() > DrawnBlocks::kMostRows) {
+    if (!spread(node, items)) return false;
+  } else {
+    for (const BinaryTally::Item& item : items) listed_.push_back(name_row(item));
+    if (items.size() <= DrawnBlocks::kMostRows)
+      return blocks_.finish(top, records, stride, listed_, tree);
+    if (!fill(node)) return false;
+  }
+  for (open_.clear();;) {
+    watch_.poll();
+    const bool is_leaf = rules_.is_leaf(node.n_rows, node.n_positive, node.depth);
+    bool is_split = false;
+    if (!is_leaf && node.n_rows <= DrawnBlocks::kMostRows) {
+      const std::size_t first = listed_.size() - node.n_rows;
+      blocks_.finish(node, records, stride, {listed_.data() + first, node.n_rows}, tree);
+      listed_.resize(first);
+    } else {
+      if (!is_leaf && node.set.empty()) fill(node);
+      const u32 id = add_to_tree(tree, node, rules_.weight_unit);
+      Node right;
+      is_split = !is_leaf && split(node, id, right);
+      if (is_split) open_.push_back(std::move(right));
+    }
+    if (is_split) continue;
+    if (open_.empty()) return true;
+    node = std::move(open_.back());
+    open_.pop_back();
+  }
+}
+
+DrawnLevels::Level& DrawnLevels::open_level(const Node& node, std::size_t n_rows) {
+  if (levels_.size() <= node.level) levels_.resize(node.level + 1);
+  Level& level = levels_[node.level];
+  level.n_rows = n_rows;
+  level.n_vectors = (n_rows + kRowLanes - 1) / kRowLanes;
+  if (level.positives.size() < level.n_vectors)
+    level.positives = AlignedBuffer<RowLanes>(level.n_vectors);
+  level.rows.resize(level.n_vectors * kRowLanes);
+  return level;
+}
+
+// Makes most of the table's rows a set of them all: its columns need no copy. False: a value is
+// missing.
+bool DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
+  const BinnedMatrix& data = *rules_.data;
+  if (has_missing(data)) return false;
+  Level& level = open_level(node, data.n_rows);
+  level.columns = reinterpret_cast<const RowLanes*>(data.columns.data());
+  level.step = data.column_stride / kRowLanes;
+  node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{});
+  std::fill_n(level.positives.data(), level.n_vectors, RowLanes{});
+  u8* const set = reinterpret_cast<u8*>(node.set.data());
+  u8* const positives = reinterpret_cast<u8*>(level.positives.data());
+  for (const BinaryTally::Item& item : items) {
+    set[item.row] = 255;
+    level.rows[item.row] = name_row(item);
+    positives[item.row] = static_cast<u8>(0 - (level.rows[item.row] >> 31));
+  }
+  return true;
+}
+
+// Turns the last of the listed rows into a set of a level. False: a value is missing.
+bool DrawnLevels::fill(Node& node) {
+  const std::size_t n = node.n_rows;
+  Level& level = open_level(node, n);
+  // Columns that are a power of two apart would share their places in the cache.
+  level.step = (level.n_vectors + 7) / 8 * 8 + 5;
+  if (level.own_columns.size() < level.step * stride_)
+    level.own_columns = AlignedBuffer<RowLanes>(level.step * stride_);
+  RowLanes* const columns = level.own_columns.data();
+  level.columns = columns;
+  u32* const rows = level.rows.data();
+  std::copy(listed_.end() - static_cast<std::ptrdiff_t>(n), listed_.end(), rows);
+  std::fill(rows + n, rows + level.n_vectors * kRowLanes, rows[0]);
+  RowLanes missing{};
+  for (std::size_t v = 0; v < level.n_vectors; ++v) {
+    const std::size_t first = v * kRowLanes;
+    for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
+      __builtin_prefetch(records_ + (rows[i] & ~kPositive) * stride_);
+    missing |= load_columns(
+        records_, stride_, rows + first,
+        [&](std::size_t feature, RowLanes lanes) { columns[feature * level.step + v] = lanes; });
+    u8 positives[kRowLanes];
+    for (std::size_t i = 0; i < kRowLanes; ++i)
+      positives[i] = static_cast<u8>(0 - (rows[first + i] >> 31));
+    level.positives[v] = load_lanes(positives);
+  }
+  if (largest_lane(missing) != 0) return false;
+  listed_.resize(listed_.size() - n);
+  node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{} - 1);
+  u8* const bytes = reinterpret_cast<u8*>(node.set.data());
+  std::fill(bytes + n, bytes + level.n_vectors * kRowLanes, u8{0});
+  return true;
+}
+
+// Splits the node, which becomes its left child; false: it must stay a leaf.
+bool DrawnLevels::split(Node& node, u32 id, Node& right) {
+  Best best;
+  draw_features(rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+    look_at(node, features, numbers, best);
+    return best.found();
+  });
+  if (!best.found()) return false;
+  descend(*tree_, rules_, id, best.left, node, right);
+  part(node, best.left, right);
+  return true;
+}
+
+void DrawnLevels::look_at(const Node& node, std::span<const u8> features,
+                          const NodeNumbers& numbers, Best& best) const {
+  const Level& level = levels_[node.level];
+  const RowLanes* set = node.set.data();
+  DrawnCuts cuts;
+  for (std::size_t k = 0; k < features.size(); ++k)
+    std::tie(cuts.lo[k], cuts.hi[k]) =
+        find_ends(level.columns + features[k] * level.step, set, level.n_vectors);
+  cuts.draw(rules_, features, numbers);
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const RowLanes* column = level.columns + features[k] * level.step;
+    DrawnSide side{features[k], cuts.cuts[k], 0, 0};
+    for (std::size_t first = 0; first < level.n_vectors; first += kLaneVectors) {
+      RowLanes all{}, positive{};
+      for (std::size_t v = first; v < std::min(level.n_vectors, first + kLaneVectors); ++v) {
+        const RowLanes left = find_left(column[v], set[v], side.cut);
+        all -= left;
+        positive -= left & level.positives[v];
+      }
+      side.n_rows += add_lanes(all);
+      side.n_positive += add_lanes(positive);
+    }
+    best.take(node, side);
+  }
+}
+
+bool DrawnLevels::stays(const DrawnNode& node, const Level& level) const {
+  return node.n_rows > DrawnBlocks::kMostRows && node.n_rows * kShare >= level.n_rows;
+}
+
+// Parts the set of a node that has become its left child. What does not stay in the level is
+// listed, the right side first: the left one is next.
+void DrawnLevels::part(Node& node, const DrawnSide& best, Node& right) {
+  const Level& level = levels_[node.level];
+  const RowLanes* column = level.columns + best.feature * level.step;
+  right.level = node.level;
+  right.set = AlignedBuffer<RowLanes>(level.n_vectors);
+  for (std::size_t v = 0; v < level.n_vectors; ++v) {
+    const RowLanes left = find_left(column[v], node.set[v], best.cut);
+    right.set[v] = node.set[v] & ~left;
+    node.set[v] = left;
+  }
+  for (Node* child : {&right, &node}) {
+    if (!stays(*child, level)) list(*child, level);
+  }
+}
+
+void DrawnLevels::list(Node& node, const Level& level) {
+  if (!rules_.is_leaf(node.n_rows, node.n_positive, node.depth)) {
+    const std::size_t first = listed_.size();
+    listed_.resize(first + node.n_rows + kRowLanes);
+    u32* to = listed_.data() + first;
+    for (std::size_t v = 0; v < level.n_vectors; ++v)
+      to = list_rows(node.set[v], level.rows.data() + v * kRowLanes, to);
+    listed_.resize(first + node.n_rows);
+  }
+  node.set = {};
+  ++node.level;
+}
+
+}  // namespace committee
