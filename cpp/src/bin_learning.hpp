@@ -130,26 +130,30 @@ class FullScan {
 
   void add(const T* values, std::size_t n) {
     if (n == 0) return;
-    T low[kLanes], high[kLanes], tail[kLanes];
-    u32 missing[kLanes] = {};
-    std::fill(low, low + kLanes, std::numeric_limits<T>::infinity());
-    std::fill(high, high + kLanes, -std::numeric_limits<T>::infinity());
+    using Lanes [[gnu::vector_size(16)]] = T;
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    Lanes low[2], high[2];
+    for (int k = 0; k < 2; ++k) low[k] = Lanes{} + kInfinity, high[k] = Lanes{} - kInfinity;
+    auto missing = Lanes{} != Lanes{};
     const auto add_lanes = [&](const T* from) {
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        low[l] = from[l] < low[l] ? from[l] : low[l];
-        high[l] = from[l] > high[l] ? from[l] : high[l];
-        missing[l] |= from[l] != from[l];
+      for (int k = 0; k < 2; ++k) {
+        Lanes some;
+        std::memcpy(&some, from + k * kLanes / 2, sizeof some);
+        low[k] = some < low[k] ? some : low[k];
+        high[k] = some > high[k] ? some : high[k];
+        missing |= some != some;
       }
     };
     const std::size_t whole = n / kLanes * kLanes;
     for (std::size_t i = 0; i < whole; i += kLanes) add_lanes(values + i);
+    T tail[kLanes];
     std::fill(tail, tail + kLanes, values[n - 1]);
     std::copy(values + whole, values + n, tail);
     add_lanes(tail);
     for (std::size_t l = 0; l < kLanes; ++l) {
-      low_ = std::min(low_, static_cast<double>(low[l]));
-      high_ = std::max(high_, static_cast<double>(high[l]));
-      has_missing_ |= missing[l] != 0;
+      low_ = std::min(low_, static_cast<double>(low[2 * l / kLanes][l % (kLanes / 2)]));
+      high_ = std::max(high_, static_cast<double>(high[2 * l / kLanes][l % (kLanes / 2)]));
+      has_missing_ |= missing[l % (kLanes / 2)] != 0;
     }
     if (counting_) count_distinct(values, n);
   }
@@ -171,7 +175,7 @@ class FullScan {
   }
 
  private:
-  static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kLanes = 32 / sizeof(T);
   static constexpr std::size_t kSlots = 1024;  // at least four times the 255 values it may hold
 
   static std::size_t slot_of(K key) {

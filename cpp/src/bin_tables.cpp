@@ -148,26 +148,6 @@ std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_
   return matrix;
 }
 
-namespace {
-
-// An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Swaps ever
-// smaller blocks across the diagonal.
-inline void transpose_block(u64* w) {
-  const auto swap = [&](int distance, int shift, u64 mask) {
-    for (int i = 0; i < 8; ++i) {
-      if (i & distance) continue;
-      const u64 moved = ((w[i] >> shift) ^ w[i + distance]) & mask;
-      w[i + distance] ^= moved;
-      w[i] ^= moved << shift;
-    }
-  };
-  swap(4, 32, 0x00000000FFFFFFFFull);
-  swap(2, 16, 0x0000FFFF0000FFFFull);
-  swap(1, 8, 0x00FF00FF00FF00FFull);
-}
-
-}  // namespace
-
 void write_records(const BinnedMatrix& matrix, RecordGroup& group, std::size_t first,
                    std::size_t last) {
   static_assert(std::endian::native == std::endian::little);

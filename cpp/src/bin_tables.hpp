@@ -41,6 +41,21 @@ void write_wide_codes(const T* values, std::size_t n, u32 n_levels, u8* out, u32
 // Memory for the columns; std::bad_alloc if there is not enough.
 std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_cols,
                                               std::shared_ptr<const std::vector<ColumnBins>> bins);
+// An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Swaps ever
+// smaller blocks across the diagonal.
+inline void transpose_block(u64* w) {
+  const auto swap = [&](int distance, int shift, u64 mask) {
+    for (int i = 0; i < 8; ++i) {
+      if (i & distance) continue;
+      const u64 moved = ((w[i] >> shift) ^ w[i + distance]) & mask;
+      w[i + distance] ^= moved;
+      w[i] ^= moved << shift;
+    }
+  };
+  swap(4, 32, 0x00000000FFFFFFFFull);
+  swap(2, 16, 0x0000FFFF0000FFFFull);
+  swap(1, 8, 0x00FF00FF00FF00FFull);
+}
 // Copies rows [first, last) of layout 1 to layout 2, for one group of columns.
 void write_records(const BinnedMatrix& matrix, RecordGroup& group, std::size_t first,
                    std::size_t last);

@@ -11,6 +11,9 @@ namespace {
 constexpr std::size_t kTaskRows = 8192;
 // Fewer rows are gone through sooner than a thread is woken.
 constexpr std::size_t kSharedRows = 8192;
+// From so many rows on their slopes and scores do not stay in the cache from leaf to leaf, and the
+// leaves are gone through block by block.
+constexpr std::size_t kManyRows = 131'072, kBlockRows = 16'384;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
@@ -88,8 +91,9 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
   const FixedSlope* slopes = update.gradients.slopes(update.score);
   const std::size_t n_rows = update.view.stride;
   const bool shared = update.n_threads > 1 && n_rows >= kSharedRows;
-  const std::size_t n_blocks =
-      shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows) : 1;
+  const std::size_t n_blocks = shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows)
+                               : n_rows >= kManyRows ? n_rows / kBlockRows
+                                                     : 1;
   const auto cut = [&](std::span<const RowItem> rows, std::size_t block) {
     if (n_blocks == 1) return rows;
     return cut_block(rows, n_rows * block / n_blocks, n_rows * (block + 1) / n_blocks);

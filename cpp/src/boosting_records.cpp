@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "bin_tables.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -56,6 +57,34 @@ inline void add_columns(const u8* record, i64* cells, std::size_t step, i64 word
   u64 bins;
   std::memcpy(&bins, record, sizeof bins);  // a record is a multiple of 16 bytes
   ((cells[kSlot * step + (bins >> (8 * kSlot) & 0xFF)] += word), ...);
+}
+
+// Missing values into the cell that they have; most words hold none.
+u64 read_cells(u64 bins, const ColumnPlace& place) {
+  constexpr u64 kOnes = 0x0101010101010101ull;
+  if (((~bins - kOnes) & bins & (kOnes << 7)) == 0) return bins;  // no byte is 255
+  u8 bytes[8];
+  std::memcpy(bytes, &bins, sizeof bins);
+  for (u8& byte : bytes) byte = read_cell(byte, place);
+  std::memcpy(&bins, bytes, sizeof bins);
+  return bins;
+}
+
+// Eight columns at a time, as a square of bytes that is transposed. What lies behind the last slot
+// of a record is zero until its word is written.
+void copy_eight_rows(SlotBlock& block, const u8* const* sources, const ColumnPlace* const* remapped,
+                     std::size_t row, std::size_t n) {
+  u8* const records = block.bytes.data() + row * block.stride;
+  for (std::size_t s = 0; s < block.n_slots; s += 8) {
+    u64 square[8] = {};
+    for (std::size_t k = 0; k < 8 && s + k < block.n_slots; ++k) {
+      std::memcpy(&square[k], sources[s + k] + row, sizeof square[k]);
+      if (remapped[s + k]) square[k] = read_cells(square[k], *remapped[s + k]);
+    }
+    transpose_block(square);
+    for (std::size_t k = 0; k < n; ++k)
+      std::memcpy(records + k * block.stride + s, &square[k], sizeof square[k]);
+  }
 }
 
 struct RowsToAdd {
@@ -211,7 +240,7 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) cons
   std::vector<Joint> joints;
   while (waiting.size() > 1) {
     Joint joint;
-    joint.codes.assign(n_rows_, 0);
+    joint.codes.assign((n_rows_ + 7) / 8 * 8, 0);  // eight are read at once
     std::vector<u32> left_over;
     int misfits = 0;
     for (const u32 c : waiting) {
@@ -303,13 +332,10 @@ void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joi
     for (SlotBlock& block : blocks_) {
       for (std::size_t begin = task * kCopyRows; begin < last; begin += 64) {
         const std::size_t end = std::min(last, begin + 64);
-        for (u32 s = 0; s < block.n_slots; ++s) {
-          const u8* from = sources[block.first_slot + s];
-          const ColumnPlace* place = remapped[block.first_slot + s];
-          u8* to = block.bytes.data() + begin * block.stride + s;
-          for (std::size_t i = begin; i < end; ++i, to += block.stride)
-            *to = place ? read_cell(from[i], *place) : from[i];
-        }
+        for (std::size_t row = begin; row < end; row += 8)
+          copy_eight_rows(block, sources.data() + block.first_slot,
+                          remapped.data() + block.first_slot, row,
+                          std::min<std::size_t>(8, end - row));
       }
     }
   });

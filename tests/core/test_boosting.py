@@ -83,6 +83,18 @@ def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
     assert scores[0] == scores[1] == scores[2]
 
 
+def test_leaves_of_many_rows_are_settled_block_by_block() -> None:
+    X, y = draw_table(140_003, 6, missing=0.05)
+    scores = []
+    for n_jobs in (1, 2):
+        state = start(X, y, n_jobs=n_jobs, max_leaf_nodes=9)
+        state.boost(2)
+        scores.append(state.scores.tobytes())
+    assert scores[0] == scores[1]
+    sums = state.finish().predict(X, "sum", None, state.slots, 1) + state.find_baseline()
+    np.testing.assert_allclose(state.scores, sums, atol=1e-12)
+
+
 def test_scores_of_the_fit_are_those_of_the_trees() -> None:
     X, signal = draw_table(3000, 3, missing=0.1)
     y = np.digitize(signal, [-0.5, 0.5]).astype(float)
