@@ -38,10 +38,16 @@ i32 round_fixed(double x) {
   return static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(x + kShift)));
 }
 
+// Without hessians: each is one.
 void fix_block(const double* g, const double* h, std::size_t n, const SlopePowers& powers,
                FixedSlope* out) {
   const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
                h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
+  if (!h) {
+    const i32 one = round_fixed(h_scale);
+    for (std::size_t i = 0; i < n; ++i) out[i] = {round_fixed(g[i] * g_scale), one};
+    return;
+  }
   for (std::size_t i = 0; i < n; ++i)
     out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
 }
@@ -138,14 +144,14 @@ void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, i
     parallel_for(n_tasks, n_threads, [&](std::size_t task) {
       std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
       double* const g = block.data();
-      double* const h = g + n_scores * kLossBlock;
+      double* const h = constant_hessian_ ? nullptr : g + n_scores * kLossBlock;
       const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
       for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
         const std::size_t end = std::min(last, begin + kLossBlock);
         fill(begin, end, g, h);
         if (!weights.values.empty()) clear_absent(weights, begin, end, block);
         for (u32 k = 0; k < n_scores; ++k)
-          fix_block(g + k * kLossBlock, h + k * kLossBlock, end - begin, powers_[k],
+          fix_block(g + k * kLossBlock, h ? h + k * kLossBlock : nullptr, end - begin, powers_[k],
                     slopes_.data() + k * n_rows_ + begin);
         for (u32 k = 0; !bounded && k < (constant_hessian_ ? n_scores : 2 * n_scores); ++k)
           found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);

@@ -378,11 +378,10 @@ i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
     if (cells) records_.add_range(begin, end, {vectors_.data(), width_}, cells);
     return static_cast<i64>(end - begin);
   }
-  i64 words[kFillRows], total = 0;
+  i64 words[kFillRows];
   make_words(scores_[0].slopes, weights_, word_plan_, key, begin, end, words);
-  records_.write_words(begin, end, words);
+  const i64 total = records_.write_words(begin, end, words);
   if (cells) records_.add_range(begin, end, cells);
-  for (std::size_t i = 0; i < end - begin; ++i) total += words[i];
   return total;
 }
 

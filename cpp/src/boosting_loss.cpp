@@ -27,6 +27,10 @@ class ScalarLoss final : public Loss {
       const double* y = view.y + k * view.stride + begin;
       const double* f = view.scores + k * view.stride + begin;
       double* g = gradients + k * kLossBlock;
+      if (Function::kShape.constant_hessian && !hessians) {
+        for (std::size_t i = 0; i < end - begin; ++i) g[i] = function.slope(y[i], f[i]).gradient;
+        continue;
+      }
       double* h = hessians + k * kLossBlock;
       for (std::size_t i = 0; i < end - begin; ++i) {
         const Slope slope = function.slope(y[i], f[i]);

@@ -341,20 +341,26 @@ void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joi
   });
 }
 
-void Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
+i64 Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
+  i64 total = 0;
   for (SlotBlock& block : blocks_) {
+    total = 0;
     u8* at = block.bytes.data() + begin * block.stride + block.tail;
     if (words_.narrow) {
       for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
         const u32 word =
             (static_cast<u32>(static_cast<u64>(words[i]) >> 32) << 16) + static_cast<u32>(words[i]);
         std::memcpy(at, &word, sizeof word);
+        total += words[i];
       }
     } else {
-      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride)
+      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
         std::memcpy(at, words + i, sizeof(i64));
+        total += words[i];
+      }
     }
   }
+  return total;
 }
 
 std::size_t Records::bytes() const {

@@ -52,8 +52,8 @@ class Records {
   // Other weights for the next trees; words are of 8 bytes.
   void change_weights(const RowWeights& weights) { words_ = plan_words(weights, false); }
 
-  // Writes the words of rows begin .. end - 1 behind their bins.
-  void write_words(std::size_t begin, std::size_t end, const i64* words);
+  // Writes the words of rows begin .. end - 1 behind their bins; returns their sum.
+  i64 write_words(std::size_t begin, std::size_t end, const i64* words);
   // Adds rows to cells[n_cells()]: those listed, or begin .. end - 1.
   void add_listed(const RowItem* rows, std::size_t n, i64* cells) const;
   void add_range(std::size_t begin, std::size_t end, i64* cells) const;

@@ -120,7 +120,16 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
   if (sparse) {
     last = list_sums(column, base, n_cuts);
   } else {
-    for (u32 b = 0; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
+    u32 b = 0;
+    for (; b + 4 <= n_cuts; b += 4) {
+      const i64* const cells = column.cells + b;
+      const i64 two = cells[0] + cells[1];
+      sums_[b] = sum + cells[0];
+      sums_[b + 1] = sum + two;
+      sums_[b + 2] = sum + two + cells[2];
+      sums_[b + 3] = sum += two + (cells[2] + cells[3]);
+    }
+    for (; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
   }
   while (first < last && hessian_of(sums_[first]) < least) ++first;
   while (last > first && hessian_of(sums_[last - 1]) > most) --last;

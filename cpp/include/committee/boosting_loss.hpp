@@ -25,7 +25,7 @@ class Loss {
   // Of the quantile that leaves of score k are, where they are one.
   virtual double level(u32) const { return 0.5; }
   // Gradient and hessian of score k of rows begin .. end - 1 (at most kLossBlock) at
-  // gradients[k * kLossBlock + i], for all k.
+  // gradients[k * kLossBlock + i], for all k. Null hessians where all of them are one: not wanted.
   virtual void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end,
                            double* gradients, double* hessians) const = 0;
   // Loss of each of these rows.
