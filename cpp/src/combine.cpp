@@ -101,6 +101,19 @@ void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leave
   });
 }
 
+void add_leaves_to(const Terms& terms, std::size_t tree, std::span<const u32> leaves,
+                   const u32* rows, double* out) {
+  const Trees& trees = *terms.trees;
+  const std::size_t width = trees.width;
+  with_values(trees, [&]<class V>(const V* values) {
+    values += trees.leaf_offsets[tree] * width;
+    choose_term<V>(terms, terms.weight(tree), [&](auto&& add) {
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        add(values + leaves[i] * width, out + std::size_t{rows[i]} * width);
+    });
+  });
+}
+
 void add_classes(const Terms& terms, std::size_t tree, std::span<const u32> classes, double* out,
                  std::size_t out_width) {
   const double weight = terms.weight(tree);

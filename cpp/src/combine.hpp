@@ -27,6 +27,10 @@ void add_row(const Terms& terms, std::size_t first, std::span<const u32> leaves,
 void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leaves, double* out,
                 std::size_t out_width);
 
+// The same for rows that do not lie together: the columns of row i start at out + rows[i] * width.
+void add_leaves_to(const Terms& terms, std::size_t tree, std::span<const u32> leaves,
+                   const u32* rows, double* out);
+
 // The same for `mean` and `vote` where each leaf holds one class only: row i ended in classes[i],
 // whose share is 1; adding the others' 0 changes nothing.
 void add_classes(const Terms& terms, std::size_t tree, std::span<const u32> classes, double* out,

@@ -15,9 +15,10 @@ void settle_cut(Candidate& best, const ColumnBins& bins) {
     from += half & (std::size_t{0} - std::size_t{from[half - 1] < middle});
     n -= half;
   }
-  u32 at = static_cast<u32>(from - begin);
-  if (at > best.cut && middle - begin[at - 1] <= begin[at] - middle) --at;
-  best.cut = at;
+  // The one before it, if that is no farther; there always is one, of which the first is not meant.
+  const u32 at = static_cast<u32>(from - begin);
+  const double below = begin[at - (at > best.cut ? 1 : 0)];
+  best.cut = at - ((at > best.cut) & (middle - below <= begin[at] - middle) ? 1 : 0);
 }
 
 GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,

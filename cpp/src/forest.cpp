@@ -122,17 +122,19 @@ void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::ve
   const std::size_t n_cols = x.n_cols;
   const X* data = static_cast<const X*>(x.data);
   std::vector<X> rows((end - begin) * n_cols);
-  std::vector<u32> chosen, ends(end - begin);
+  std::vector<u32> chosen(end - begin), ends(end - begin);
   TreeWalker<X> walker(trees, end - begin, true);
   Terms terms;
   terms.trees = &trees;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
-    chosen.clear();
+    // Nobody can guess which rows a sample holds: no branch.
+    std::size_t n = 0;
     for (std::size_t row = begin; row < end; ++row) {
-      if ((in_bag[t][row / 64] >> (row % 64) & 1) == 0) chosen.push_back(static_cast<u32>(row));
+      chosen[n] = static_cast<u32>(row);
+      n += ~(in_bag[t][row / 64] >> (row % 64)) & 1;
     }
-    if (chosen.empty()) continue;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (n == 0) continue;
+    for (std::size_t i = 0; i < n; ++i) {
       const X* from = data + static_cast<std::ptrdiff_t>(chosen[i]) * x.row_stride;
       for (std::size_t c = 0; c < n_cols; ++c) {
         rows[i * n_cols + c] = from[static_cast<std::ptrdiff_t>(c) * x.col_stride];
@@ -140,11 +142,9 @@ void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::ve
     }
     walker.take_tree(t);
     walker.end_rows({rows.data(), static_cast<std::ptrdiff_t>(n_cols)}, Ending::leaf,
-                    {ends.data(), chosen.size()});
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      add_leaf(terms, t, ends[i], sums + static_cast<std::size_t>(chosen[i]) * trees.width);
-      ++n_votes[chosen[i]];
-    }
+                    {ends.data(), n});
+    add_leaves_to(terms, t, {ends.data(), n}, chosen.data(), sums);
+    for (std::size_t i = 0; i < n; ++i) ++n_votes[chosen[i]];
   }
 }
 

@@ -108,8 +108,9 @@ template <class Tally>
 typename Growth<Tally>::SmallNode Growth<Tally>::descend(SmallNode& node, Candidate& best,
                                                          TreePart& part, Worker& worker) {
   const ColumnBins& bins = (*data_.bins)[best.feature];
-  settle_cut(best, bins);
+  // No row lies between the cut and where it settles: the parting need not wait for it.
   const std::size_t n_left = part_small(node, best, worker);
+  settle_cut(best, bins);
   if (!best.has_missing) {
     best.missing_left = 2.0 * sample_.tally.weight(worker.finder->best_left()) >
                         sample_.tally.weight(worker.total.data());

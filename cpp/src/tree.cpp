@@ -84,28 +84,87 @@ Node<T> make_node(const GrownTree::Split& split, bool is_leaf, u32 number) {
 class Layout {
  public:
   Layout(const GrownTree& tree, bool in_arena_order) : tree_(tree) {
-    if (in_arena_order || !tree.depth_first) {
+    if (in_arena_order) {
       order_ = order_nodes(tree);
+      n_nodes_ = order_.size();
+    } else if (tree.depth_first) {
+      measure_levels<true>();
     } else {
-      levels_ = measure_levels(tree);
+      measure_levels<false>();
     }
   }
-  std::size_t n_nodes() const { return levels_.empty() ? order_.size() : tree_.size(); }
+  std::size_t n_nodes() const { return n_nodes_; }
   // Calls use(node, place, number), where the number is a leaf's own, or the place of a left child.
   template <class Use>
   void visit(Use&& use) const {
-    if (levels_.empty()) {
-      u32 next = 1, leaf = 0;
-      for (u32 place = 0; place < order_.size(); ++place) {
-        const bool is_leaf = tree_.is_leaf(order_[place]);
-        use(order_[place], place, is_leaf ? leaf++ : next);
-        next += is_leaf ? 0 : 2;
-      }
-      return;
+    if (tree_.depth_first && order_.empty()) return visit_levels<true>(use);
+    if (order_.empty()) return visit_levels<false>(use);
+    u32 next = 1, leaf = 0;
+    for (u32 place = 0; place < order_.size(); ++place) {
+      const bool is_leaf = tree_.is_leaf(order_[place]);
+      use(order_[place], place, is_leaf ? leaf++ : next);
+      next += is_leaf ? 0 : 2;
     }
+  }
+
+ private:
+  // First place of a node, number of a leaf and place of a child of the next level, at a depth.
+  struct Level {
+    u32 node = 0, leaf = 0, child = 0;
+  };
+  // The nodes depth-first, left before right, and their depths. kNumbered: as they are numbered.
+  // Most of a tree was grown in that order; following it breadth-first would jump about in memory.
+  template <bool kNumbered>
+  class Descent {
+   public:
+    explicit Descent(const GrownTree& tree) : tree_(tree), open_(64) {}
+    bool ended() const { return top_ == 0; }
+    u32 node() const { return node_; }
+    u32 depth() const { return depth_; }
+    // On to the next node: the left child, or the last right one that was passed by.
+    void pass(bool is_leaf) {
+      if (top_ + 1 >= open_.size()) open_.resize(2 * open_.size());
+      open_[top_] = {tree_.right[node_], depth_ + 1};
+      const std::size_t from = top_ - (is_leaf ? 1 : 0);
+      node_ = kNumbered ? node_ + 1 : is_leaf ? open_[from].node : tree_.left[node_];
+      depth_ = open_[from].depth;
+      top_ = from + (is_leaf ? 0 : 1);
+    }
+
+   private:
+    struct Open {
+      u32 node = 0, depth = 0;
+    };
+    const GrownTree& tree_;
+    std::vector<Open> open_;  // right children to come, behind one of nothing
+    std::size_t top_ = 1;
+    u32 node_ = 0, depth_ = 0;
+  };
+
+  template <bool kNumbered>
+  void measure_levels() {
+    for (Descent<kNumbered> descent(tree_); !descent.ended(); ++n_nodes_) {
+      const bool is_leaf = tree_.is_leaf(descent.node());
+      const u32 depth = descent.depth();
+      if (depth >= levels_.size()) levels_.emplace_back();
+      ++levels_[depth].node;
+      levels_[depth].leaf += is_leaf ? 1 : 0;
+      descent.pass(is_leaf);
+    }
+    Level before;
+    for (Level& level : levels_) {
+      const Level counts = level;
+      level = {before.node, before.leaf, before.node + counts.node};
+      before.node += counts.node;
+      before.leaf += counts.leaf;
+    }
+  }
+
+  template <bool kNumbered, class Use>
+  void visit_levels(Use&& use) const {
     std::vector<Level> levels = levels_;
-    Descent descent(levels_.size());
-    for (u32 node = 0; node < tree_.size(); ++node) {
+    for (Descent<kNumbered> descent(tree_); !descent.ended();) {
+      const u32 node = descent.node();
       const bool is_leaf = tree_.is_leaf(node);
       Level& level = levels[descent.depth()];
       use(node, level.node++, is_leaf ? level.leaf : level.child);
@@ -115,51 +174,7 @@ class Layout {
     }
   }
 
- private:
-  // First place of a node, number of a leaf and place of a child of the next level, at a depth.
-  struct Level {
-    u32 node = 0, leaf = 0, child = 0;
-  };
-  // The depths of nodes that are numbered depth-first, left before right.
-  class Descent {
-   public:
-    explicit Descent(std::size_t n_levels) : open_(n_levels + 2, 0) {}
-    u32 depth() const { return depth_; }
-    // On to the next node: the left child, or the last right one that was passed by.
-    void pass(bool is_leaf) {
-      if (top_ + 1 >= open_.size()) open_.resize(2 * open_.size());
-      open_[top_] = depth_ + 1;
-      const std::size_t from = top_ - (is_leaf ? 1 : 0);
-      depth_ = open_[from];
-      top_ = from + (is_leaf ? 0 : 1);
-    }
-
-   private:
-    std::vector<u32> open_;  // depths of right children to come, behind one of the root
-    std::size_t top_ = 1;
-    u32 depth_ = 0;
-  };
-  // Such a tree is read from front to back; following it breadth-first would jump about in memory.
-  static std::vector<Level> measure_levels(const GrownTree& tree) {
-    std::vector<Level> levels;
-    Descent descent(64);
-    for (u32 node = 0; node < tree.size(); ++node) {
-      const bool is_leaf = tree.is_leaf(node);
-      const u32 depth = descent.depth();
-      if (depth >= levels.size()) levels.emplace_back();
-      ++levels[depth].node;
-      levels[depth].leaf += is_leaf ? 1 : 0;
-      descent.pass(is_leaf);
-    }
-    Level before;
-    for (Level& level : levels) {
-      const Level counts = level;
-      level = {before.node, before.leaf, before.node + counts.node};
-      before.node += counts.node;
-      before.leaf += counts.leaf;
-    }
-    return levels;
-  }
+  std::size_t n_nodes_ = 0;
   const GrownTree& tree_;
   std::vector<u32> order_;
   std::vector<Level> levels_;
