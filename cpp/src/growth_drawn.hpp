@@ -97,7 +97,7 @@ bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker
                            static_cast<u32>(sample_.tally.positive(total))};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
     if (worker.levels->finish(top, records, block_.stride, {items_ + node.begin, node.size()},
-                             part.tree))
+                              part.tree))
       return true;
     node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
