@@ -250,7 +250,9 @@ bool Growth<Tally>::search_small(SmallNode& node, const NodeNumbers& numbers, Wo
         n += node.varying >> f & 1;
         // Two rows are parted by any feature alike: the first that varies is taken.
         if (is_pair && n > 0) break;
-      } while (shuffle.n_drawn() < n_wanted);
+        // Beyond what is wanted only one that may vary is worth a look.
+      } while (shuffle.n_drawn() < n_wanted ||
+               (n == 0 && n_varying == 0 && shuffle.n_drawn() < n_pool));
       n_varying += scan_small(rows, {looked_at, n}, worker, best, node.varying);
     }
   }

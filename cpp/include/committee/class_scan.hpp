@@ -99,6 +99,7 @@ class ClassScan {
   bool scan_few_bytes(std::span<const u16> keyed, const Item* items, const FeatureView& view,
                       Candidate& best, Slot* best_left) {
     if (!has_packed_) pack_rows(items, keyed.size());
+    if (keyed.back() >> 8 != kMissingBin) return scan_listed_bytes(keyed, view, best, best_left);
     ByteSweep sweep(packed_total_, weight_);
     double bar = set_bar(best.score);
     u64 left = 0;
@@ -113,9 +114,44 @@ class ClassScan {
           take_cut(best, score, view, at);
           bar = set_bar(score);
         });
-    for (u32 s = 0; left != 0 && s < tally_.n_slots; ++s)
-      best_left[s] = static_cast<Slot>(left >> (8 * s) & 0xFF);
+    if (left != 0) unpack(left, best_left);
     return varies;
+  }
+
+  // The same without missing values: first a list of the boundaries, without a branch on the rows,
+  // then their scores, where only those that come near the best are guessed wrong.
+  bool scan_listed_bytes(std::span<const u16> keyed, const FeatureView& view, Candidate& best,
+                         Slot* best_left) {
+    u64 lefts[kMostFew + 1], left = 0;  // of every bin that occurs: what lies left of it
+    u8 bins[kMostFew + 1];
+    u32 n = 0, previous = kNone;
+    for (const u16 key : keyed) {
+      const u32 bin = key >> 8;
+      bins[n] = static_cast<u8>(bin);
+      lefts[n] = left;
+      n += bin != previous;
+      left += packed_[key & 0xFF];
+      previous = bin;
+    }
+    ByteSweep sweep(packed_total_, weight_);
+    double bar = set_bar(best.score);
+    u32 at = 0;
+    for (u32 k = 1; k < n; ++k) {
+      sweep.set_left(lefts[k]);
+      const ByteSweep::Sides sides = sweep.measure();
+      if (sides.is_below(bar)) continue;
+      const double score = sides.score();
+      if (!best.loses_to(score, view.place, bins[k - 1])) continue;
+      at = k;
+      take_cut(best, score, view, {bins[k - 1], bins[k], false, false});
+      bar = set_bar(score);
+    }
+    if (at != 0) unpack(lefts[at], best_left);
+    return n > 1;
+  }
+
+  void unpack(u64 word, Slot* slots) const {
+    for (u32 s = 0; s < tally_.n_slots; ++s) slots[s] = static_cast<Slot>(word >> (8 * s) & 0xFF);
   }
 
   void pack_rows(const Item* items, std::size_t n) {

@@ -93,6 +93,7 @@ class ByteSweep {
   ByteSweep(u64 total, double weight) : total_(total), weight_(weight) {}
   void start() { left_ = 0; }
   void move_row(u64 packed) { left_ += packed; }
+  void set_left(u64 packed) { left_ = packed; }
   // What lies left, and its weight and the sums of squares.
   u64 left() const { return left_; }
   struct Sides {
