@@ -114,24 +114,29 @@ BinRange gather_columns(const BinnedMatrix& data, std::span<const u32> features,
   return range;
 }
 
+// Calls use(picker) with the picker of a run of features.
+template <class Use>
+void with_picker(const RecordBlock& block, const RunColumns& columns, std::size_t n_features,
+                 Use&& use) {
+#if defined(__aarch64__)
+  if (block.stride == 16) return use(TablePicker<16>(columns, n_features));
+  if (block.stride == 32) return use(TablePicker<32>(columns, n_features));
+  use(TablePicker<64>(columns, n_features));
+#else
+  with_features(n_features, [&]<int kFeatures>() { use(ScalarPicker<kFeatures>(columns)); });
+#endif
+}
+
 template <class Item>
 BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
                      std::span<const Item> items, u64* words) {
   const RunColumns columns(block, features);
-  const auto gather = [&](const auto& picker) {
-    if (block.places) return gather_run(NarrowPicker(picker, columns), block, items, words);
-    return gather_run(picker, block, items, words);
-  };
-#if defined(__aarch64__)
-  if (block.stride == 16) return gather(TablePicker<16>(columns, features.size()));
-  if (block.stride == 32) return gather(TablePicker<32>(columns, features.size()));
-  return gather(TablePicker<64>(columns, features.size()));
-#else
   BinRange range;
-  with_features(features.size(),
-                [&]<int kFeatures>() { range = gather(ScalarPicker<kFeatures>(columns)); });
+  with_picker(block, columns, features.size(), [&](const auto& picker) {
+    range = block.places ? gather_run(NarrowPicker(picker, columns), block, items, words)
+                         : gather_run(picker, block, items, words);
+  });
   return range;
-#endif
 }
 
 template <class Tally>
@@ -191,12 +196,27 @@ inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heavie
   }
 }
 
+// A comparison in lanes of 16 bits.
+template <class Mask>
+ClassLanes widen(Mask mask) {
+  using Signs [[gnu::vector_size(kBatch)]] = signed char;
+  using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
+  return reinterpret_cast<ClassLanes>(
+      __builtin_convertvector(reinterpret_cast<Signs>(mask), WideSigns));
+}
+
+// Adds what the lanes of each class hold to the cells of the features.
+inline void add_class_lanes(const std::vector<ClassLanes>& lanes, u32* sums) {
+  const u32 cell = static_cast<u32>(lanes.size());
+  for (u32 c = 0; c < cell; ++c) {
+    for (u32 k = 0; k < kBatch; ++k) sums[k * cell + c] += lanes[c][k];
+  }
+}
+
 // The same for any classes of one output: a vector a class, lanes of 16 bits.
 inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 heaviest,
                             const u64* words, const u8* limits, std::vector<ClassLanes>& lanes,
                             u32 cell, u32* sums) {
-  using Signs [[gnu::vector_size(kBatch)]] = signed char;
-  using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
   BinLanes limit;
   std::memcpy(&limit, limits, sizeof limit);
   std::fill_n(sums, kBatch * cell, 0u);
@@ -206,13 +226,64 @@ inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 he
     const std::size_t last = std::min(n, first + n_safe);
     std::fill(lanes.begin(), lanes.end(), ClassLanes{});
     for (std::size_t i = first; i < last; ++i) {
-      const auto below = reinterpret_cast<Signs>(std::bit_cast<BinLanes>(words[i]) < limit);
-      const auto all = reinterpret_cast<ClassLanes>(__builtin_convertvector(below, WideSigns));
-      lanes[items[i].label] += all & (ClassLanes{} + items[i].weight);
+      lanes[items[i].label] +=
+          widen(std::bit_cast<BinLanes>(words[i]) < limit) & (ClassLanes{} + items[i].weight);
     }
-    for (u32 c = 0; c < cell; ++c) {
-      for (u32 k = 0; k < kBatch; ++k) sums[k * cell + c] += lanes[c][k];
+    add_class_lanes(lanes, sums);
+  }
+}
+
+// What the rows add up to whose bits of a run of features are not set, straight from their records:
+// sum_class_lanes where the cut of each feature is known.
+template <class Picker>
+void sum_bit_lanes(const Picker picker, BinLanes masks, const RecordBlock& block,
+                   std::span<const ClassTally<u32>::Item> items, u64 heaviest,
+                   std::vector<ClassLanes>& lanes, u32* sums) {
+  const u32 cell = static_cast<u32>(lanes.size());
+  const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
+  std::fill_n(sums, kBatch * cell, 0u);
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    std::fill(lanes.begin(), lanes.end(), ClassLanes{});
+    for (std::size_t i = first; i < last; ++i) {
+      if (i + kGatherAhead < n)
+        __builtin_prefetch(block.records + items[i + kGatherAhead].row * block.stride);
+      const BinLanes bits = picker.pick(block.records + items[i].row * block.stride) & masks;
+      lanes[items[i].label] += widen(bits == BinLanes{}) & (ClassLanes{} + items[i].weight);
     }
+    add_class_lanes(lanes, sums);
+  }
+}
+
+// scan_single_cuts for bits of narrow records and more rows than classes: one pass over the rows.
+template <class Tally>
+void Growth<Tally>::scan_bits(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                              Candidate& best, u8* varies) {
+  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+    const u32 cell = sample_.tally.cell();
+    const RunColumns columns(rows.block, features);
+    BinLanes masks;
+    std::memcpy(&masks, columns.masks, sizeof masks);
+    worker.n_run = 0;
+    worker.run_sums.resize(kBatch * cell);
+    worker.lanes.resize(cell);
+    Slot* sums = worker.run_sums.data();
+    with_picker(rows.block, columns, features.size(), [&](const auto& picker) {
+      sum_bit_lanes(picker, masks, rows.block, rows.items, sample_.heaviest, worker.lanes, sums);
+    });
+    const Slot total = sample_.tally.total(worker.total.data());
+    SingleCuts& cuts = worker.cuts;
+    cuts.n = 0;
+    for (u32 k = 0; k < features.size(); ++k) {
+      const Slot left = sample_.tally.total(sums + k * cell);
+      varies[k] = left != 0 && left != total;
+      if (!varies[k]) continue;
+      SingleCut& cut = cuts.list[cuts.n++];
+      fill_view(rows.numbers, features[k], worker, cut.view);
+      cut.at = {0, 1, false, false};
+      cut.lane = k;
+    }
+    worker.finder->take_single({cuts.list, cuts.n}, sums, best);
   }
 }
 

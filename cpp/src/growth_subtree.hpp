@@ -319,7 +319,13 @@ std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32>
     n_one += has_one >> f & 1;
     n_many += ~has_one >> f & 1;
   }
+  bool sums_bits = false;  // all of them are bits
+  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+    sums_bits = bits != 0 && !params_.random_splits && (two_valued_ & ~bits) == 0 &&
+                !sample_.tally.counted && rows.items.size() > sample_.tally.n_slots;
+  }
   in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
+    if (sums_bits) return scan_bits(rows, run, worker, best, varies);
     if (!column_ends_.empty()) return scan_drawn_cuts(rows, run, worker, best, varies);
     const u32 has_more = scan_single_cuts(rows, run, worker, best, varies);
     for (std::size_t k = 0; k < run.size(); ++k) {

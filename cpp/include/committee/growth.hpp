@@ -228,6 +228,8 @@ class Growth {
                             Candidate& best, u8* varies);
   u32 scan_single_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
+  void scan_bits(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                 Candidate& best, u8* varies);
   bool draws_all_cuts() const;
   void prepare_blocks();
   bool finish_block(SmallNode& node, TreePart& part, Worker& worker);
