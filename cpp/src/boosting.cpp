@@ -10,13 +10,16 @@ namespace committee {
 
 namespace {
 
-// Updates of cells that are worth a thread of its own for a tree.
-constexpr double kWorkPerThread = 400'000.0;
+// Updates of cells that are worth a thread of its own for a tree where nobody says how many there
+// are to be, and those that more than two threads need: below, they wait for one another longer
+// than they work, however many the user grants.
+constexpr double kWorkPerThread = 400'000.0, kLeastWork = 48'000.0;
 
 int count_threads(const BoostingInput& input, const BoostingParams& params) {
   const double work =
       static_cast<double>(input.data->n_rows) * static_cast<double>(input.data->n_cols);
-  return choose_threads(params.n_jobs, work, kWorkPerThread);
+  const int granted = choose_threads(params.n_jobs, work, kWorkPerThread);
+  return std::min(granted, std::max(2, static_cast<int>(std::min(work / kLeastWork, 1e6))));
 }
 
 }  // namespace

@@ -111,7 +111,10 @@ class Pool {
       const std::lock_guard<std::mutex> lock(mutex_);
       grow_to(n_threads - 1);
       place = jobs_.insert(jobs_.end(), &job);
-      n_calls = std::min(n_threads - 1, n_asleep_);
+      // Who watches looks at the list once more, with the lock, before it sleeps; those whom other
+      // jobs have seats for are not counted upon.
+      const int n_ready = std::max(0, n_watching_ - n_seats_.load(std::memory_order_relaxed));
+      n_calls = std::clamp(n_threads - 1 - n_ready, 0, n_asleep_);
     }
     // Not before the mutex is free: who watches would take it at once.
     n_seats_.fetch_add(n_threads - 1, std::memory_order_relaxed);
@@ -165,9 +168,11 @@ class Pool {
   Job* await_job(std::unique_lock<std::mutex>& lock) {
     Job* job = find_open_job();
     if (!job && may_watch_) {
+      ++n_watching_;
       lock.unlock();
       watch_briefly([&] { return n_seats_.load(std::memory_order_relaxed) > 0; });
       acquire(lock);
+      --n_watching_;
     }
     ++n_asleep_;
     work_.wait(lock, [&] { return (job = find_open_job()) != nullptr; });
@@ -193,7 +198,7 @@ class Pool {
   std::condition_variable work_;
   std::list<Job*> jobs_;
   std::atomic<int> n_seats_{0};  // free seats of all jobs; a hint, for it is late by a moment
-  int n_asleep_ = 0;
+  int n_asleep_ = 0, n_watching_ = 0;
   int n_workers_ = 0;
   std::atomic<bool> may_watch_{false};
 };

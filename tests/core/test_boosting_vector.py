@@ -43,7 +43,7 @@ def test_trees_of_outputs_are_those_of_the_textbook() -> None:
     np.testing.assert_allclose(state.scores, expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("n_rows", [500, 30_000])
+@pytest.mark.parametrize("n_rows", [500, 60_000])
 @pytest.mark.parametrize("subsample", [1.0, 0.7])
 def test_the_number_of_threads_changes_nothing(n_rows: int, subsample: float) -> None:
     X, y = draw_classes(n_rows, 2, missing=0.1)
