@@ -1,6 +1,7 @@
 #include "committee/boosting.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "boosting_leaves.hpp"
@@ -22,7 +23,19 @@ int count_threads(const BoostingInput& input, const BoostingParams& params) {
   return std::min(granted, std::max(2, static_cast<int>(std::min(work / kLeastWork, 1e6))));
 }
 
+// Bytes that copies of the records may take, so that trees of a round can be grown side by side.
+constexpr std::size_t kMostCopied = std::size_t{64} << 20;
+
 }  // namespace
+
+// Where one of several trees is grown at a time, by one thread.
+struct Bench {
+  Bench(const BinnedMatrix& data, const Records& all, const RowWeights& weights,
+        const BoostingParams& params)
+      : records(all), grower(data, records, weights, params, 1, 1) {}
+  Records records;
+  BoostingGrower grower;
+};
 
 struct Boosting::State {
   State(BoostingInput given, std::unique_ptr<Loss> function, const BoostingParams& told)
@@ -36,8 +49,20 @@ struct Boosting::State {
         gradients(input.data->n_rows, loss->n_scores()),
         grower(*input.data, records, drawn, params, told.vector_leaves ? loss->n_scores() : 1,
                n_threads),
-        scores(input.data->n_rows * loss->n_scores(), 0.0) {}
+        scores(input.data->n_rows * loss->n_scores(), 0.0),
+        gains(input.data->n_cols, 0.0),
+        n_splits(input.data->n_cols, 0) {
+    const std::size_t n_benches = std::min(count_apart(), static_cast<std::size_t>(n_threads));
+    for (std::size_t k = 0; k < n_benches; ++k)
+      benches.push_back(std::make_unique<Bench>(*input.data, records, drawn, params));
+  }
 
+  std::size_t count_apart() const;
+  Round plan_round() const;
+  void grow_tree(Round& round, std::size_t t, BoostingGrower& where, int n_at_work,
+                 InterruptWatch& watch);
+  void choose_rows(const std::vector<u32>& sample);
+  void tally_gains(const GrownTree& tree, std::span<const double> node_gains);
   ScoreView view() const { return {input.target.data(), scores.data(), input.data->n_rows}; }
   double measure(std::span<const u32> rows) const;
   void draw_by_gradient();
@@ -52,7 +77,10 @@ struct Boosting::State {
   Gradients gradients;
   BoostingGrower grower;
   AlignedBuffer<double> scores;  // [score][row]
+  std::vector<std::unique_ptr<Bench>> benches;
   std::vector<StoredTree> trees;
+  std::vector<double> gains;  // per feature, of all trees
+  std::vector<u64> n_splits;
   std::vector<u32> held_out;
   u64 n_grown = 0;  // trees ever grown, for the random keys
 };
@@ -126,7 +154,12 @@ void Boosting::draw_rows() {
       s.held_out.push_back(row);
     }
   }
-  s.grower.choose_rows(std::move(sample), s.held_out);
+  s.choose_rows(sample);
+}
+
+void Boosting::State::choose_rows(const std::vector<u32>& sample) {
+  grower.choose_rows(sample, held_out);
+  for (const auto& bench : benches) bench->grower.choose_rows(sample, held_out);
 }
 
 void Boosting::compute_gradients() {
@@ -179,40 +212,100 @@ void Boosting::State::draw_by_gradient() {
   }
   drawn = weights.multiplied(factors);
   records.change_weights(drawn);
-  grower.choose_rows(std::move(sample), held_out);
+  for (const auto& bench : benches) bench->records.change_weights(drawn);
+  choose_rows(sample);
+}
+
+// Trees of a round that are grown side by side, a thread each: they never wait for one another. Of
+// those that are left over when every thread has had as many as the others, a few are grown one
+// after the other by all threads.
+std::size_t Boosting::State::count_apart() const {
+  const std::size_t n_trees = params.vector_leaves ? 1 : loss->n_scores();
+  const auto n = static_cast<std::size_t>(n_threads);
+  // Other rules look at the scores while leaves are settled.
+  if (n < 2 || n_trees < 2 || loss->shape().rule != LeafRule::newton ||
+      std::min(n_trees, n) * records.bytes() > kMostCopied)
+    return 0;
+  const std::size_t n_left_over = n_trees % n;
+  return n_left_over * n_left_over < n ? n_trees - n_left_over : n_trees;
+}
+
+void Boosting::State::tally_gains(const GrownTree& tree, std::span<const double> node_gains) {
+  for (u32 node = 0; node < tree.size(); ++node) {
+    if (tree.is_leaf(node)) continue;
+    gains[tree.splits[node].feature] += node_gains[node];
+    ++n_splits[tree.splits[node].feature];
+  }
+}
+
+// What the trees of a round are grown for, and what becomes of them.
+struct Boosting::Round {
+  std::vector<TreeScore> scores;
+  u32 width = 1;  // scores of a tree
+  std::vector<StoredTree> trees;
+  std::vector<std::vector<double>> gains;  // per tree and node
+};
+
+Boosting::Round Boosting::State::plan_round() const {
+  Round round;
+  const LossShape& shape = loss->shape();
+  SearchPlan plan;
+  plan.params = &params;
+  plan.largest_step = params.max_delta_step > 0.0 ? params.max_delta_step : shape.largest_step;
+  plan.by_values =
+      params.reg_alpha > 0.0 || params.max_delta_step > 0.0 ||
+      std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
+  plan.constant_hessian = gradients.constant_hessian();
+  const WordPlan& words = records.words();
+  const u32 n_scores = loss->n_scores();
+  for (u32 k = 0; k < n_scores; ++k) {
+    plan.gradient_unit = std::ldexp(gradients.gradient_unit(k), words.gradient_shift) * drawn.unit;
+    plan.hessian_unit = std::ldexp(gradients.hessian_unit(k), words.hessian_shift) * drawn.unit;
+    round.scores.push_back({gradients.slopes(k), plan});
+  }
+  round.width = params.vector_leaves ? n_scores : 1;
+  round.trees.resize(n_scores / round.width);
+  round.gains.resize(round.trees.size());
+  return round;
+}
+
+// Grows a tree of the round, gives its leaves their values and adds these to the scores.
+void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& where, int n_at_work,
+                                InterruptWatch& watch) {
+  StoredTree& stored = round.trees[t];
+  const u32 first = stored.slot = static_cast<u32>(t) * round.width;
+  stored.tree = where.grow(std::span(round.scores).subspan(first, round.width), n_grown + t, watch);
+  stored.cuts = where.cuts();
+  round.gains[t] = where.gains();
+  for (u32 k = first; k < first + round.width; ++k) {
+    const LeafUpdate update{
+        *loss, view(), gradients, drawn, round.scores[k].plan, params.learning_rate, k, n_at_work};
+    settle_leaves(update, where, k - first, stored.tree, scores.data() + k * input.data->n_rows);
+  }
 }
 
 void Boosting::grow_trees(InterruptWatch& watch) {
   State& s = *state_;
-  const LossShape& shape = s.loss->shape();
-  SearchPlan plan;
-  plan.params = &s.params;
-  plan.largest_step = s.params.max_delta_step > 0.0 ? s.params.max_delta_step : shape.largest_step;
-  plan.by_values = s.params.reg_alpha > 0.0 || s.params.max_delta_step > 0.0 ||
-                   std::any_of(s.params.monotonic.begin(), s.params.monotonic.end(),
-                               [](i32 m) { return m != 0; });
-  plan.constant_hessian = s.gradients.constant_hessian();
-  const WordPlan& words = s.records.words();
-  std::vector<TreeScore> scores;
-  for (u32 k = 0; k < n_scores(); ++k) {
-    plan.gradient_unit =
-        std::ldexp(s.gradients.gradient_unit(k), words.gradient_shift) * s.drawn.unit;
-    plan.hessian_unit = std::ldexp(s.gradients.hessian_unit(k), words.hessian_shift) * s.drawn.unit;
-    scores.push_back({s.gradients.slopes(k), plan});
-  }
-  const u32 width = s.params.vector_leaves ? n_scores() : 1;  // of a tree's leaves
-  for (u32 first = 0; first < n_scores(); first += width) {
-    StoredTree stored;
-    stored.slot = first;
-    stored.tree = s.grower.grow(std::span(scores).subspan(first, width), s.n_grown++, watch);
-    stored.cuts = s.grower.cuts();
-    for (u32 k = first; k < first + width; ++k) {
-      const LeafUpdate update{*s.loss, s.view(),       s.gradients,
-                              s.drawn, scores[k].plan, s.params.learning_rate,
-                              k,       s.n_threads};
-      settle_leaves(update, s.grower, k - first, stored.tree, s.scores.data() + k * n_rows());
-    }
-    s.trees.push_back(std::move(stored));
+  Round round = s.plan_round();
+  const std::size_t n_trees = round.trees.size(), n_apart = s.benches.empty() ? 0 : s.count_apart();
+  std::vector<Bench*> free;
+  for (const auto& bench : s.benches) free.push_back(bench.get());
+  std::mutex free_mutex;
+  parallel_for(n_apart, s.n_threads, [&](std::size_t t) {
+    std::unique_lock lock(free_mutex);
+    Bench* const bench = free.back();
+    free.pop_back();
+    lock.unlock();
+    s.grow_tree(round, t, bench->grower, 1, watch);
+    lock.lock();
+    free.push_back(bench);
+  });
+  for (std::size_t t = n_apart; t < n_trees; ++t)
+    s.grow_tree(round, t, s.grower, s.n_threads, watch);
+  s.n_grown += n_trees;
+  for (std::size_t t = 0; t < n_trees; ++t) {
+    s.tally_gains(round.trees[t].tree, round.gains[t]);
+    s.trees.push_back(std::move(round.trees[t]));
   }
 }
 
@@ -289,15 +382,17 @@ std::vector<u32> Boosting::slots() const {
 }
 
 std::vector<double> Boosting::gains() const {
-  return {state_->grower.gains().begin(), state_->grower.gains().end()};
+  return state_->gains;
 }
 
 std::vector<u64> Boosting::split_counts() const {
-  return {state_->grower.n_splits().begin(), state_->grower.n_splits().end()};
+  return state_->n_splits;
 }
 
 std::size_t Boosting::bytes() const {
-  return state_->records.bytes() + state_->grower.bytes() + state_->scores.size() * sizeof(double) +
+  std::size_t bytes = state_->records.bytes() + state_->grower.bytes();
+  for (const auto& bench : state_->benches) bytes += bench->records.bytes() + bench->grower.bytes();
+  return bytes + state_->scores.size() * sizeof(double) +
          n_rows() * n_scores() * sizeof(FixedSlope);
 }
 

@@ -34,9 +34,7 @@ BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
       n_scores_(n_scores),
       n_threads_(n_threads),
       width_(n_scores > 1 ? n_scores + 1 : 1),
-      n_cells_(records.n_cells() * width_),
-      gains_(data.n_cols, 0.0),
-      n_splits_(data.n_cols, 0) {
+      n_cells_(records.n_cells() * width_) {
   if (!params.interaction_groups.empty()) {
     const std::size_t words = (params.interaction_groups.size() + 63) / 64;
     feature_groups_.assign(data.n_cols, std::vector<u64>(words, 0));
@@ -120,7 +118,6 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
   }
   reclaim_cells();
   if (params_.ccp_alpha > 0.0) prune();
-  tally_gains();
   return std::move(tree_);
 }
 

@@ -42,8 +42,7 @@ class BoostingGrower {
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
   const std::vector<u32>& cuts() const { return cuts_; }
   std::size_t bytes() const;
-  std::span<const double> gains() const { return gains_; }  // per feature, of all trees
-  std::span<const u64> n_splits() const { return n_splits_; }
+  const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
  private:
   enum class Side : u8 { none, left, right };
@@ -115,9 +114,7 @@ class BoostingGrower {
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
   void tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
-  // After growing: merges leaves that are not worth their price, and adds up the gains of the rest.
-  void prune();
-  void tally_gains();
+  void prune();  // after growing: merges leaves that are not worth their price
   GrownTree::Split describe(const OpenLeaf& leaf) const;
 
   i64* borrow_cells();
@@ -152,11 +149,9 @@ class BoostingGrower {
   std::vector<u32> tree_features_;
   GrownTree tree_;
   std::vector<u32> cuts_;
-  std::vector<double> node_gains_;      // per node, where it was split
+  std::vector<double> node_gains_;
   std::vector<GrownLeaf> node_places_;  // per node, if the tree will be pruned
   std::vector<GrownLeaf> leaves_;
-  std::vector<double> gains_;
-  std::vector<u64> n_splits_;
 };
 
 }  // namespace committee

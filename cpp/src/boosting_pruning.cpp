@@ -34,12 +34,4 @@ void BoostingGrower::prune() {
   node_gains_ = std::move(gains);
 }
 
-void BoostingGrower::tally_gains() {
-  for (u32 node = 0; node < tree_.size(); ++node) {
-    if (tree_.is_leaf(node)) continue;
-    gains_[tree_.splits[node].feature] += node_gains_[node];
-    ++n_splits_[tree_.splits[node].feature];
-  }
-}
-
 }  // namespace committee

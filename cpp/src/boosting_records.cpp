@@ -220,6 +220,20 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
   copy_bytes(data, joints, n_threads);
 }
 
+Records::Records(const Records& other)
+    : n_rows_(other.n_rows_),
+      places_(other.places_),
+      n_slots_(other.n_slots_),
+      cells_per_slot_(other.cells_per_slot_),
+      words_(other.words_) {
+  for (const SlotBlock& block : other.blocks_) {
+    AlignedBuffer<u8> bytes(block.bytes.size());
+    std::copy_n(block.bytes.data(), block.bytes.size(), bytes.data());
+    blocks_.push_back(
+        {block.stride, block.tail, block.first_slot, block.n_slots, std::move(bytes)});
+  }
+}
+
 // Columns of few values, greedily, as long as no more combinations of them occur than the cells of
 // the other columns' places, all of which are as large: 256, or 64 where that is enough for them.
 std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) const {

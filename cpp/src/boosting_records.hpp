@@ -42,6 +42,9 @@ class Records {
     bool precise = false;  // words of 8 bytes, because weights will change
   };
   Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout, int n_threads);
+  // A copy has words of its own.
+  Records(const Records& other);
+  Records& operator=(const Records&) = delete;
   const ColumnPlace& place(u32 column) const { return places_[column]; }
   std::size_t n_columns() const { return places_.size(); }
   std::size_t n_slots() const { return n_slots_; }

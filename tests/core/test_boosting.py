@@ -80,8 +80,30 @@ def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
         state = start(X, y, loss, n_jobs=n_jobs, min_samples_leaf=5, subsample=0.8, colsample_node=0.7, **told)
         assert state.n_threads == min(n_jobs, 2 if n_rows < 1000 else 5)  # more would wait for one another
         state.boost(3)
-        scores.append(state.scores.tobytes())
+        scores.append((state.scores.tobytes(), state.gains.tobytes(), state.split_counts.tobytes()))
     assert scores[0] == scores[1] == scores[2]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
+@pytest.mark.parametrize("told", [{}, {"goss_top": 0.2, "goss_other": 0.2}, {"ccp_alpha": 0.5}], ids=str)
+def test_trees_of_a_round_are_grown_side_by_side(n_classes: int, told: dict[str, Any]) -> None:
+    """Two threads take two trees at a time and share what is left over; ten take one each."""
+    X, signal = draw_table(6000, 4, missing=0.1)
+    X = np.tile(X, 20)  # cells enough for ten threads
+    y = np.digitize(signal, np.linspace(-1.0, 1.0, n_classes - 1)).astype(float)
+    found = []
+    for n_jobs in (1, 2, 10):
+        state = start(X, y, "softmax", n_scores=n_classes, n_jobs=n_jobs, max_leaf_nodes=6, seed=3, **told)
+        assert state.n_threads == n_jobs
+        state.boost(3)
+        found.append(
+            (
+                state.scores.tobytes(),
+                state.gains.tobytes(),
+                state.finish().predict(X, "sum", None, state.slots, n_classes).tobytes(),
+            )
+        )
+    assert found[0] == found[1] == found[2]
 
 
 def test_leaves_of_many_rows_are_settled_block_by_block() -> None:

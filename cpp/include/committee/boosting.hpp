@@ -84,6 +84,7 @@ class Boosting {
   std::size_t bytes() const;
 
  private:
+  struct Round;
   struct State;
   std::unique_ptr<State> state_;
 };
