@@ -210,7 +210,7 @@ def test_a_terminal_sees_the_progress(estimator: str) -> None:
     assert "\x1b[" in seen
     assert ("committee" if estimator == "committee" else "fitting") in seen
     assert " left" in seen
-    assert ("boosting -0." if estimator == "committee" else "accuracy 0.") in seen
+    assert ("extra trees -0." if estimator == "committee" else "accuracy 0.") in seen
 
 
 def test_estimates() -> None:
