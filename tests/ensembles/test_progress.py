@@ -44,7 +44,7 @@ def test_a_listener_hears_a_fit(model: object, capsys: pytest.CaptureFixture[str
     assert done == total
     if isinstance(model, CommitteeClassifier):
         assert title == "Committee"
-        assert note.startswith("extra trees -0.")
+        assert note.startswith("boosting -0.")
     n_heard = len(ear.heard)
     silent = type(model)(**model.get_params()).fit(X, y)
     assert len(ear.heard) == n_heard
