@@ -28,7 +28,7 @@ constexpr std::size_t kSequenceRows = 256;
 constexpr double kSequenceTreesPerColumn = 0.5;
 // Where turning rows into bytes pays: trees for each feature, and walks for each node that is
 // turned into a word before the first.
-constexpr double kByteTreesPerColumn = 1.0, kByteWalksPerNode = 0.25;
+constexpr double kByteTreesPerColumn = 1.0, kByteWalksPerNode = 0.12;
 // Codes and sums of a block share the second-level cache with a tree.
 constexpr std::size_t kByteBlockRows = 16384;
 // Rows of a block fill this much of the second-level cache, or this many times the largest tree if
