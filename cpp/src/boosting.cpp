@@ -287,7 +287,7 @@ void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& whe
 void Boosting::grow_trees(InterruptWatch& watch) {
   State& s = *state_;
   Round round = s.plan_round();
-  const std::size_t n_trees = round.trees.size(), n_apart = s.benches.empty() ? 0 : s.count_apart();
+  const std::size_t n_trees = round.trees.size(), n_apart = s.count_apart();
   std::vector<Bench*> free;
   for (const auto& bench : s.benches) free.push_back(bench.get());
   std::mutex free_mutex;

@@ -162,8 +162,7 @@ class BaseCommittee(CommitteeEstimator):
         categories = [k for k, levels in enumerate(dataset.schema.categories) if levels is not None]
         # A row of great weight is in nearly every bag, so that nobody could answer for it.
         own_folds = self.cv is not None or lesson.weights is not None
-        classes = self._number_classes(dataset)
-        n_classes = 0 if classes is None else len(classes[0])
+        n_classes = int(dataset.target.n_classes[0]) if isinstance(dataset.target, ClassTarget) else 0
         deadline = None if self.time_budget is None else started + self.time_budget
         n_columns = int(table.shape[1])
         setting = Setting(n_classes, categories, n_columns, groups is not None, own_folds, self.n_jobs, seed, deadline)
@@ -188,7 +187,7 @@ class BaseCommittee(CommitteeEstimator):
         self._settle(
             dataset,
             {
-                "estimators_": [_present(candidates[k], self._number_classes(dataset)) for k in chosen],
+                "estimators_": [_present(candidates[k], setting.classes) for k in chosen],
                 "weights_": weights[chosen],
                 "_texts": texts,
                 "power_": power,
@@ -242,10 +241,6 @@ class BaseCommittee(CommitteeEstimator):
             if groups.shape != (dataset.n_rows,):
                 raise DataError(f"groups must have an entry for each of the {dataset.n_rows} rows; got {groups.shape}.")
         return Lesson(table, numbers[:, 0], weights, groups)
-
-    def _number_classes(self, dataset: Dataset) -> Any:
-        target = dataset.target
-        return [np.arange(n) for n in target.n_classes] if isinstance(target, ClassTarget) else None
 
     def _plan(self, lesson: Lesson, seed: int) -> Folds:
         classify = self._task == "classify"
