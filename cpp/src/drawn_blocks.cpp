@@ -48,8 +48,8 @@ struct DrawnBlocks::Best {
   }
 };
 
-bool DrawnBlocks::finish(const DrawnNode& top, const u8* records, std::size_t stride,
-                         std::span<const u32> rows, GrownTree& tree) {
+void DrawnBlocks::finish(const DrawnNode& top, const u8* records, std::size_t stride,
+                         std::span<const u32> rows, CountTree& tree) {
   records_ = records;
   stride_ = stride;
   tree_ = &tree;
@@ -63,18 +63,17 @@ bool DrawnBlocks::finish(const DrawnNode& top, const u8* records, std::size_t st
 }
 
 template <int kVectors>
-bool DrawnBlocks::finish_in(const DrawnNode& top, std::span<const u32> rows) {
+void DrawnBlocks::finish_in(const DrawnNode& top, std::span<const u32> rows) {
   Node<kVectors> node;
   static_cast<DrawnNode&>(node) = top;
   std::copy(rows.begin(), rows.end(), block<kVectors>().rows);
-  if (!fill<kVectors>(node)) return false;
+  fill<kVectors>(node);
   grow<kVectors>(std::move(node));
-  return true;
 }
 
-// Columns of the block's rows, which are the node's. False: a value is missing.
+// Columns of the block's rows, which are the node's.
 template <int kVectors>
-bool DrawnBlocks::fill(Node<kVectors>& node) {
+void DrawnBlocks::fill(Node<kVectors>& node) {
   RowBlock<kVectors>& own = block<kVectors>();
   const std::size_t n = node.n_rows;
   u8 positives[RowBlock<kVectors>::kRows] = {}, rows[RowBlock<kVectors>::kRows] = {};
@@ -86,18 +85,15 @@ bool DrawnBlocks::fill(Node<kVectors>& node) {
   std::memcpy(&node.rows, rows, sizeof rows);
   // Lanes beyond the rows hold the first one once more; what is left of the vectors counts nowhere.
   for (std::size_t i = n; i % kRowLanes != 0; ++i) own.rows[i] = own.rows[0];
-  RowLanes missing{};
   for (std::size_t first = 0; first < n; first += kRowLanes) {
     if constexpr (kVectors > 2) {
       for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
         __builtin_prefetch(records_ + (own.rows[i] & ~kPositive) * stride_);
     }
-    missing |=
-        load_columns(records_, stride_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
-          own.columns[feature][first / kRowLanes] = lanes;
-        });
+    load_columns(records_, stride_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
+      own.columns[feature][first / kRowLanes] = lanes;
+    });
   }
-  return largest_lane(missing) == 0;
 }
 
 template <int kVectors>
@@ -109,15 +105,20 @@ void DrawnBlocks::grow(Node<kVectors> node) {
     if (kVectors > 1 && !is_leaf && node.n_rows <= RowBlock<kVectors>::kRows / 2) {
       if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
     } else {
-      const u32 id = add_to_tree(*tree_, node, rules_.weight_unit);
+      const u32 id = tree_->add_node(node.n_rows, node.n_positive, node.depth);
       Node<kVectors> right;
       is_split = !is_leaf && split<kVectors>(node, id, right);
-      if (is_split) open.push_back(right);
+      if (is_split) {
+        open.push_back(right);
+      } else {
+        tree_->close_leaf(node.n_rows, node.n_positive);
+      }
     }
     if (is_split) continue;
     if (open.empty()) return;
     node = open.back();
     open.pop_back();
+    tree_->turn_right(node.parent);
   }
 }
 
@@ -147,7 +148,7 @@ bool DrawnBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
   });
   if (!found.found()) return false;
   const DrawnSide best = found.left();
-  descend(*tree_, rules_, id, best, node, right);
+  descend(*tree_, id, best, node, right);
   const RowLanes* column = block<kVectors>().columns[best.feature];
   for (int v = 0; v < kVectors; ++v) {
     const RowLanes left = find_left(column[v], node.rows.lanes[v], best.cut);

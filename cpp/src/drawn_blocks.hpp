@@ -33,10 +33,10 @@ class DrawnBlocks {
 
   explicit DrawnBlocks(const DrawnRules& rules) : rules_(rules) {}
 
-  // Grows the subtree of some rows (at most kMostRows) and 16-byte multiples of record. False:
-  // nothing was done, since a value is missing.
-  bool finish(const DrawnNode& top, const u8* records, std::size_t stride,
-              std::span<const u32> rows, GrownTree& tree);
+  // Grows the subtree of some rows (at most kMostRows), none of whose values is missing, and
+  // 16-byte multiples of record.
+  void finish(const DrawnNode& top, const u8* records, std::size_t stride,
+              std::span<const u32> rows, CountTree& tree);
 
  private:
   template <int kVectors>
@@ -44,9 +44,9 @@ class DrawnBlocks {
   struct Best;
 
   template <int kVectors>
-  bool finish_in(const DrawnNode& top, std::span<const u32> rows);
+  void finish_in(const DrawnNode& top, std::span<const u32> rows);
   template <int kVectors>
-  bool fill(Node<kVectors>& node);
+  void fill(Node<kVectors>& node);
   template <int kVectors>
   void grow(Node<kVectors> node);
   template <int kVectors, int kFrom>
@@ -65,7 +65,7 @@ class DrawnBlocks {
   const DrawnRules& rules_;
   const u8* records_ = nullptr;
   std::size_t stride_ = 0;
-  GrownTree* tree_ = nullptr;
+  CountTree* tree_ = nullptr;
   std::tuple<RowBlock<32>, RowBlock<16>, RowBlock<8>, RowBlock<4>, RowBlock<2>, RowBlock<1>>
       blocks_;
 };

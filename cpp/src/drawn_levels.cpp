@@ -26,15 +26,14 @@ u32 name_row(const BinaryTally::Item& item) {
   return item.row | (item.pack >> 16 != 0 ? kPositive : 0);
 }
 
-bool has_missing(const BinnedMatrix& data) {
-  for (std::size_t col = 0; col < data.n_cols; ++col) {
-    const u8* column = data.column(col);
-    RowLanes missing{};
-    for (std::size_t row = 0; row < data.n_rows; row += kRowLanes)
-      missing |= reinterpret_cast<RowLanes>(load_lanes(column + row) == RowLanes{} + kMissingBin);
-    if (largest_lane(missing) != 0) return true;
+bool has_missing(const u8* records, std::size_t stride, std::span<const BinaryTally::Item> items) {
+  RowLanes missing{};
+  for (const BinaryTally::Item& item : items) {
+    for (std::size_t byte = 0; byte < stride; byte += kRowLanes)
+      missing |= reinterpret_cast<RowLanes>(load_lanes(records + item.row * stride + byte) ==
+                                            RowLanes{} + kMissingBin);
   }
-  return false;
+  return largest_lane(missing) != 0;
 }
 
 }  // namespace
@@ -56,22 +55,22 @@ struct DrawnLevels::Best {
 };
 
 bool DrawnLevels::finish(const DrawnNode& top, const u8* records, std::size_t stride,
-                         std::span<const BinaryTally::Item> items, GrownTree& tree) {
+                         std::span<const BinaryTally::Item> items, CountTree& tree) {
+  if (rules_.table->has_missing && has_missing(records, stride, items)) return false;
   records_ = records;
   stride_ = stride;
   tree_ = &tree;
-  tree.width = 2;
+  tree.begin(items.size(), rules_.table->data->n_cols, top.depth);
   Node node;
   static_cast<DrawnNode&>(node) = top;
   listed_.clear();
-  if (records == rules_.data->groups[0].bytes.data() &&
-      items.size() * kShare >= rules_.data->n_rows && items.size() > DrawnBlocks::kMostRows) {
-    if (!spread(node, items)) return false;
+  const BinnedMatrix& data = *rules_.table->data;
+  if (records == data.groups[0].bytes.data() && items.size() * kShare >= data.n_rows &&
+      items.size() > DrawnBlocks::kMostRows) {
+    spread(node, items);
   } else {
     for (const BinaryTally::Item& item : items) listed_.push_back(name_row(item));
-    if (items.size() <= DrawnBlocks::kMostRows)
-      return blocks_.finish(top, records, stride, listed_, tree);
-    if (!fill(node)) return false;
+    if (items.size() > DrawnBlocks::kMostRows) fill(node);
   }
   for (open_.clear();;) {
     watch_.poll();
@@ -83,15 +82,20 @@ bool DrawnLevels::finish(const DrawnNode& top, const u8* records, std::size_t st
       listed_.resize(first);
     } else {
       if (!is_leaf && node.set.empty()) fill(node);
-      const u32 id = add_to_tree(tree, node, rules_.weight_unit);
+      const u32 id = tree.add_node(node.n_rows, node.n_positive, node.depth);
       Node right;
       is_split = !is_leaf && split(node, id, right);
-      if (is_split) open_.push_back(std::move(right));
+      if (is_split) {
+        open_.push_back(std::move(right));
+      } else {
+        tree.close_leaf(node.n_rows, node.n_positive);
+      }
     }
     if (is_split) continue;
     if (open_.empty()) return true;
     node = std::move(open_.back());
     open_.pop_back();
+    tree.turn_right(node.parent);
   }
 }
 
@@ -106,11 +110,9 @@ DrawnLevels::Level& DrawnLevels::open_level(const Node& node, std::size_t n_rows
   return level;
 }
 
-// Makes most of the table's rows a set of them all: its columns need no copy. False: a value is
-// missing.
-bool DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
-  const BinnedMatrix& data = *rules_.data;
-  if (has_missing(data)) return false;
+// Makes most of the table's rows a set of them all: its columns need no copy.
+void DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
+  const BinnedMatrix& data = *rules_.table->data;
   Level& level = open_level(node, data.n_rows);
   level.columns = reinterpret_cast<const RowLanes*>(data.columns.data());
   level.step = data.column_stride / kRowLanes;
@@ -123,11 +125,10 @@ bool DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
     level.rows[item.row] = name_row(item);
     positives[item.row] = static_cast<u8>(0 - (level.rows[item.row] >> 31));
   }
-  return true;
 }
 
-// Turns the last of the listed rows into a set of a level. False: a value is missing.
-bool DrawnLevels::fill(Node& node) {
+// Turns the last of the listed rows into a set of a level.
+void DrawnLevels::fill(Node& node) {
   const std::size_t n = node.n_rows;
   Level& level = open_level(node, n);
   // Columns that are a power of two apart would share their places in the cache.
@@ -139,25 +140,22 @@ bool DrawnLevels::fill(Node& node) {
   u32* const rows = level.rows.data();
   std::copy(listed_.end() - static_cast<std::ptrdiff_t>(n), listed_.end(), rows);
   std::fill(rows + n, rows + level.n_vectors * kRowLanes, rows[0]);
-  RowLanes missing{};
   for (std::size_t v = 0; v < level.n_vectors; ++v) {
     const std::size_t first = v * kRowLanes;
     for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
       __builtin_prefetch(records_ + (rows[i] & ~kPositive) * stride_);
-    missing |= load_columns(
-        records_, stride_, rows + first,
-        [&](std::size_t feature, RowLanes lanes) { columns[feature * level.step + v] = lanes; });
+    load_columns(records_, stride_, rows + first, [&](std::size_t feature, RowLanes lanes) {
+      columns[feature * level.step + v] = lanes;
+    });
     u8 positives[kRowLanes];
     for (std::size_t i = 0; i < kRowLanes; ++i)
       positives[i] = static_cast<u8>(0 - (rows[first + i] >> 31));
     level.positives[v] = load_lanes(positives);
   }
-  if (largest_lane(missing) != 0) return false;
   listed_.resize(listed_.size() - n);
   node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{} - 1);
   u8* const bytes = reinterpret_cast<u8*>(node.set.data());
   std::fill(bytes + n, bytes + level.n_vectors * kRowLanes, u8{0});
-  return true;
 }
 
 // Splits the node, which becomes its left child; false: it must stay a leaf.
@@ -168,7 +166,7 @@ bool DrawnLevels::split(Node& node, u32 id, Node& right) {
     return best.found();
   });
   if (!best.found()) return false;
-  descend(*tree_, rules_, id, best.left, node, right);
+  descend(*tree_, id, best.left, node, right);
   part(node, best.left, right);
   return true;
 }

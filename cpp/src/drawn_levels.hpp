@@ -13,10 +13,10 @@ class DrawnLevels {
   DrawnLevels(const DrawnRules& rules, InterruptWatch& watch)
       : rules_(rules), watch_(watch), blocks_(rules) {}
 
-  // Grows the subtree of some items, whose rows are numbers of records. False: nothing was done,
-  // since a value is missing.
+  // Grows the subtree of some items, whose rows are numbers of records, as a tree. False: nothing
+  // was done, since a value is missing.
   bool finish(const DrawnNode& top, const u8* records, std::size_t stride,
-              std::span<const BinaryTally::Item> items, GrownTree& tree);
+              std::span<const BinaryTally::Item> items, CountTree& tree);
 
  private:
   // A set of a level's rows, or where that is null the last of the listed rows.
@@ -34,8 +34,8 @@ class DrawnLevels {
   struct Best;
 
   Level& open_level(const Node& node, std::size_t n_rows);
-  bool spread(Node& node, std::span<const BinaryTally::Item> items);
-  bool fill(Node& node);
+  void spread(Node& node, std::span<const BinaryTally::Item> items);
+  void fill(Node& node);
   bool split(Node& node, u32 id, Node& right);
   void look_at(const Node& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best) const;
@@ -51,7 +51,7 @@ class DrawnLevels {
   std::vector<Node> open_;
   const u8* records_ = nullptr;
   std::size_t stride_ = 0;
-  GrownTree* tree_ = nullptr;
+  CountTree* tree_ = nullptr;
 };
 
 }  // namespace committee

@@ -4,22 +4,29 @@
 
 #include "column_cuts.hpp"
 #include "committee/split.hpp"
-#include "committee/tree.hpp"
+#include "count_tree.hpp"
 #include "row_lanes.hpp"
 
 namespace committee {
+
+// What all trees of a table share.
+struct DrawnTable {
+  // Null where a column has categories or values without an end, or where there are too many.
+  static std::unique_ptr<const DrawnTable> make(const BinnedMatrix& data);
+
+  const BinnedMatrix* data = nullptr;
+  std::vector<ColumnCuts> columns;  // of every feature
+  bool has_missing = false;         // anywhere
+};
 
 // What stays the same during a growth.
 struct DrawnRules {
   explicit DrawnRules(const KeyPrefix& key) : tree_key(key) {}
   const KeyPrefix tree_key;
-  const BinnedMatrix* data = nullptr;
-  std::vector<ColumnCuts> columns;        // of every feature
-  std::vector<const double*> thresholds;  // of every feature
-  u8 pool[64] = {};                       // features that are drawn from
-  u32 n_pool = 0, n_wanted = 0;           // features there, features that a node looks at
+  const DrawnTable* table = nullptr;
+  u8 pool[64] = {};              // features that are drawn from
+  u32 n_pool = 0, n_wanted = 0;  // features there, features that a node looks at
   u32 max_depth = 0, min_samples_split = 2;
-  double weight_unit = 1.0;  // of a row
 
   bool is_leaf(u32 n_rows, u32 n_positive, u32 depth) const {
     return n_positive == 0 || n_positive == n_rows || depth >= max_depth ||
@@ -30,20 +37,13 @@ struct DrawnRules {
 // A node in its tree.
 struct DrawnNode {
   u64 key;
-  u32 parent, depth;
-  bool is_right;
+  double impurity;    // times rows
+  u32 parent, depth;  // the parent of a right child
   u32 n_rows, n_positive;
 };
 
 // A row: the number of its record, and in the highest bit whether it is positive.
 inline constexpr u32 kPositive = 1u << 31;
-
-inline u32 add_to_tree(GrownTree& tree, const DrawnNode& node, double unit) {
-  const double value[2] = {(node.n_rows - node.n_positive) * unit, node.n_positive * unit};
-  const u32 id = tree.add_node(node.n_rows, node.n_rows * unit, 0.0, value);
-  if (node.parent != kNone) (node.is_right ? tree.right : tree.left)[node.parent] = id;
-  return id;
-}
 
 // A cut, and what lies left of it.
 struct DrawnSide {
@@ -52,24 +52,22 @@ struct DrawnSide {
 
 // Writes the split of a node, which becomes its left child. Field by field: a copy of what was just
 // written in smaller pieces would wait for the writes.
-inline void descend(GrownTree& tree, const DrawnRules& rules, u32 id, const DrawnSide& left,
-                    DrawnNode& node, DrawnNode& right) {
-  GrownTree::Split& split = tree.splits[id];
-  split.feature = left.feature;
-  split.missing_left = 2 * left.n_rows > node.n_rows;
-  split.threshold = rules.thresholds[left.feature][left.cut];
+inline void descend(CountTree& tree, u32 id, const DrawnSide& left, DrawnNode& node,
+                    DrawnNode& right) {
   right.key = child_key(node.key, true);
   right.parent = id;
   right.depth = node.depth + 1;
-  right.is_right = true;
   right.n_rows = node.n_rows - left.n_rows;
   right.n_positive = node.n_positive - left.n_positive;
+  right.impurity = weigh_impurity(right.n_rows, right.n_positive);
+  const double impurity = weigh_impurity(left.n_rows, left.n_positive);
+  const double decrease = std::max(0.0, node.impurity - impurity - right.impurity);
+  tree.split(id, left.feature, left.cut, 2 * left.n_rows > node.n_rows, decrease);
   node.key = child_key(node.key, false);
-  node.parent = id;
   ++node.depth;
-  node.is_right = false;
   node.n_rows = left.n_rows;
   node.n_positive = left.n_positive;
+  node.impurity = impurity;
 }
 
 // Features that are looked at side by side.
@@ -105,7 +103,7 @@ struct DrawnCuts {
   // before.
   [[gnu::always_inline]] void draw(const DrawnRules& rules, std::span<const u8> features,
                                    const NodeNumbers& numbers) {
-    const ColumnCuts* columns = rules.columns.data();
+    const ColumnCuts* columns = rules.table->columns.data();
     const std::size_t n = features.size();
     double thresholds[kDrawnTogether];
     u32 keys[kDrawnTogether];
@@ -122,23 +120,19 @@ struct DrawnCuts {
   }
 };
 
-// The bins of sixteen rows become columns: 16 lanes a feature. Returns which bytes are missing.
+// The bins of sixteen rows become columns: 16 lanes a feature.
 template <class Store>
-[[gnu::always_inline]] inline RowLanes load_columns(const u8* records, std::size_t stride,
-                                                    const u32* rows, Store&& store) {
-  RowLanes missing{};
+[[gnu::always_inline]] inline void load_columns(const u8* records, std::size_t stride,
+                                                const u32* rows, Store&& store) {
   for (std::size_t byte = 0; byte < stride; byte += kRowLanes) {
     RowLanes lanes[kRowLanes];
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < kRowLanes; ++i) {
+    for (std::size_t i = 0; i < kRowLanes; ++i)
       lanes[i] = load_lanes(records + (rows[i] & ~kPositive) * stride + byte);
-      missing |= reinterpret_cast<RowLanes>(lanes[i] == RowLanes{} + kMissingBin);
-    }
     transpose_lanes(lanes);
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < kRowLanes; ++k) store(byte + k, lanes[k]);
   }
-  return missing;
 }
 
 inline RowLanes find_left(RowLanes column, RowLanes rows, u32 cut) {

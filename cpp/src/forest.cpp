@@ -4,6 +4,8 @@
 #include <mutex>
 
 #include "combine.hpp"
+#include "count_tree.hpp"
+#include "drawn_rules.hpp"
 #include "traversal.hpp"
 
 namespace committee {
@@ -12,23 +14,27 @@ namespace {
 
 // Memory of trees that are no longer needed, for the next ones: fresh pages cost as much as writing
 // nodes into them.
+struct SpareTree {
+  GrownTree tree;
+  CountTree counted;
+};
 class SpareTrees {
  public:
-  GrownTree take() {
+  SpareTree take() {
     const std::lock_guard lock(mutex_);
     if (trees_.empty()) return {};
-    GrownTree tree = std::move(trees_.back());
+    SpareTree spare = std::move(trees_.back());
     trees_.pop_back();
-    return tree;
+    return spare;
   }
-  void give_back(GrownTree tree) {
+  void give_back(SpareTree spare) {
     const std::lock_guard lock(mutex_);
-    trees_.push_back(std::move(tree));
+    trees_.push_back(std::move(spare));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<GrownTree> trees_;
+  std::vector<SpareTree> trees_;
 };
 
 // Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
@@ -54,6 +60,23 @@ std::vector<double> balance_weights(const GrowInput& input, std::span<const u32>
     }
   }
   return weights;
+}
+
+// Weights that leave some rows out, as a fold does, and are one otherwise.
+bool are_zeros_and_ones(std::span<const double> weights) {
+  return !weights.empty() &&
+         std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0.0 || w == 1.0; });
+}
+
+// Takes such weights into the counts, whole numbers that need no search for a unit. False: none of
+// them is one then, so that a unit may be larger.
+bool leave_out(std::span<const double> weights, std::span<u32> counts) {
+  bool has_one = false;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = weights[i] != 0.0 ? counts[i] : 0;
+    has_one |= counts[i] == 1;
+  }
+  return has_one;
 }
 
 // The params of one member: its number, and its features if it does not see all.
@@ -90,22 +113,31 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
   SpareTrees spares;
   input.data->make_records(n_threads);
   const std::unique_ptr<const NarrowRecords> narrow = NarrowRecords::make(*input.data, n_threads);
+  std::unique_ptr<const DrawnTable> drawn;
+  if (params.random_splits && input.target.n_classes == std::vector<u32>{2})
+    drawn = DrawnTable::make(*input.data);
+  const bool is_fold = !plan.balance_classes && are_zeros_and_ones(input.weights);
   parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
     const std::size_t member = plan.first_tree + k;
     std::vector<u32> counts(n_rows);
     draw_rows(plan.sampling, params.seed, member, counts);
     GrowInput own = input;
     own.counts = counts;
+    if (is_fold && leave_out(input.weights, counts)) own.weights = {};
     own.narrow = narrow.get();
-    GrownTree spare = spares.take();
-    own.spare = &spare;
+    own.drawn = drawn.get();
+    SpareTree spare = spares.take();
+    own.spare = &spare.tree;
+    own.counted = &spare.counted;
     std::vector<double> balanced;
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
     GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
     if (!over_trees) own_params.n_jobs = params.n_jobs;
     GrowResult grown = grow_tree(own, own_params, watch);
-    members[k] = compact_trees({&grown.tree, 1}, options);
-    spares.give_back(std::move(grown.tree));
+    members[k] = grown.is_counted ? spare.counted.compact(*input.data->bins, options)
+                                  : compact_trees({&grown.tree, 1}, options);
+    spare.tree = std::move(grown.tree);
+    spares.give_back(std::move(spare));
     std::copy(grown.importances.begin(), grown.importances.end(),
               result.importances.begin() + k * n_features);
     if (done) done->fetch_add(1, std::memory_order_relaxed);

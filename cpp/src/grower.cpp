@@ -8,6 +8,7 @@
 #include "committee/category_order.hpp"
 #include "committee/criteria/all.hpp"
 #include "committee/growth.hpp"
+#include "count_tree.hpp"
 
 namespace committee {
 
@@ -238,6 +239,13 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
 
   const bool classes = is_classification(input.target);
   TreePart part = classes ? grow_classes(plan) : grow_values(plan);
+  GrowResult result;
+  if (part.is_counted) {
+    result.is_counted = true;
+    result.tree = std::move(part.tree);
+    result.importances = input.counted->importances();
+    return result;
+  }
   GrownTree& tree = part.tree;
   if (classes) {
     measure_class_impurities(params.criterion, tree.values, input.target.n_classes, tree.impurity);
@@ -246,7 +254,6 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   }
   clip_values(part, classes);
   if (params.ccp_alpha > 0.0) prune_tree(tree, params.ccp_alpha);
-  GrowResult result;
   result.importances = measure_importances(tree, n_features);
   result.tree = std::move(tree);
   return result;

@@ -65,20 +65,16 @@ void Growth<Tally>::prepare_blocks() {
   if (sample_.heaviest != 1 || block_.places || params_.min_impurity_decrease > 0.0 ||
       sample_.n < kMinBlockedRows)
     return;
+  const DrawnTable* table = plan_.input.drawn;
+  if (table == nullptr) table = (own_table_ = DrawnTable::make(data_)).get();
+  if (table == nullptr) return;
   auto rules = std::make_shared<DrawnRules>(tree_key_);
   for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
     rules->pool[rules->n_pool++] = static_cast<u8>(f);
-  rules->data = &data_;
-  rules->columns.reserve(data_.n_cols);
-  for (const ColumnBins& bins : *data_.bins) {
-    rules->columns.emplace_back(bins);
-    rules->thresholds.push_back(bins.thresholds.data());
-    if (!rules->columns.back().is_usable()) return;
-  }
+  rules->table = table;
   rules->n_wanted = std::min(params_.max_features, rules->n_pool);
   rules->max_depth = params_.max_depth;
   rules->min_samples_split = params_.min_samples_split;
-  rules->weight_unit = sample_.weight_unit;
   drawn_rules_ = std::move(rules);
 }
 
@@ -88,17 +84,23 @@ bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker
   if constexpr (Tally::kKind == TallyKind::binary) {
     if (is_terminal(node, worker)) return false;
     if (!worker.levels) worker.levels = std::make_shared<DrawnLevels>(*drawn_rules_, plan_.watch);
-    const Slot* total = worker.total.data();
-    const DrawnNode top = {node.key,
-                           node.parent,
-                           node.depth,
-                           node.is_right,
-                           static_cast<u32>(node.size()),
-                           static_cast<u32>(sample_.tally.positive(total))};
+    const u32 n_rows = static_cast<u32>(node.size());
+    const u32 n_positive = static_cast<u32>(sample_.tally.positive(worker.total.data()));
+    const DrawnNode top = {
+        node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
+    // Whoever takes a tree of counts gets the whole tree so, if rows weigh one.
+    part.is_counted = plan_.input.counted != nullptr && node.size() == sample_.n &&
+                      sample_.weight_unit == 1.0 && params_.ccp_alpha == 0.0;
+    if (!part.is_counted && !worker.counted) worker.counted = std::make_shared<CountTree>();
+    CountTree& tree = part.is_counted ? *plan_.input.counted : *worker.counted;
     if (worker.levels->finish(top, records, block_.stride, {items_ + node.begin, node.size()},
-                              part.tree))
+                              tree)) {
+      if (!part.is_counted)
+        tree.append_to(part.tree, *data_.bins, sample_.weight_unit, node.parent, node.is_right);
       return true;
+    }
+    part.is_counted = false;
     node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
   return false;

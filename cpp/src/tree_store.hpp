@@ -1,4 +1,5 @@
-// What an arena of trees made by this library owns; private to tree.cpp and tree_parts.cpp.
+// What an arena of trees made by this library owns; private to tree.cpp, tree_parts.cpp and
+// count_tree.cpp.
 #pragma once
 #include "committee/tree.hpp"
 

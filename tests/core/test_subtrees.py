@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from committee import _core
 from tests.core.growth_cases import CRITERIA, Case, compare, draw_table, draw_target, draw_weights
 
 #: A limit that is never reached: the nodes come from a heap, one by one, and the tree is the same.
@@ -122,6 +123,31 @@ def test_blocks_of_rows_give_the_trees_of_the_general_loop(n_cols: int, rules: d
     assert compare_loops(Case(X, labels=labels, told=told)) > 50
     X[:, -1] = np.where(X[:, 4] > 0.0, 1e308, -1e308)
     assert compare_loops(Case(X, labels=labels, told=told)) > 50
+
+
+@pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"min_samples_split": 40}, {"ccp_alpha": 2e-3}], ids=str)
+def test_forests_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
+    # Forests of two classes are grown as counts, single trees as anything: nodes, values and importances are the same.
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1500, 8))
+    X[:, 1] = 1.0 + rng.integers(0, 9, size=1500) * 2.0**-40  # thresholds that no float holds
+    labels = (X[:, [0]] + rng.normal(size=(1500, 1)) > 0.3).astype(np.uint32)
+    fold = (np.arange(1500) % 5 > 0).astype(float)
+    told = {"random_splits": True, "max_features": 3, "seed": 2, "shuffle_ties": True, **rules}
+    for missing, weights in ((0.0, None), (0.0, fold), (0.0, 0.5 * fold), (0.01, fold), (0.0, 2.0 * fold + 1.0)):
+        X[rng.random(X.shape) < missing] = np.nan
+        case = Case(X, labels=labels, weights=weights, told=told)
+        plan = _core.ForestPlan()
+        plan.n_trees = 3
+        trees, importances = _core.grow_forest(case.bins[1], None, labels, [2], None, weights, case.make_params(), plan)
+        for k in range(plan.n_trees):
+            case.told = {**told, "tree": k}
+            alone = case.grow()
+            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
+            together = trees.describe(k, "gini")
+            assert together.keys() == alone.keys()
+            for name, array in alone.items():
+                np.testing.assert_array_equal(together[name], array, err_msg=name)
 
 
 def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:

@@ -7,6 +7,9 @@
 
 namespace committee {
 
+class CountTree;
+struct DrawnTable;
+
 // What the tree is to predict. Exactly one of `labels` and `values` is set.
 struct Target {
   std::span<const u32> labels;     // [row][output], class numbers
@@ -19,7 +22,9 @@ struct GrowInput {
   const BinnedMatrix* data = nullptr;     // always
   const Presort* presort = nullptr;       // exact only
   const NarrowRecords* narrow = nullptr;  // of the data; null: there are none
+  const DrawnTable* drawn = nullptr;      // of the data; null: made where it is wanted
   GrownTree* spare = nullptr;             // memory to grow in, of a tree that is no longer needed
+  CountTree* counted = nullptr;           // where a tree may be grown as counts; null: never
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
   std::span<const u32>
@@ -31,6 +36,7 @@ struct GrowInput {
 
 struct GrowResult {
   GrownTree tree;
+  bool is_counted = false;  // it lies in GrowInput::counted instead
   std::vector<double>
       importances;  // per feature: sum of weighted impurity decreases (not normalised)
 };

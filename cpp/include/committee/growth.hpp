@@ -19,6 +19,7 @@ class DrawnLevels;
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
   GrownTree tree;
+  bool is_counted = false;  // the whole tree lies in GrowInput::counted instead
   // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
   // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
   std::vector<double> moments;
@@ -154,6 +155,7 @@ class Growth {
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
     std::shared_ptr<DrawnLevels> levels;
+    std::shared_ptr<CountTree> counted;     // what they grow
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of growth_lists.hpp.
     struct Lists {
@@ -282,6 +284,7 @@ class Growth {
     const double *low, *high;
   };
   std::vector<ColumnEnds> column_ends_;            // per feature, where draws_all_cuts; else empty
+  std::shared_ptr<const DrawnTable> own_table_;    // where the input has none
   std::shared_ptr<const DrawnRules> drawn_rules_;  // where subtrees may be finished in blocks
   bool plain_ = false;                             // subtrees are finished by finish_subtree,
   bool listed_ = false;                            // by sorted lists of their rows
