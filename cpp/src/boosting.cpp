@@ -4,7 +4,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "boosting_leaves.hpp"
+#include "boosting_residuals.hpp"
 #include "committee/bootstrap.hpp"
 
 namespace committee {
@@ -49,6 +49,7 @@ struct Boosting::State {
         gradients(input.data->n_rows, loss->n_scores()),
         grower(*input.data, records, drawn, params, told.vector_leaves ? loss->n_scores() : 1,
                n_threads),
+        residuals(records, grower, n_threads),
         scores(input.data->n_rows * loss->n_scores(), 0.0),
         gains(input.data->n_cols, 0.0),
         n_splits(input.data->n_cols, 0) {
@@ -58,6 +59,10 @@ struct Boosting::State {
   }
 
   std::size_t count_apart() const;
+  bool follows_residuals() const {
+    return !slopes_given && held_out.empty() &&
+           Residuals::suit(*loss, drawn, params, records, input.data->n_rows);
+  }
   Round plan_round() const;
   void grow_tree(Round& round, std::size_t t, BoostingGrower& where, int n_at_work,
                  InterruptWatch& watch);
@@ -76,13 +81,15 @@ struct Boosting::State {
   Records records;
   Gradients gradients;
   BoostingGrower grower;
+  Residuals residuals;
   AlignedBuffer<double> scores;  // [score][row]
   std::vector<std::unique_ptr<Bench>> benches;
   std::vector<StoredTree> trees;
   std::vector<double> gains;  // per feature, of all trees
   std::vector<u64> n_splits;
   std::vector<u32> held_out;
-  u64 n_grown = 0;  // trees ever grown, for the random keys
+  bool slopes_given = false;  // those of this round are the caller's
+  u64 n_grown = 0;            // trees ever grown, for the random keys
 };
 
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params)
@@ -118,11 +125,13 @@ std::vector<double> Boosting::find_baseline() const {
 
 void Boosting::set_scores(const double* scores) {
   std::copy_n(scores, state_->scores.size(), state_->scores.data());
+  state_->residuals.forget();
 }
 
 void Boosting::add_constant(std::span<const double> per_score) {
   for (u32 k = 0; k < n_scores(); ++k)
     for (std::size_t i = 0; i < n_rows(); ++i) state_->scores[k * n_rows() + i] += per_score[k];
+  state_->residuals.forget();
 }
 
 void Boosting::skip_trees(u64 n_trees) {
@@ -165,11 +174,17 @@ void Boosting::State::choose_rows(const std::vector<u32>& sample) {
 void Boosting::compute_gradients() {
   State& s = *state_;
   s.loss->adapt(s.view(), n_rows(), s.input.weights);
+  s.slopes_given = false;
+  if (s.follows_residuals()) {
+    s.residuals.prepare(s.view());
+    return;
+  }
   s.gradients.compute(*s.loss, s.view(), s.weights, s.n_threads);
   s.draw_by_gradient();
 }
 
 void Boosting::take_gradients(const double* gradients, const double* hessians) {
+  state_->slopes_given = true;
   state_->gradients.take(gradients, hessians, state_->weights, state_->n_threads);
   state_->draw_by_gradient();
 }
@@ -263,6 +278,7 @@ Boosting::Round Boosting::State::plan_round() const {
     plan.hessian_unit = std::ldexp(gradients.hessian_unit(k), words.hessian_shift) * drawn.unit;
     round.scores.push_back({gradients.slopes(k), plan});
   }
+  if (follows_residuals()) residuals.plan(round.scores[0].plan);
   round.width = params.vector_leaves ? n_scores : 1;
   round.trees.resize(n_scores / round.width);
   round.gains.resize(round.trees.size());
@@ -277,6 +293,10 @@ void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& whe
   stored.tree = where.grow(std::span(round.scores).subspan(first, round.width), n_grown + t, watch);
   stored.cuts = where.cuts();
   round.gains[t] = where.gains();
+  if (round.scores[0].plan.follows) {
+    residuals.settle(round.scores[0].plan, params.learning_rate, stored.tree, scores.data());
+    return;
+  }
   for (u32 k = first; k < first + round.width; ++k) {
     const LeafUpdate update{
         *loss, view(), gradients, drawn, round.scores[k].plan, params.learning_rate, k, n_at_work};
@@ -287,6 +307,7 @@ void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& whe
 void Boosting::grow_trees(InterruptWatch& watch) {
   State& s = *state_;
   Round round = s.plan_round();
+  if (!round.scores[0].plan.follows) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size(), n_apart = s.count_apart();
   std::vector<Bench*> free;
   for (const auto& bench : s.benches) free.push_back(bench.get());
@@ -356,6 +377,7 @@ void Boosting::add_trees(const BinnedMatrix& data, std::size_t first, std::size_
 
 void Boosting::readd_trees(std::size_t first, std::size_t last, double factor) {
   add_trees(*state_->input.data, first, last, factor, state_->scores.data());
+  state_->residuals.forget();
 }
 
 void Boosting::scale_tree(std::size_t tree, double factor) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "committee/partition.hpp"
-
 namespace committee {
 
 namespace {
@@ -15,6 +13,8 @@ constexpr std::size_t kFillRows = 512;  // rows between making their words and a
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
+// Steps of gradients that are followed are finer than that.
+constexpr double kLeastGainFollowed = 1.0;
 
 // Rows that were parted into the first n_left and the rest, in ascending order again.
 void merge_back(RowItem* rows, std::size_t n_left, std::size_t n) {
@@ -82,7 +82,9 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
   least_gain_ = 0.0;
   for (const auto& [slopes, plan] : scores) {
     const double unit = plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
-    const double least = plan.by_values || width_ > 1 ? kLeastGainByValues : kLeastGain;
+    const double least = plan.follows                   ? kLeastGainFollowed
+                         : plan.by_values || width_ > 1 ? kLeastGainByValues
+                                                        : kLeastGain;
     least_gain_ = std::max(least_gain_, least * unit);
   }
   tree_number_ = tree;
@@ -138,7 +140,7 @@ bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
 void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
   if (!is_worthwhile(*leaf)) {
     close(*leaf);
-    return_cells(leaf->cells);
+    drop_cells(leaf->cells);
     return;
   }
   frontier.push_back(std::move(leaf));
@@ -161,6 +163,11 @@ void BoostingGrower::close(const OpenLeaf& leaf) {
                leaf.out_end - leaf.out_begin);
   }
   leaves_.push_back(leaf);
+  if (leaf.cells) {
+    leaves_.back().kept_cells = {leaf.cells, nullptr};
+  } else if (leaf.expanded) {
+    leaves_.back().kept_cells = {leaf.left->cells, leaf.right->cells};
+  }
 }
 
 // Makes sure that the leaf that comes next has its children. Small leaves are expanded several at a
@@ -188,8 +195,10 @@ void BoostingGrower::expand_next(Frontier& frontier, std::size_t n_left) {
 void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   // Which child is the smaller one is not known before the rows are parted; in parallel its share
   // of the hessians has to tell, so that a thread can add its rows while it has them.
-  const bool left_first = 2 * hessian_of(leaf.best.left) <= hessian_of(leaf.total);
-  leaf.built = parallel && !last ? (left_first ? Side::left : Side::right) : Side::none;
+  const bool left_first =
+      2 * plan_->halves.hessian(leaf.best.left) <= plan_->halves.hessian(leaf.total);
+  const bool filled = !last || plan_->follows;
+  leaf.built = parallel && filled ? (left_first ? Side::left : Side::right) : Side::none;
   i64* built = leaf.built == Side::none ? nullptr : borrow_cells();
   leaf.n_left = part_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
                           leaf.best, {parallel, leaf.built, built});
@@ -201,10 +210,10 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   }
   make_children(leaf);
   leaf.expanded = true;
-  if (last) {
-    return_cells(leaf.cells);
+  if (filled) {
+    fill_children(leaf, built, !last);
   } else {
-    fill_children(leaf, built);
+    return_cells(leaf.cells);
   }
 }
 
@@ -221,67 +230,6 @@ bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
   }
   const double least = params_.min_weight_leaf * static_cast<double>(weights_.total);
   return static_cast<double>(std::min(left, whole - left)) < least;
-}
-
-std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
-                                      const BoostSplit& best, const Parting& how) const {
-  const auto part = [&](auto&& goes_left) {
-    if (!how.parallel) return partition_items(rows, n, spare, goes_left);
-    const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
-    std::vector<std::size_t> n_left(n_blocks);
-    const auto bound = [&](std::size_t block) { return n * block / n_blocks; };
-    parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-      const std::size_t begin = bound(block), size = bound(block + 1) - begin;
-      const std::size_t left = partition_items(rows + begin, size, spare + begin, goes_left);
-      n_left[block] = left;
-      if (how.built == Side::none) return;
-      i64* cells = block == 0 ? how.cells : thread_cells_[block - 1];
-      std::fill_n(cells, n_cells_, i64{0});
-      const bool is_left = how.built == Side::left;
-      add_rows(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, cells);
-    });
-    return join_parts(rows, n, spare, n_left);
-  };
-  const ColumnBins& bins = (*data_.bins)[best.feature];
-  const bool missing_left = best.missing_left;
-  if (best.categorical) {
-    const auto is_left = [&](u32 code) { return (best.left_codes[code / 32] >> (code % 32)) & 1u; };
-    if (bins.wide) {
-      const u32* codes = data_.wide[best.feature].data();
-      return part([=](u32 row) {
-        return codes[row] == kMissingCode ? missing_left : is_left(codes[row]) != 0;
-      });
-    }
-    u8 table[kHistogramBins] = {};
-    for (u32 code = 0; code < bins.n_bins; ++code) table[code] = is_left(code) != 0;
-    table[kMissingBin] = missing_left;
-    const u8* column = data_.column(best.feature);
-    return part([=, &table](u32 row) { return table[column[row]] != 0; });
-  }
-  const u8* column = data_.column(best.feature);
-  const u32 cut = best.cut;
-  // Missing is code 255: to the right of every cut, or, one further, code 0 and to the left.
-  if (!missing_left) return part([=](u32 row) { return column[row] <= cut; });
-  return part([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
-}
-
-// Blocks that were parted each by itself: all that is left comes first, then all that is right,
-// both in their old order.
-std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* spare,
-                                       std::span<const std::size_t> n_left) {
-  std::size_t n_right = 0, out = 0;
-  for (std::size_t block = 0; block < n_left.size(); ++block) {
-    const std::size_t begin = n * block / n_left.size(), end = n * (block + 1) / n_left.size();
-    const std::size_t left = n_left[block], right = end - begin - left;
-    if (end < n) {  // what is right of the last block is where it belongs
-      std::memcpy(spare + n_right, rows + begin + left, right * sizeof(RowItem));
-      n_right += right;
-    }
-    std::memmove(rows + out, rows + begin, left * sizeof(RowItem));
-    out += left;
-  }
-  std::memcpy(rows + out, spare, n_right * sizeof(RowItem));
-  return out;
 }
 
 void BoostingGrower::make_children(OpenLeaf& leaf) {
@@ -317,10 +265,10 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
   const i32 direction = params_.monotonic.empty() ? 0 : params_.monotonic[leaf.best.feature];
   if (direction != 0) {
     const auto value = [&](const OpenLeaf& child) {
-      return find_leaf_value(*plan_,
-                             static_cast<double>(gradient_of(child.total)) * plan_->gradient_unit,
-                             static_cast<double>(hessian_of(child.total)) * plan_->hessian_unit,
-                             leaf.lower, leaf.upper);
+      return find_leaf_value(
+          *plan_, static_cast<double>(plan_->halves.gradient(child.total)) * plan_->gradient_unit,
+          static_cast<double>(plan_->halves.hessian(child.total)) * plan_->hessian_unit, leaf.lower,
+          leaf.upper);
     };
     const double middle = value(*leaf.left) / 2 + value(*leaf.right) / 2;
     (direction > 0 ? leaf.left->upper : leaf.left->lower) = middle;
@@ -332,19 +280,20 @@ bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
   return leaf.depth < params_.max_depth &&
          leaf.size() >= std::max<std::size_t>(2, params_.min_samples_split) &&
          leaf.size() >= 2 * static_cast<std::size_t>(params_.min_samples_leaf) &&
-         (width_ > 1 || static_cast<double>(hessian_of(leaf.total)) * plan_->hessian_unit >=
-                            2.0 * params_.min_child_weight);
+         (width_ > 1 ||
+          static_cast<double>(plan_->halves.hessian(leaf.total)) * plan_->hessian_unit >=
+              2.0 * params_.min_child_weight);
 }
 
 // Builds the histogram of the smaller child, unless one was built while the rows were parted; its
 // sibling's is the parent's less it.
-void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built) {
+void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built, bool searched) {
   OpenLeaf& left = *leaf.left;
   OpenLeaf& right = *leaf.right;
   const bool left_first = built ? leaf.built == Side::left : left.size() <= right.size();
   OpenLeaf& first = left_first ? left : right;
   OpenLeaf& second = left_first ? right : left;
-  if (!may_split(first) && !may_split(second)) {
+  if (!may_split(first) && !may_split(second) && !plan_->follows) {
     return_cells(leaf.cells);
     return_cells(built);
     return;
@@ -356,7 +305,9 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built) {
     std::fill_n(first.cells, n_cells_, i64{0});
     add_rows(rows_.data() + first.begin, first.size(), first.cells);
   }
-  search_siblings({{&first, &second}}, built != nullptr);
+  Siblings pair{{&first, &second}};
+  pair.wanted = searched;
+  search_siblings(std::move(pair), built != nullptr);
 }
 
 void BoostingGrower::add_rows(const RowItem* rows, std::size_t n, i64* cells) const {
@@ -383,8 +334,8 @@ i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
-  while (thread_cells_.size() + 1 < static_cast<std::size_t>(n_threads_))
-    thread_cells_.push_back(borrow_cells());
+  if (plan_->follows) return open_followed_root();
+  borrow_thread_cells();
   auto root = std::make_unique<OpenLeaf>();
   root->end = n_rows_;
   root->out_end = n_held_out_;
@@ -476,6 +427,11 @@ i64* BoostingGrower::borrow_cells() {
   i64* cells = free_cells_.back();
   free_cells_.pop_back();
   return cells;
+}
+
+void BoostingGrower::borrow_thread_cells() {
+  while (thread_cells_.size() + 1 < static_cast<std::size_t>(n_threads_))
+    thread_cells_.push_back(borrow_cells());
 }
 
 // Leaves that were left open, and children that were forgotten, keep no cells beyond their tree.

@@ -4,6 +4,7 @@
 // the parent less it), rows that stay in the order of the leaves, so that scores are updated
 // without asking the tree, and cells of one packed word that are scanned four at a time.
 #pragma once
+#include <array>
 #include <mutex>
 #include <optional>
 
@@ -19,6 +20,9 @@ struct GrownLeaf {
   std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
+  i64 total = 0;  // sum of the words; of vectors the number of rows
+  // Where words are followed: its cells, or those of two parts of it.
+  std::array<const i64*, 2> kept_cells = {};
 };
 
 class BoostingGrower {
@@ -42,6 +46,10 @@ class BoostingGrower {
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
   const std::vector<u32>& cuts() const { return cuts_; }
   std::size_t bytes() const;
+  // Where words are followed from tree to tree, so are the cells of the root: summed up once, and
+  // changed by what the words of each leaf's rows were changed by (words without a hessian).
+  void sum_root();
+  void follow(std::span<const i64> changes);
   const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
  private:
@@ -49,7 +57,6 @@ class BoostingGrower {
   struct OpenLeaf : GrownLeaf {
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
-    i64 total = 0;            // sum of the words; of vectors the number of rows
     std::vector<i64> totals;  // of vectors the sum of each word
     i64* cells = nullptr;
     bool counted = false;  // the best split is known to leave enough rows on both sides
@@ -64,6 +71,7 @@ class BoostingGrower {
   using Frontier = std::vector<std::unique_ptr<OpenLeaf>>;
 
   std::unique_ptr<OpenLeaf> open_root();
+  std::unique_ptr<OpenLeaf> open_followed_root();
   // Makes the words of rows begin .. end - 1 and adds them to cells, if any; their sum.
   i64 fill_root(std::size_t begin, std::size_t end, i64* cells);
   u32 add_node(const OpenLeaf& leaf);
@@ -90,11 +98,12 @@ class BoostingGrower {
   static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* spare,
                                 std::span<const std::size_t> n_left);
   void make_children(OpenLeaf& leaf);
-  void fill_children(OpenLeaf& leaf, i64* built);
+  void fill_children(OpenLeaf& leaf, i64* built, bool searched);
   struct Siblings {
     OpenLeaf* leaves[2];  // the second may be null
     bool searched[2] = {};
     std::vector<u8> chosen[2] = {};  // features, as choose_features says
+    bool wanted = true;              // cells are completed in any case
   };
   void search_siblings(Siblings pair, bool merge);
   void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
@@ -119,7 +128,11 @@ class BoostingGrower {
 
   i64* borrow_cells();
   void return_cells(i64*& cells);
+  void drop_cells(i64*& cells) {  // of a leaf that will not be split
+    if (!plan_->follows) return_cells(cells);
+  }
   void reclaim_cells();
+  void borrow_thread_cells();
 
   const BinnedMatrix& data_;
   Records& records_;
@@ -133,6 +146,8 @@ class BoostingGrower {
   std::vector<u32> sample_, out_sample_;  // as chosen; empty sample: every row
   AlignedBuffer<RowItem> rows_, spare_, held_out_, out_spare_;
   std::vector<AlignedBuffer<i64>> cells_;
+  AlignedBuffer<i64> root_cells_;  // followed
+  i64 root_total_ = 0;
   std::vector<i64*> free_cells_;
   std::vector<i64*> thread_cells_;
   std::mutex cells_mutex_;

@@ -19,15 +19,6 @@ struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
 };
 
-// The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block
-// finds its rows of every leaf, and what it has of them in its cache.
-std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t begin,
-                                   std::size_t end) {
-  const auto before = [](const RowItem& item, std::size_t row) { return item.row < row; };
-  const auto first = std::lower_bound(rows.begin(), rows.end(), begin, before);
-  return {first, std::lower_bound(first, rows.end(), end, before)};
-}
-
 FixedSums sum_slopes(std::span<const RowItem> rows, const FixedSlope* slopes,
                      const RowWeights& weights) {
   FixedSums sums;
@@ -84,6 +75,13 @@ double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {
 }
 
 }  // namespace
+
+std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t begin,
+                                   std::size_t end) {
+  const auto before = [](const RowItem& item, std::size_t row) { return item.row < row; };
+  const auto first = std::lower_bound(rows.begin(), rows.end(), begin, before);
+  return {first, std::lower_bound(first, rows.end(), end, before)};
+}
 
 void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
                    GrownTree& tree, double* scores) {

@@ -22,6 +22,11 @@ struct LeafUpdate {
   int n_threads;
 };
 
+// The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block
+// finds its rows of every leaf, and what it has of them in its cache.
+std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t begin,
+                                   std::size_t end);
+
 // Sets the values of the tree grown last, from exact sums over the rows of each leaf or, where the
 // loss asks for it, from their residuals, and adds them to scores[row]. `place`: of the score in
 // the leaves, which may be vectors.

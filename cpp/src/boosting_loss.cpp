@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "committee/exponentials.hpp"
 #include "committee/losses/all.hpp"
 #include "weighted_quantile.hpp"
 
@@ -32,8 +33,18 @@ class ScalarLoss final : public Loss {
         continue;
       }
       double* h = hessians + k * kLossBlock;
+      constexpr bool kByPower = requires { function.slope_by_power(y[0], f[0]); };
+      if constexpr (kByPower) {
+        for (std::size_t i = 0; i < end - begin; ++i) g[i] = -f[i];
+        take_exponentials(g, end - begin);
+      }
       for (std::size_t i = 0; i < end - begin; ++i) {
-        const Slope slope = function.slope(y[i], f[i]);
+        Slope slope;
+        if constexpr (kByPower) {
+          slope = function.slope_by_power(y[i], g[i]);
+        } else {
+          slope = function.slope(y[i], f[i]);
+        }
         g[i] = slope.gradient;
         h[i] = slope.hessian;
       }
@@ -205,7 +216,8 @@ class MulticlassLoss final : public Loss {
     for (u32 k = 0; k < n_scores_; ++k) {
       const double* f = view.scores + k * view.stride + begin;
       double* share = shares + k * kLossBlock;
-      for (std::size_t i = 0; i < n; ++i) share[i] = exponential(f[i] - largest[i]);
+      for (std::size_t i = 0; i < n; ++i) share[i] = f[i] - largest[i];
+      take_exponentials(share, n);
       for (std::size_t i = 0; i < n; ++i) sums[i] += share[i];
     }
     for (std::size_t i = 0; i < n; ++i) sums[i] = 1.0 / sums[i];

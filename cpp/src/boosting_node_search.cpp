@@ -79,7 +79,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
 void BoostingGrower::search_siblings(Siblings pair, bool merge) {
   for (int k = 0; k < 2; ++k) {
     OpenLeaf* leaf = pair.leaves[k];
-    pair.searched[k] = leaf && may_split(*leaf);
+    pair.searched[k] = pair.wanted && leaf && may_split(*leaf);
     if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
   }
   if (width_ > 1) find_totals(pair, merge);
@@ -100,7 +100,7 @@ void BoostingGrower::search_siblings(Siblings pair, bool merge) {
     if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
       pair.leaves[i % 2]->best = std::move(found[i]);
   for (OpenLeaf* leaf : pair.leaves)
-    if (leaf && !leaf->best.found()) return_cells(leaf->cells);
+    if (leaf && !leaf->best.found()) drop_cells(leaf->cells);
 }
 
 // Slots begin .. end - 1. `merge`: what the threads have of the first leaf's cells is added up; the

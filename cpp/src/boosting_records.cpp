@@ -51,8 +51,8 @@ inline i64 load_word(const u8* at) {
 
 // The bins of up to eight columns are read at once: memory is what a row waits for.
 template <std::size_t... kSlot>
-inline void add_columns(const u8* record, i64* cells, std::size_t step, i64 word,
-                        std::index_sequence<kSlot...>) {
+[[gnu::always_inline]] inline void add_columns(const u8* record, i64* cells, std::size_t step,
+                                               i64 word, std::index_sequence<kSlot...>) {
   static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
   u64 bins;
   std::memcpy(&bins, record, sizeof bins);  // a record is a multiple of 16 bytes
@@ -100,7 +100,7 @@ void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_gi
   const std::size_t stride = block.stride, tail = block.tail, n_eights = block.n_slots / 8;
   const u8* const records = block.bytes.data() + rows.begin * stride;
   const RowItem* const listed = rows.listed;
-  const auto add_row = [=](std::size_t row) {
+  const auto add_row = [=](std::size_t row) __attribute__((always_inline)) {
     const u8* record = records + row * stride;
     const i64 word = load_word<kNarrow>(record + tail);
     i64* at = cells;
@@ -375,6 +375,18 @@ i64 Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
     }
   }
   return total;
+}
+
+void Records::change_words(std::span<const RowItem> rows, i64 change) {
+  for (SlotBlock& block : blocks_) {
+    u8* const words = block.bytes.data() + block.tail;
+    for (const RowItem& item : rows) {
+      i64 word;
+      std::memcpy(&word, words + item.row * block.stride, sizeof word);
+      word += change;
+      std::memcpy(words + item.row * block.stride, &word, sizeof word);
+    }
+  }
 }
 
 std::size_t Records::bytes() const {

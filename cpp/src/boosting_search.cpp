@@ -1,6 +1,8 @@
 #include "boosting_search.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace committee {
 
@@ -12,14 +14,34 @@ using Ints [[gnu::vector_size(16)]] = int;
 // Four words' halves as float: which of many splits is best is found in single precision, its gain
 // is then computed in double.
 struct FourWords {
-  explicit FourWords(const i64* at) {
+  Floats gradient, hessian;
+};
+
+struct EvenHalves {
+  FourWords read(const i64* at) const {
     Ints low, high;
     std::memcpy(&low, at, sizeof low);
     std::memcpy(&high, at + 2, sizeof high);
-    hessian = __builtin_convertvector(__builtin_shufflevector(low, high, 0, 2, 4, 6), Floats);
-    gradient = __builtin_convertvector(__builtin_shufflevector(low, high, 1, 3, 5, 7), Floats);
+    return {__builtin_convertvector(__builtin_shufflevector(low, high, 1, 3, 5, 7), Floats),
+            __builtin_convertvector(__builtin_shufflevector(low, high, 0, 2, 4, 6), Floats)};
   }
-  Floats gradient, hessian;
+};
+
+// Of a gradient that has more bits than an int the first ones.
+struct UnevenHalves {
+  int shift, hessian_mask;
+  FourWords read(const i64* at) const {
+    using Words [[gnu::vector_size(16)]] = i64;
+    Words low, high;
+    std::memcpy(&low, at, sizeof low);
+    std::memcpy(&high, at + 2, sizeof high);
+    const Ints hessian = __builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6) & hessian_mask;
+    low >>= shift;
+    high >>= shift;
+    return {
+        __builtin_convertvector(__builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6), Floats),
+        __builtin_convertvector(hessian, Floats)};
+  }
 };
 
 // The largest num / den so far, in each lane by itself. Compared by products: no division.
@@ -33,6 +55,28 @@ struct BestFraction {
     at = more ? index : at;
   }
 };
+
+struct FloatBalance {
+  FloatBalance(double a, double b, double c)
+      : l2(static_cast<float>(a)), whole(static_cast<float>(b)), ratio(static_cast<float>(c)) {}
+  float l2, whole, ratio;
+};
+
+// The best of the sums first .. last - 1, eight at a time: there are seven more to be read.
+template <class Halves>
+void compare_sums(const i64* sums, u32 first, u32 last, const FloatBalance& by,
+                  const Halves& halves, BestFraction (&best_of)[2]) {
+  const float l2 = by.l2, whole = by.whole, ratio = by.ratio;
+  Ints index = {0, 1, 2, 3};
+  index += static_cast<int>(first);
+  for (u32 b = first; b < last; b += 8, index += 8) {
+    const FourWords one = halves.read(sums + b), two = halves.read(sums + b + 4);
+    const Floats a1 = one.hessian + l2, a2 = two.hessian + l2;
+    const Floats d1 = one.gradient - ratio * a1, d2 = two.gradient - ratio * a2;
+    best_of[0].offer(d1 * d1, a1 * (whole - a1), index);
+    best_of[1].offer(d2 * d2, a2 * (whole - a2), index + 4);
+  }
+}
 
 // A node with fewer rows than this many for each cell leaves enough cells empty to leave them out.
 constexpr std::size_t kSparse = 2;
@@ -56,23 +100,28 @@ double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, 
 NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
     : plan_(plan), params_(*plan.params), node_(node) {
   gain_unit_ = 0.5 * plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
-  const double hessian = static_cast<double>(hessian_of(node.total));
+  const double hessian = static_cast<double>(plan_.halves.hessian(node.total));
   least_hessian_ =
       std::max<i64>(1, static_cast<i64>(std::ceil(params_.min_child_weight / plan.hessian_unit)));
   // Half a row less: where all hessians are equal this is exactly min_samples_leaf rows.
   least_for_rows_ = static_cast<i64>(
       std::ceil((params_.min_samples_leaf - 0.5) * hessian / static_cast<double>(node.n_rows)));
   balance_ = weigh(params_.reg_lambda / plan.hessian_unit);
+  if (plan.follows) {
+    // What the sums of this node may need of an int's 31 bits is cut off.
+    const u64 largest = static_cast<u64>(plan.largest_gradient) * node.n_rows;
+    shift_ = plan.halves.hessian_bits + std::max(0, static_cast<int>(std::bit_width(largest)) - 31);
+  }
   if (plan.by_values) {
-    const double g = static_cast<double>(gradient_of(node.total)) * plan.gradient_unit;
+    const double g = static_cast<double>(plan_.halves.gradient(node.total)) * plan.gradient_unit;
     const double h = hessian * plan.hessian_unit;
     parent_objective_ = objective(g, h, find_leaf_value(plan, g, h, node.lower, node.upper));
   }
 }
 
 NodeSearch::Balance NodeSearch::weigh(double l2) const {
-  const double g = static_cast<double>(gradient_of(node_.total)),
-               h = static_cast<double>(hessian_of(node_.total));
+  const double g = static_cast<double>(plan_.halves.gradient(node_.total)),
+               h = static_cast<double>(plan_.halves.hessian(node_.total));
   Balance balance;
   balance.l2 = l2;
   balance.whole = h + 2.0 * l2;
@@ -113,7 +162,7 @@ void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
 void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
                            BoostSplit& best) {
   const i64 least = std::max(least_hessian_, least_for_rows_);
-  const i64 most = hessian_of(node_.total) - least;
+  const i64 most = plan_.halves.hessian(node_.total) - least;
   const bool sparse = node_.n_rows < kSparse * n_cuts;
   i64 sum = base;
   u32 first = 0, last = n_cuts;
@@ -131,22 +180,20 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
     }
     for (; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
   }
-  while (first < last && hessian_of(sums_[first]) < least) ++first;
-  while (last > first && hessian_of(sums_[last - 1]) > most) --last;
+  while (first < last && plan_.halves.hessian(sums_[first]) < least) ++first;
+  while (last > first && plan_.halves.hessian(sums_[last - 1]) > most) --last;
   if (first >= last) return;
   for (u32 pad = 0; pad < 7; ++pad) sums_[last + pad] = sums_[last - 1];
 
-  const float l2 = static_cast<float>(balance_.l2), whole = static_cast<float>(balance_.whole),
-              ratio = static_cast<float>(balance_.ratio);
   BestFraction best_of[2];
-  Ints index = {0, 1, 2, 3};
-  index += static_cast<int>(first);
-  for (u32 b = first; b < last; b += 8, index += 8) {
-    const FourWords one(sums_ + b), two(sums_ + b + 4);
-    const Floats a1 = one.hessian + l2, a2 = two.hessian + l2;
-    const Floats d1 = one.gradient - ratio * a1, d2 = two.gradient - ratio * a2;
-    best_of[0].offer(d1 * d1, a1 * (whole - a1), index);
-    best_of[1].offer(d2 * d2, a2 * (whole - a2), index + 4);
+  if (plan_.follows) {
+    const int bits = plan_.halves.hessian_bits;
+    const FloatBalance balance{balance_.l2, balance_.whole,
+                               std::ldexp(balance_.ratio, bits - shift_)};
+    compare_sums(sums_, first, last, balance, UnevenHalves{shift_, (1 << bits) - 1}, best_of);
+  } else {
+    const FloatBalance balance{balance_.l2, balance_.whole, balance_.ratio};
+    compare_sums(sums_, first, last, balance, EvenHalves{}, best_of);
   }
   const Floats found[2] = {best_of[0].num / best_of[0].den, best_of[1].num / best_of[1].den};
   float most_found = 0.0f;
@@ -157,8 +204,8 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
     const i64 candidate = best_of[lane / 4].at[lane % 4];
     if (candidate < 0 || found[lane / 4][lane % 4] < kNearBest * most_found) continue;
     const i64 left = sums_[candidate];
-    const double exact = balance_.gain(static_cast<double>(gradient_of(left)),
-                                       static_cast<double>(hessian_of(left)));
+    const double exact = balance_.gain(static_cast<double>(plan_.halves.gradient(left)),
+                                       static_cast<double>(plan_.halves.hessian(left)));
     if (exact > gain || (exact == gain && candidate < at)) gain = exact, at = candidate;
   }
   if (at >= 0)
@@ -187,7 +234,7 @@ u32 NodeSearch::list_sums(const ColumnView& column, i64 base, u32 n_cuts) {
 }
 
 bool NodeSearch::is_allowed(const ColumnView& column, const Side& left) const {
-  const i64 h = hessian_of(left.sum), rest = hessian_of(node_.total) - h;
+  const i64 h = plan_.halves.hessian(left.sum), rest = plan_.halves.hessian(node_.total) - h;
   if (h < least_hessian_ || rest < least_hessian_) return false;
   if (!column.counts) return h >= least_for_rows_ && rest >= least_for_rows_;
   if (std::min(left.n_rows, node_.n_rows - left.n_rows) < params_.min_samples_leaf) return false;
@@ -204,10 +251,10 @@ double NodeSearch::objective(double gradient, double hessian, double value) cons
 // where their order breaks a constraint.
 double NodeSearch::measure_by_values(i64 left, i32 direction) const {
   const i64 right = node_.total - left;
-  const double gl = static_cast<double>(gradient_of(left)) * plan_.gradient_unit,
-               hl = static_cast<double>(hessian_of(left)) * plan_.hessian_unit,
-               gr = static_cast<double>(gradient_of(right)) * plan_.gradient_unit,
-               hr = static_cast<double>(hessian_of(right)) * plan_.hessian_unit;
+  const double gl = static_cast<double>(plan_.halves.gradient(left)) * plan_.gradient_unit,
+               hl = static_cast<double>(plan_.halves.hessian(left)) * plan_.hessian_unit,
+               gr = static_cast<double>(plan_.halves.gradient(right)) * plan_.gradient_unit,
+               hr = static_cast<double>(plan_.halves.hessian(right)) * plan_.hessian_unit;
   const double vl = find_leaf_value(plan_, gl, hl, node_.lower, node_.upper),
                vr = find_leaf_value(plan_, gr, hr, node_.lower, node_.upper);
   if (direction != 0 && (vr - vl) * direction < 0.0)
@@ -222,10 +269,11 @@ void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_cuts,
     if (b > 0 && column.cells[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
     left.add(column, b);
     if (!is_allowed(column, left)) continue;
-    const double gain = plan_.by_values
-                            ? measure_by_values(left.sum, column.monotonic)
-                            : gain_unit_ * balance_.gain(static_cast<double>(gradient_of(left.sum)),
-                                                         static_cast<double>(hessian_of(left.sum)));
+    const double gain =
+        plan_.by_values
+            ? measure_by_values(left.sum, column.monotonic)
+            : gain_unit_ * balance_.gain(static_cast<double>(plan_.halves.gradient(left.sum)),
+                                         static_cast<double>(plan_.halves.hessian(left.sum)));
     take(column, gain - params_.gamma, left.sum, b, missing_left, best);
   }
 }
@@ -247,18 +295,18 @@ void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 cut, 
 // [Fisher1958]; towards zero for levels of few rows, whose ratio is mostly noise. Levels of fewer
 // rows than min_samples_level, and levels that do not occur, stay together on the right.
 void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
-  const double row = static_cast<double>(hessian_of(node_.total)) /
+  const double row = static_cast<double>(plan_.halves.hessian(node_.total)) /
                      static_cast<double>(node_.n_rows);  // hessian of an average row
   const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
   for (u32 level = 0; level < n_cells; ++level) {
-    const double h = static_cast<double>(hessian_of(column.cells[level]));
+    const double h = static_cast<double>(plan_.halves.hessian(column.cells[level]));
     const bool enough = column.counts ? column.counts[level] >= params_.min_samples_level
                                       : h >= (params_.min_samples_level - 0.5) * row;
     if (column.cells[level] == 0 || !enough) continue;
-    keyed.emplace_back(
-        static_cast<double>(gradient_of(column.cells[level])) / (h + params_.category_smooth * row),
-        level);
+    keyed.emplace_back(static_cast<double>(plan_.halves.gradient(column.cells[level])) /
+                           (h + params_.category_smooth * row),
+                       level);
   }
   std::sort(keyed.begin(), keyed.end());
   std::vector<u32> order;
@@ -278,10 +326,11 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
   for (std::size_t k = 0; k < order.size(); ++k) {
     left.add(column, order[k]);
     if (!is_allowed(column, left)) continue;
-    const double gain = plan_.by_values
-                            ? measure_by_values(left.sum, 0)
-                            : gain_unit_ * balance.gain(static_cast<double>(gradient_of(left.sum)),
-                                                        static_cast<double>(hessian_of(left.sum)));
+    const double gain =
+        plan_.by_values
+            ? measure_by_values(left.sum, 0)
+            : gain_unit_ * balance.gain(static_cast<double>(plan_.halves.gradient(left.sum)),
+                                        static_cast<double>(plan_.halves.hessian(left.sum)));
     if (gain > found) found = gain, length = k + 1, best_sum = left.sum;
   }
   found -= params_.gamma;

@@ -14,6 +14,13 @@ inline i64 hessian_of(i64 word) {
   return word & 0xFFFFFFFF;
 }
 
+// The halves of a word where the hessian does not take 32 bits.
+struct WordHalves {
+  int hessian_bits = 32;
+  i64 gradient(i64 word) const { return word >> hessian_bits; }
+  i64 hessian(i64 word) const { return word & ((i64{1} << hessian_bits) - 1); }
+};
+
 struct BoostSplit {
   double gain = -std::numeric_limits<double>::infinity();
   u32 feature = kNone, cut = 0;  // cells <= cut go left
@@ -37,6 +44,11 @@ struct SearchPlan {
   // Leaf values are bounded or soft-thresholded, so that a gain has to be taken from the values.
   bool by_values = false;
   bool constant_hessian = false;  // all rows have the same
+  WordHalves halves;
+  // Words are kept from round to round, and so are the cells of leaves; none of their gradients is
+  // larger than this.
+  bool follows = false;
+  i64 largest_gradient = 0;
 };
 
 struct NodeFacts {
@@ -111,6 +123,7 @@ class NodeSearch {
   i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf
   Balance balance_;
   double parent_objective_ = 0.0;
+  int shift_ = 32;  // of a word, so that its gradient fits into an int
   alignas(64) i64 sums_[kHistogramBins + 16];
   u32 places_[kHistogramBins + 16];  // of the sums, where empty cells are left out
 };

@@ -30,6 +30,7 @@ namespace committee {
   FIELD(double, category_l2, 10.0, "added to reg_lambda in splits by category")                  \
   FIELD(u32, min_samples_level, 10, "rows of a level that is ordered; others stay together")     \
   FIELD(bool, joint_columns, true, "columns of few values share a byte where they can")          \
+  FIELD(bool, follow_residuals, true, "those of squared error are kept from round to round")     \
   FIELD(u64, seed, 0, "randomness is keyed by (seed, tree, node, purpose)")                      \
   FIELD(int, n_jobs, 0, "0: decide by the work")
 

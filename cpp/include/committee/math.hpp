@@ -34,26 +34,35 @@ inline double natural_log(double x) {
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
 }
 
+// The parts of an exponential that are not arithmetic; exponentials.hpp has them for many numbers.
+inline double hold_within(double x, double least, double most) {
+  x = x < least ? least : x;
+  return x > most ? most : x;
+}
+// x times 2^k, k being the whole number in the last bits of `shifted`.
+inline double scale_by_power(double x, double shifted) {
+  return std::bit_cast<double>(std::bit_cast<u64>(x) + (std::bit_cast<u64>(shifted) << 52));
+}
+
 // e^x within about one unit in the last place; x is held in [-708, 709], where the result is a
-// normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series; no branch and no call,
-// so that loops over it are vectorised.
-inline double exponential(double x) {
+// normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series. Of a double, or of
+// several side by side, by the same steps and to the same bits.
+template <class Number>
+inline Number exponential(Number x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  x = x < -708.0 ? -708.0 : x;
-  x = x > 709.0 ? 709.0 : x;
-  const double shifted = x * 1.4426950408889634074 + kShift;
-  const double k = shifted - kShift;
-  const double r = (x - k * kLn2High) - k * kLn2Low;
+  x = hold_within(x, -708.0, 709.0);
+  const Number shifted = x * 1.4426950408889634074 + kShift;
+  const Number k = shifted - kShift;
+  const Number r = (x - k * kLn2High) - k * kLn2Low;
   // In pairs, and pairs of pairs: a shorter chain of dependent steps than Horner's.
-  const double r2 = r * r, r4 = r2 * r2;
-  const double low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
-  const double middle =
+  const Number r2 = r * r, r4 = r2 * r2;
+  const Number high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0);
+  const Number middle =
       (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));
-  const double high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0);
-  const double series = 1.0 + (r + r2 * (low + r4 * (middle + r4 * high)));
-  const u64 power = std::bit_cast<u64>(shifted) << 52;  // k in the place of the exponent
-  return std::bit_cast<double>(std::bit_cast<u64>(series) + power);
+  const Number upper = middle + r4 * high;
+  const Number low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
+  return scale_by_power(1.0 + (r + r2 * (low + r4 * upper)), shifted);
 }
 
 // ln(1 + e^x) without overflow.

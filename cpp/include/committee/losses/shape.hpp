@@ -20,6 +20,7 @@ enum class LeafRule : u8 {
 struct LossShape {
   static constexpr int kUnbounded = 1000;
   bool constant_hessian = false;  // the hessian of every row is one
+  bool residual = false;          // and its gradient is score - target
   // |gradient| <= 2^gradient_power and hessian <= 2^hessian_power for any score; kUnbounded: a pass
   // over the rows finds the largest.
   int gradient_power = kUnbounded, hessian_power = kUnbounded;

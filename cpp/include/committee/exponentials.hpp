@@ -1,0 +1,72 @@
+// Exponentials of many numbers: eight at a time, because a single one is a chain of steps that wait
+// for one another.
+#pragma once
+#include "math.hpp"
+
+namespace committee {
+
+class EightDoubles {
+ public:
+  static constexpr std::size_t kSize = 8;
+  explicit EightDoubles(const double* at) { std::memcpy(pairs_, at, sizeof pairs_); }
+  void store(double* at) const { std::memcpy(at, pairs_, sizeof pairs_); }
+
+  friend EightDoubles operator+(const EightDoubles& a, const EightDoubles& b) {
+    return combine([](Pair x, Pair y) { return x + y; }, a, b);
+  }
+  friend EightDoubles operator-(const EightDoubles& a, const EightDoubles& b) {
+    return combine([](Pair x, Pair y) { return x - y; }, a, b);
+  }
+  friend EightDoubles operator*(const EightDoubles& a, const EightDoubles& b) {
+    return combine([](Pair x, Pair y) { return x * y; }, a, b);
+  }
+  friend EightDoubles operator+(const EightDoubles& a, double b) {
+    return combine([b](Pair x) { return x + b; }, a);
+  }
+  friend EightDoubles operator+(double a, const EightDoubles& b) { return b + a; }
+  friend EightDoubles operator-(const EightDoubles& a, double b) {
+    return combine([b](Pair x) { return x - b; }, a);
+  }
+  friend EightDoubles operator*(const EightDoubles& a, double b) {
+    return combine([b](Pair x) { return x * b; }, a);
+  }
+  friend EightDoubles hold_within(const EightDoubles& a, double least, double most) {
+    const Pair low = {least, least}, high = {most, most};
+    return combine(
+        [=](Pair x) {
+          x = x < low ? low : x;
+          return x > high ? high : x;
+        },
+        a);
+  }
+  friend EightDoubles scale_by_power(const EightDoubles& a, const EightDoubles& shifted) {
+    return combine(
+        [](Pair x, Pair y) {
+          return std::bit_cast<Pair>(std::bit_cast<Bits>(x) + (std::bit_cast<Bits>(y) << 52));
+        },
+        a, shifted);
+  }
+
+ private:
+  using Pair [[gnu::vector_size(16)]] = double;
+  using Bits [[gnu::vector_size(16)]] = u64;
+  EightDoubles() = default;
+  template <class Operation, class... Operands>
+  [[gnu::always_inline]] static EightDoubles combine(Operation&& operation,
+                                                     const Operands&... operands) {
+    EightDoubles result;
+    for (int k = 0; k < 4; ++k) result.pairs_[k] = operation(operands.pairs_[k]...);
+    return result;
+  }
+  Pair pairs_[4];
+};
+
+// e^x of n numbers, in place; each as exponential(x) alone gives it.
+inline void take_exponentials(double* x, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
+    exponential(EightDoubles(x + i)).store(x + i);
+  for (; i < n; ++i) x[i] = exponential(x[i]);
+}
+
+}  // namespace committee
