@@ -44,123 +44,155 @@ struct ByteStepper {
 template <class T>
 class ThresholdSet {
  public:
-  // False if there is no more room.
-  bool add(T threshold) {
-    const std::size_t at = find(threshold);
-    if (keys_[at] != kEmpty) return true;
-    if (thresholds_.size() == kMostThresholds) return false;
-    keys_[at] = std::bit_cast<Bits>(threshold);
-    thresholds_.push_back(threshold);
-    return true;
+  static constexpr u32 kNoRoom = 255;
+
+  // The number of a threshold, from 1 on in the order that they came in, or kNoRoom.
+  u32 find_number(T threshold) {
+    const Bits bits = std::bit_cast<Bits>(threshold);
+    std::size_t at = static_cast<Bits>(bits * kFactor) >> (sizeof(Bits) * 8 - kSlotBits);
+    while (keys_[at] != bits) {
+      if (keys_[at] == kEmpty) return add(at, threshold);
+      at = (at + 1) & ((1u << kSlotBits) - 1);
+    }
+    return numbers_[at];
   }
-  // After the last was added: rank of each among them.
-  void rank() {
-    std::sort(thresholds_.begin(), thresholds_.end());
-    for (std::size_t r = 0; r < thresholds_.size(); ++r)
-      ranks_[find(thresholds_[r])] = static_cast<u8>(r);
-  }
-  u8 rank_of(T threshold) const { return ranks_[find(threshold)]; }
-  const std::vector<T>& thresholds() const { return thresholds_; }
+  const std::vector<T>& thresholds() const { return thresholds_; }  // in that order
 
  private:
   using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
-  static constexpr int kSlotBits = 9;
+  static constexpr int kSlotBits = 10;      // so many that most are found at once
   static constexpr Bits kEmpty = ~Bits{0};  // a NaN, which no threshold is
   static constexpr Bits kFactor =
       static_cast<Bits>(sizeof(T) == 8 ? 0x9E3779B97F4A7C15u : 0x9E3779B1u);
 
-  std::size_t find(T threshold) const {
-    const Bits bits = std::bit_cast<Bits>(threshold);
-    std::size_t at = static_cast<Bits>(bits * kFactor) >> (sizeof(Bits) * 8 - kSlotBits);
-    while (keys_[at] != kEmpty && keys_[at] != bits) at = (at + 1) & ((1u << kSlotBits) - 1);
-    return at;
+  u32 add(std::size_t at, T threshold) {
+    if (thresholds_.size() == kMostThresholds) return kNoRoom;
+    keys_[at] = std::bit_cast<Bits>(threshold);
+    thresholds_.push_back(threshold);
+    return numbers_[at] = static_cast<u8>(thresholds_.size());
   }
 
   std::vector<Bits> keys_ = std::vector<Bits>(1u << kSlotBits, kEmpty);
-  std::vector<u8> ranks_ = std::vector<u8>(1u << kSlotBits, 0);
+  std::vector<u8> numbers_ = std::vector<u8>(1u << kSlotBits, 0);
   std::vector<T> thresholds_;
 };
 
+// Of every feature, and one more of leaves, which ask for nothing.
 template <class T>
 using ThresholdSets = std::vector<ThresholdSet<T>>;
 
-// The thresholds of some trees; false, for all, once there are too many.
-template <class T>
-void collect_thresholds(const Trees& trees, std::size_t first, std::size_t last,
-                        ThresholdSets<T>& sets, std::atomic<bool>& fits) {
-  const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes);
-  for (std::size_t t = first; t < last && fits.load(std::memory_order_relaxed); ++t) {
-    for (std::size_t k = trees.node_offsets[t]; k < trees.node_offsets[t + 1]; ++k) {
-      if (nodes[k].is_leaf() || sets[nodes[k].feature()].add(nodes[k].threshold)) continue;
-      fits.store(false, std::memory_order_relaxed);
-      return;
+// The class of each leaf of a tree, where each holds one class only, of one output, and the classes
+// can pass for features; else none.
+template <class V>
+std::vector<u16> find_leaf_classes(const V* values, std::size_t n_leaves, u32 width) {
+  std::vector<u16> classes(n_leaves, 0);
+  u32 mixed = 0;
+  if (width == 2) {
+    for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
+      classes[leaf] = values[2 * leaf + 1] != V{0};
+      mixed |= (values[2 * leaf] != V{0}) == (values[2 * leaf + 1] != V{0});
     }
-  }
-}
-
-// The thresholds of all trees, ranked; empty if a feature has too many.
-template <class T>
-ThresholdSets<T> find_thresholds(const Trees& trees, int n_threads) {
-  const std::size_t n_parts = std::clamp<std::size_t>(trees.n_trees, 1, std::max(n_threads, 1));
-  std::vector<ThresholdSets<T>> parts(n_parts);
-  std::atomic<bool> fits = true;
-  parallel_for(n_parts, n_threads, [&](std::size_t p) {
-    parts[p].resize(trees.n_features);
-    collect_thresholds(trees, trees.n_trees * p / n_parts, trees.n_trees * (p + 1) / n_parts,
-                       parts[p], fits);
-  });
-  if (!fits) return {};
-  for (std::size_t p = 1; p < n_parts; ++p) {
-    for (std::size_t f = 0; f < trees.n_features; ++f) {
-      for (const T threshold : parts[p][f].thresholds()) {
-        if (!parts[0][f].add(threshold)) return {};
+  } else {
+    for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
+      u32 n_found = 0;
+      for (u32 c = 0; c < width; ++c) {
+        const bool there = values[leaf * width + c] != V{0};
+        classes[leaf] = there ? static_cast<u16>(c) : classes[leaf];
+        n_found += there;
       }
+      mixed |= n_found != 1;
     }
   }
-  for (ThresholdSet<T>& set : parts[0]) set.rank();
-  return std::move(parts[0]);
+  if (mixed) classes.clear();
+  return classes;
 }
 
-// The one class of a leaf; or none.
-constexpr u32 kMixed = 0xFFFFFFFFu;
-u32 find_class(const Trees& trees, std::size_t leaf) {
-  u32 found = kMixed;
-  for (u32 c = 0; c < trees.width; ++c) {
-    if (trees.value(leaf, c) == 0.0) continue;
-    if (found != kMixed) return kMixed;
-    found = c;
+std::vector<u16> list_classes(const Trees& trees, std::size_t tree) {
+  if (trees.outputs.size() != 1 || trees.width > trees.n_features) return {};
+  const std::size_t n_leaves = trees.n_leaves(tree), first = trees.leaf_offsets[tree] * trees.width;
+  const auto find = [&]<class V>(const V* values) {
+    return find_leaf_classes(values + first, n_leaves, trees.width);
+  };
+  switch (trees.value_type) {
+    case ValueType::count8:
+      return find(static_cast<const u8*>(trees.values));
+    case ValueType::count16:
+      return find(static_cast<const u16*>(trees.values));
+    case ValueType::count32:
+      return find(static_cast<const u32*>(trees.values));
+    default:
+      return find(static_cast<const double*>(trees.values));
   }
-  return found;
 }
 
-// And the classes can pass for features.
-bool is_pure_tree(const Trees& trees, std::size_t tree) {
-  if (trees.outputs.size() != 1 || trees.width > trees.n_features) return false;
-  for (std::size_t leaf = trees.leaf_offsets[tree]; leaf < trees.leaf_offsets[tree + 1]; ++leaf) {
-    if (find_class(trees, leaf) == kMixed) return false;
-  }
-  return true;
-}
-
+// The words of a tree, with the number of a threshold where its code will be. False: there are too
+// many. Which nodes are leaves is a coin toss: nothing here branches on it.
 template <class T, class Word, class Leaf>
-void write_words(const Trees& trees, std::size_t tree, const ThresholdSets<T>& sets, bool pure,
-                 Word* words, Leaf* leaves) {
+bool write_words(const Trees& trees, std::size_t tree, const std::vector<u16>& classes,
+                 ThresholdSets<T>& sets, Word* words, Leaf* leaves) {
+  using F = Fields<Word>;
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
+  const u16 none = 0;
+  const u16* const shown = classes.empty() ? &none : classes.data();
+  const u32 n_features = static_cast<u32>(trees.n_features);
+  bool has_room = true;
   words[0] = leaves[0] = 0;
-  for (std::size_t k = 0; k < trees.n_nodes(tree); ++k) {
-    const Node<T>& node = nodes[k];
-    const std::size_t at = k + 1;
-    leaves[at] = 0;
-    if (!node.is_leaf()) {
-      const Word least = Word{sets[node.feature()].rank_of(node.threshold)} + 1;
-      words[at] = Fields<Word>::make(node.feature(), least, (Word{node.left} + 1) / 2);
-      continue;
-    }
-    const Word least = at % 2 == 0 ? Fields<Word>::kNever : 0;
-    const Word feature = pure ? find_class(trees, trees.leaf_offsets[tree] + node.left) : 0;
-    words[at] = Fields<Word>::make(feature, least, static_cast<Word>(at / 2));
-    leaves[at] = static_cast<Leaf>(node.left);
+  for (std::size_t at = 1; at <= trees.n_nodes(tree); ++at) {
+    const Node<T>& node = nodes[at - 1];
+    const bool is_leaf = node.is_leaf();
+    const u32 number =
+        sets[is_leaf ? n_features : node.feature()].find_number(is_leaf ? T{0} : node.threshold);
+    has_room &= number != ThresholdSet<T>::kNoRoom;
+    const u32 leaf = is_leaf ? node.left : 0;
+    const Word least = at % 2 == 0 ? F::kNever : 0, half = (Word{node.left} + 1) / 2;
+    words[at] = F::make(is_leaf ? shown[classes.empty() ? 0 : leaf] : node.feature(),
+                        is_leaf ? least : Word{number}, is_leaf ? static_cast<Word>(at / 2) : half);
+    leaves[at] = static_cast<Leaf>(leaf);
   }
+  return has_room;
+}
+
+// Codes in place of numbers: codes[feature * 256 + number].
+template <class Word>
+void rank_words(std::span<Word> words, const u8* codes) {
+  using F = Fields<Word>;
+  for (Word& word : words) {
+    const Word code = codes[(word & F::kMask) * 256 + (word >> F::kBits & F::kMask)];
+    word = (word & ~(F::kMask << F::kBits)) | code << F::kBits;
+  }
+}
+
+// All thresholds of each feature, ascending; none at all if a feature has too many.
+template <class T>
+std::vector<std::vector<T>> merge_thresholds(const std::vector<ThresholdSets<T>>& parts,
+                                             std::size_t n_features) {
+  std::vector<std::vector<T>> merged(n_features);
+  for (std::size_t f = 0; f < n_features; ++f) {
+    std::vector<T>& all = merged[f];
+    for (const ThresholdSets<T>& sets : parts)
+      all.insert(all.end(), sets[f].thresholds().begin(), sets[f].thresholds().end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    if (all.size() > kMostThresholds) return {};
+  }
+  return merged;
+}
+
+// The least code that goes right, for each number of each feature's thresholds; what leaves ask for
+// stays.
+template <class T>
+std::vector<u8> rank_thresholds(const ThresholdSets<T>& sets,
+                                const std::vector<std::vector<T>>& merged) {
+  std::vector<u8> codes(merged.size() * 256, 0);
+  for (std::size_t f = 0; f < merged.size(); ++f) {
+    const std::vector<T>& own = sets[f].thresholds();
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const auto at = std::lower_bound(merged[f].begin(), merged[f].end(), own[k]);
+      codes[f * 256 + k + 1] = static_cast<u8>(at - merged[f].begin() + 1);
+    }
+    codes[f * 256 + 255] = 255;
+  }
+  return codes;
 }
 
 // A cache line holds whole rows, where it can.
@@ -172,15 +204,6 @@ std::size_t pad_row(std::size_t n_cols) {
 
 template <class T>
 bool ByteTrees::build(const Trees& trees, int n_threads) {
-  const ThresholdSets<T> sets = find_thresholds<T>(trees, n_threads);
-  if (sets.empty()) return false;
-  for (std::size_t f = 0; f < sets.size(); ++f) {
-    ColumnBins bins;
-    bins.thresholds.assign(sets[f].thresholds().begin(), sets[f].thresholds().end());
-    if (!bins.thresholds.empty()) asked_.push_back(static_cast<u32>(f));
-    float_tables_.emplace_back(bins);
-    double_tables_.emplace_back(bins);
-  }
   std::size_t most_nodes = 0;
   for (std::size_t t = 0; t < trees.n_trees; ++t)
     most_nodes = std::max(most_nodes, trees.n_nodes(t));
@@ -194,16 +217,44 @@ bool ByteTrees::build(const Trees& trees, int n_threads) {
     words_ = AlignedBuffer<u32>(n_words);
     leaves_ = AlignedBuffer<u16>(n_words);
   }
-  parallel_for(trees.n_trees, n_threads, [&](std::size_t t) {
-    pure_[t] = is_pure_tree(trees, t);
+  const std::size_t n_parts = std::clamp<std::size_t>(trees.n_trees, 1, std::max(n_threads, 1));
+  const auto for_trees = [&](auto&& use) {
+    parallel_for(n_parts, n_threads, [&](std::size_t p) {
+      for (std::size_t t = trees.n_trees * p / n_parts; t < trees.n_trees * (p + 1) / n_parts; ++t)
+        use(p, t);
+    });
+  };
+  std::vector<ThresholdSets<T>> parts(n_parts, ThresholdSets<T>(trees.n_features + 1));
+  std::atomic<bool> fits = true;
+  for_trees([&](std::size_t p, std::size_t t) {
+    if (!fits.load(std::memory_order_relaxed)) return;
+    const std::vector<u16> classes = list_classes(trees, t);
+    pure_[t] = !classes.empty();
     const std::size_t first = first_word(t);
-    if (wide) {
-      write_words(trees, t, sets, pure_[t], wide_words_.data() + first,
-                  wide_leaves_.data() + first);
-    } else {
-      write_words(trees, t, sets, pure_[t], words_.data() + first, leaves_.data() + first);
-    }
+    const bool has_room = wide
+                              ? write_words(trees, t, classes, parts[p], wide_words_.data() + first,
+                                            wide_leaves_.data() + first)
+                              : write_words(trees, t, classes, parts[p], words_.data() + first,
+                                            leaves_.data() + first);
+    if (!has_room) fits.store(false, std::memory_order_relaxed);
   });
+  if (!fits) return false;
+  const std::vector<std::vector<T>> thresholds = merge_thresholds(parts, trees.n_features);
+  if (thresholds.empty()) return false;
+  std::vector<std::vector<u8>> codes;
+  for (const ThresholdSets<T>& sets : parts) codes.push_back(rank_thresholds(sets, thresholds));
+  for_trees([&](std::size_t p, std::size_t t) {
+    const std::size_t first = first_word(t), n = trees.n_nodes(t) + 1;
+    if (wide) return rank_words<u64>({wide_words_.data() + first, n}, codes[p].data());
+    rank_words<u32>({words_.data() + first, n}, codes[p].data());
+  });
+  for (std::size_t f = 0; f < thresholds.size(); ++f) {
+    ColumnBins bins;
+    bins.thresholds.assign(thresholds[f].begin(), thresholds[f].end());
+    if (!bins.thresholds.empty()) asked_.push_back(static_cast<u32>(f));
+    float_tables_.emplace_back(bins);
+    double_tables_.emplace_back(bins);
+  }
   return true;
 }
 

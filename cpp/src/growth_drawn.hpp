@@ -86,8 +86,8 @@ bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker
     if (!worker.levels) worker.levels = std::make_shared<DrawnLevels>(*drawn_rules_, plan_.watch);
     const u32 n_rows = static_cast<u32>(node.size());
     const u32 n_positive = static_cast<u32>(sample_.tally.positive(worker.total.data()));
-    const DrawnNode top = {
-        node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
+    const DrawnNode top = {node.key,  weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows,
+                           n_positive};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
     // Whoever takes a tree of counts gets the whole tree so, if rows weigh one.
     part.is_counted = plan_.input.counted != nullptr && node.size() == sample_.n &&
