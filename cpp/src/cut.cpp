@@ -5,20 +5,25 @@
 namespace committee {
 
 void settle_cut(Candidate& best, const ColumnBins& bins) {
-  if (best.categorical || best.next == kNone || best.next == best.cut + 1) return;
-  const double middle = bins.high[best.cut] / 2 + bins.low[best.next] / 2;
+  if (best.categorical || best.next == kNone) return;
+  best.cut = settle_cut(best.cut, best.next, bins);
+}
+
+u32 settle_cut(u32 cut, u32 next, const ColumnBins& bins) {
+  if (next == cut + 1) return cut;
+  const double middle = bins.high[cut] / 2 + bins.low[next] / 2;
   // The first threshold that is not below the middle, or the last: halving without a branch.
   const double* const begin = bins.thresholds.data();
-  const double* from = begin + best.cut;
-  for (std::size_t n = best.next - best.cut; n > 1;) {
+  const double* from = begin + cut;
+  for (std::size_t n = next - cut; n > 1;) {
     const std::size_t half = n / 2;
     from += half & (std::size_t{0} - std::size_t{from[half - 1] < middle});
     n -= half;
   }
   // The one before it, if that is no farther; there always is one, of which the first is not meant.
   const u32 at = static_cast<u32>(from - begin);
-  const double below = begin[at - (at > best.cut ? 1 : 0)];
-  best.cut = at - ((at > best.cut) & (middle - below <= begin[at] - middle) ? 1 : 0);
+  const double below = begin[at - (at > cut ? 1 : 0)];
+  return at - ((at > cut) & (middle - below <= begin[at] - middle) ? 1 : 0);
 }
 
 GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,

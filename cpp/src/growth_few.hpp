@@ -5,40 +5,15 @@
 
 #include "growth_draw.hpp"
 #include "growth_loop.hpp"
-#include "row_lanes.hpp"
+#include "row_ranks.hpp"
 
 namespace committee {
 
-// Up to 16 kBlocks rows: a row's place is the number of rows before it, counted for all rows at
-// once and without a branch (where rows fall is a coin toss, and a wrong guess costs more than the
-// comparisons). `bins` has room for whole blocks. keyed receives bin << 8 | row.
+// Up to 16 kBlocks rows. `bins` has room for whole blocks. keyed receives bin << 8 | row.
 template <std::size_t kBlocks>
 void sort_blocks(const u8* bins, std::size_t n, u16* keyed) {
-  static constexpr u8 kLater[2 * kRowLanes] = {
-      0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
-      255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-  RowLanes block[kBlocks], place[kBlocks];
-  std::memcpy(block, bins, sizeof block);
-  for (std::size_t b = 0; b < kBlocks; ++b) place[b] = RowLanes{};
-  for (std::size_t home = 0; home < kBlocks; ++home) {
-    const std::size_t last = std::min(n, (home + 1) * kRowLanes);
-    for (std::size_t row = home * kRowLanes; row < last; ++row) {
-      const RowLanes own = RowLanes{} + bins[row];
-      RowLanes later;  // of two equal bins the later row has the later place
-      std::memcpy(&later, kLater + kRowLanes - 1 - row % kRowLanes, sizeof later);
-#pragma GCC unroll 4
-      for (std::size_t b = 0; b < kBlocks; ++b) {
-        const auto above = reinterpret_cast<RowLanes>(block[b] > own);
-        const auto level = reinterpret_cast<RowLanes>(block[b] == own);
-        const RowLanes after = b < home   ? above
-                               : b > home ? above | level
-                                          : above | (level & later);
-        place[b] -= after;
-      }
-    }
-  }
   u8 places[kBlocks * kRowLanes];
-  std::memcpy(places, place, sizeof places);
+  rank_rows<kBlocks>(bins, n, places);
   for (std::size_t row = 0; row < n; ++row)
     keyed[places[row]] = static_cast<u16>(bins[row] << 8 | row);
 }

@@ -73,6 +73,7 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
     if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) two_valued_ |= u64{1} << f;
   }
   if (plain_) choose_block();
+  if (plain_) prepare_class_blocks();
   if (plain_ && draws_all_cuts()) {
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});

@@ -6,6 +6,7 @@
 #pragma once
 #include <bit>
 
+#include "growth_class_blocks.hpp"
 #include "growth_draw.hpp"
 #include "growth_drawn.hpp"
 #include "growth_lists.hpp"
@@ -53,11 +54,12 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
   static_cast<NodePlace&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   node.key = top.key;
-  if (drawn_rules_) node.block_rows = node.size();
+  if (drawn_rules_ || class_rules_) node.block_rows = node.size();
   sum_items(top, worker);
   open.clear();
   for (worker.open_totals.clear();;) {
-    if (node.size() <= node.block_rows && finish_block(node, part, worker)) {
+    if (node.size() <= node.block_rows &&
+        (finish_block(node, part, worker) || finish_classes(node, part, worker))) {
       if (!take_open(node, worker)) return;
       continue;
     }

@@ -110,7 +110,6 @@ class ByteSweep {
             static_cast<double>(add_squares(total_ - left_))};
   }
 
- private:
 #if defined(__aarch64__)
   static u32 add_bytes(u64 word) { return vaddlv_u8(vcreate_u8(word)); }
   static u32 add_squares(u64 word) {
@@ -129,6 +128,8 @@ class ByteSweep {
     return sum;
   }
 #endif
+
+ private:
   u64 total_;
   double weight_;
   u64 left_ = 0;

@@ -15,6 +15,8 @@ namespace committee {
 
 struct DrawnRules;
 class DrawnLevels;
+struct ClassRules;
+class ClassBlock;
 
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
@@ -155,7 +157,8 @@ class Growth {
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
     std::shared_ptr<DrawnLevels> levels;
-    std::shared_ptr<CountTree> counted;     // what they grow
+    std::shared_ptr<CountTree> counted;  // what they grow
+    std::shared_ptr<ClassBlock> class_block;
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of growth_lists.hpp.
     struct Lists {
@@ -235,6 +238,8 @@ class Growth {
   bool draws_all_cuts() const;
   void prepare_blocks();
   bool finish_block(SmallNode& node, TreePart& part, Worker& worker);
+  void prepare_class_blocks();
+  bool finish_classes(SmallNode& node, TreePart& part, Worker& worker) const;
   bool prefers_columns(const NodeRows& rows, std::size_t n_features) const;
   BinRange gather_run_bins(const NodeRows& rows, std::span<const u32> features,
                            Worker& worker) const;
@@ -286,6 +291,7 @@ class Growth {
   std::vector<ColumnEnds> column_ends_;            // per feature, where draws_all_cuts; else empty
   std::shared_ptr<const DrawnTable> own_table_;    // where the input has none
   std::shared_ptr<const DrawnRules> drawn_rules_;  // where subtrees may be finished in blocks
+  std::shared_ptr<const ClassRules> class_rules_;  // the same, for any classes
   bool plain_ = false;                             // subtrees are finished by finish_subtree,
   bool listed_ = false;                            // by sorted lists of their rows
   NodeLimits limits_;                              // of a node without bounds

@@ -1,0 +1,53 @@
+// Subtrees of any classes that are finished in a block: see class_blocks.hpp. Included by
+// growth_subtree.hpp.
+#pragma once
+#include "class_blocks.hpp"
+#include "growth_loop.hpp"
+
+namespace committee {
+
+template <class Tally>
+void Growth<Tally>::prepare_class_blocks() {
+  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+    const Tally& tally = sample_.tally;
+    if (params_.criterion != Gini::kName || params_.random_splits || tally.counted ||
+        tally.n_slots > ClassBlock::kMostClasses || plan_.min_weight_leaf > 1.0 ||
+        params_.min_samples_leaf > 1 || params_.min_impurity_decrease > 0.0)
+      return;
+    auto rules = std::make_shared<ClassRules>(tree_key_);
+    rules->bins = data_.bins.get();
+    rules->stride = block_.stride;
+    for (u32 f = 0; f < data_.n_cols; ++f) rules->places[f] = block_.place(f);
+    for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
+      rules->pool[rules->n_pool++] = static_cast<u8>(f);
+    rules->n_wanted = std::min(params_.max_features, rules->n_pool);
+    rules->draws_features = plan_.draws_features;
+    rules->shuffle_ties = params_.shuffle_ties;
+    rules->max_depth = params_.max_depth;
+    rules->min_samples_split = params_.min_samples_split;
+    rules->n_classes = tally.n_slots;
+    rules->weight_unit = sample_.weight_unit;
+    class_rules_ = std::move(rules);
+  }
+}
+
+// Finishes the subtree of a node; false: it is a leaf, weighs too much, or a value is missing.
+template <class Tally>
+bool Growth<Tally>::finish_classes(SmallNode& node, TreePart& part, Worker& worker) const {
+  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+    const Tally& tally = sample_.tally;
+    const Slot* total = worker.total.data();
+    if (!class_rules_ || tally.total(total) > ClassBlock::kMostWeight || is_terminal(node, worker))
+      return false;
+    if (!worker.class_block) worker.class_block = ClassBlock::make(*class_rules_);
+    ClassTop top{node.key, node.parent, node.depth, node.is_right, 0};
+    for (u32 c = 0; c < tally.n_slots; ++c) top.total |= u64{total[c]} << (8 * c);
+    const u8* records = node.is_copied ? worker.copied.data() : block_.records;
+    if (worker.class_block->finish(top, records, {items_ + node.begin, node.size()}, part.tree))
+      return true;
+    node.block_rows = node.size() / 2;  // some of its rows may be without missing values
+  }
+  return false;
+}
+
+}  // namespace committee
