@@ -1,14 +1,14 @@
-// Subtrees of forests of up to eight classes that weigh at most 255, by Gini. Their records lie in
-// the order of the nodes' rows and move with them; the class weights of a set of rows are the bytes
-// of a word, so that a row is one addition; and what a boundary is worth is estimated for four of
-// them at once, in single precision. Such nodes are most of a tree, and what they cost is neither
-// sorting nor counting, but whatever else happens.
+// Subtrees of some thousand rows of forests of up to eight classes, by Gini. Records lie in the
+// order of the nodes' rows and move with them; the class weights of a set of rows are one word, so
+// that a row is one addition; and what a boundary is worth is estimated for four of them at once,
+// in single precision. Most nodes of a tree have a few rows, and what they cost is neither sorting
+// nor counting, but whatever else happens.
 #pragma once
+#include "class_words.hpp"
 #include "committee/narrow_records.hpp"
 #include "committee/split.hpp"
 #include "committee/tally.hpp"
 #include "committee/tree.hpp"
-#include "row_lanes.hpp"
 
 namespace committee {
 
@@ -27,20 +27,23 @@ struct ClassRules {
   double weight_unit = 1.0;
 };
 
-// The root of such a subtree.
+// The root of such a subtree, which is no leaf as far as known.
 struct ClassTop {
   u64 key;
   u32 parent, depth;
   bool is_right;
-  u64 total;  // a byte a class
+  WideWord total;
 };
 
 class ClassBlock {
  public:
   using Item = ClassTally<u32>::Item;
-  static constexpr u32 kMostWeight = 255, kMostClasses = 8;
+  // What a row, and a block, weigh at most.
+  static constexpr u32 kHeaviestRow = kMostWordWeight<ByteWord>;
+  static constexpr u32 kMostWeight = kMostWordWeight<WideWord>;
 
   virtual ~ClassBlock() = default;
+  virtual std::size_t most_rows() const = 0;
   // Grows the subtree of some rows, whose records they number, and appends it to the tree. False:
   // nothing was done, since a value is missing.
   virtual bool finish(const ClassTop& top, const u8* records, std::span<const Item> items,

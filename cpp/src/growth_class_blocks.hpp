@@ -11,8 +11,9 @@ void Growth<Tally>::prepare_class_blocks() {
   if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
     const Tally& tally = sample_.tally;
     if (params_.criterion != Gini::kName || params_.random_splits || tally.counted ||
-        tally.n_slots > ClassBlock::kMostClasses || plan_.min_weight_leaf > 1.0 ||
-        params_.min_samples_leaf > 1 || params_.min_impurity_decrease > 0.0)
+        tally.n_slots > kWordClasses || sample_.heaviest > ClassBlock::kHeaviestRow ||
+        plan_.min_weight_leaf > 1.0 || params_.min_samples_leaf > 1 ||
+        params_.min_impurity_decrease > 0.0)
       return;
     auto rules = std::make_shared<ClassRules>(tree_key_);
     rules->bins = data_.bins.get();
@@ -40,8 +41,9 @@ bool Growth<Tally>::finish_classes(SmallNode& node, TreePart& part, Worker& work
     if (!class_rules_ || tally.total(total) > ClassBlock::kMostWeight || is_terminal(node, worker))
       return false;
     if (!worker.class_block) worker.class_block = ClassBlock::make(*class_rules_);
-    ClassTop top{node.key, node.parent, node.depth, node.is_right, 0};
-    for (u32 c = 0; c < tally.n_slots; ++c) top.total |= u64{total[c]} << (8 * c);
+    if (node.size() > worker.class_block->most_rows()) return false;
+    ClassTop top{node.key, node.parent, node.depth, node.is_right, WideWord{}};
+    for (u32 c = 0; c < tally.n_slots; ++c) top.total[c] = static_cast<u16>(total[c]);
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
     if (worker.class_block->finish(top, records, {items_ + node.begin, node.size()}, part.tree))
       return true;

@@ -78,8 +78,8 @@ def test_heavy_rows_of_many_classes_are_added_up_in_wide_sums() -> None:
 @pytest.mark.parametrize("n_rows", [2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65])
 def test_few_rows_are_sorted_rightly_at_the_borders_of_blocks(n_rows: int) -> None:
     rng = np.random.default_rng(n_rows)
-    for n_values in (3, 10**6):
-        X = draw_table(rng, n_rows, 4, n_values, missing=0.1)
+    for n_values, missing in ((3, 0.1), (10**6, 0.1), (10**6, 0.0)):
+        X = draw_table(rng, n_rows, 4, n_values, missing)
         for criterion in ("gini", "squared_error"):
             for n_classes in (2, 3) if n_rows > 3 else (2,):
                 target = draw_target(rng, criterion, n_rows, n_classes=n_classes)
@@ -203,3 +203,62 @@ def test_boundaries_of_two_classes_are_estimated_in_lanes(kind: str) -> None:
         for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
             told = {"criterion": "gini", "seed": 5, **rules}
             compare_loops(Case(X, labels=labels, weights=weights, told=told))
+
+
+CLASS_RULES: tuple[dict[str, Any], ...] = (
+    {},
+    {"max_features": 3},
+    {"max_features": 2, "shuffle_ties": True, "min_samples_split": 7},
+    {"shuffle_ties": True, "max_depth": 6},
+    {"max_features": 2, "shuffle_ties": True, "member_features": [0, 1, 3, 4]},
+)
+
+
+@pytest.mark.parametrize("rules", CLASS_RULES, ids=str)
+@pytest.mark.parametrize("n_cols", [5, 20, 40])
+def test_blocks_of_classes_give_the_trees_of_the_general_loop(n_cols: int, rules: dict[str, Any]) -> None:
+    # Up to eight classes and 65535 of weight in a block, in records of 16, 32 and 64 bytes; else as everywhere.
+    for n_rows, n_values, n_classes, missing in ((3000, 10**6, 7, 0.0), (900, 6, 3, 0.0), (1200, 40, 8, 0.001)):
+        rng = np.random.default_rng([n_cols, n_rows])
+        X = draw_table(rng, n_rows, n_cols, n_values, missing)
+        X[:, 1] = X[:, 1] > 2.0  # most nodes find it constant
+        labels = draw_target(rng, "gini", n_rows, n_classes=n_classes)["labels"]
+        labels[X[:, 0] > np.nanmedian(X[:, 0])] %= 2  # and some find one class
+        told = {"criterion": "gini", "seed": 3, **rules}
+        weights = draw_weights(rng, "integer", n_rows)
+        assert compare_loops(Case(X, labels=labels, weights=weights, told=told)) > 20
+
+
+@pytest.mark.parametrize("total", [254, 255, 256, 257, 65_534, 65_535, 65_536, 65_537])
+def test_weights_of_classes_fill_their_words_to_the_brim(total: int) -> None:
+    # All rows together weigh just less or just more than fits a byte, or 16 bits; all but a few are of one class.
+    rng = np.random.default_rng(total)
+    n_rows = 254 if total < 1000 else 400
+    X = np.round(rng.normal(size=(n_rows, 6)), 1)
+    X[:, 2] = X[:, 2] > 1.0
+    labels = np.where(rng.random((n_rows, 1)) < 0.1, rng.integers(0, 3, size=(n_rows, 1)), 1).astype(np.uint32)
+    labels[:3, 0] = [0, 1, 2]
+    weights = np.full(n_rows, float(total // n_rows))
+    weights[3] += total - weights.sum()
+    for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
+        compare_loops(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "seed": 1, **rules}))
+
+
+@pytest.mark.parametrize("heaviest", [254.0, 255.0, 256.0])
+def test_a_row_of_classes_fills_its_byte_to_the_brim(heaviest: float) -> None:
+    rng = np.random.default_rng(int(heaviest))
+    X, weights = np.round(rng.normal(size=(150, 4)), 1), np.ones(150)
+    weights[[7, 60, 61]] = heaviest
+    labels = draw_target(rng, "gini", 150, n_classes=3)["labels"]
+    compare_loops(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "max_features": 2, "seed": 1}))
+
+
+@pytest.mark.parametrize("n_classes", [3, 8])
+def test_blocks_of_classes_give_the_trees_of_the_twin(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    X = np.round(rng.normal(size=(330, 5)), 1)
+    X[:, 3] = X[:, 3] > 0.5
+    labels = draw_target(rng, "gini", 330, n_classes=n_classes)["labels"]
+    weights = rng.integers(1, 4, size=330).astype(float)
+    for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
+        compare(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "seed": 3, **rules}))

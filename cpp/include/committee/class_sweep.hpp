@@ -1,6 +1,7 @@
 // Gini over many classes: sums of squared class weights on both sides of a boundary that moves from
 // bin to bin.
 #pragma once
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
