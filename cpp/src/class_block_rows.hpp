@@ -1,6 +1,8 @@
 // The rows of a block of class_blocks.hpp: their records and their weights, in the order of the
 // nodes' rows.
 #pragma once
+#include <algorithm>
+
 #include "class_words.hpp"
 #include "committee/narrow_records.hpp"
 #include "committee/tally.hpp"
@@ -33,26 +35,30 @@ class BlockRows {
     RowLanes lanes[kVectors];
   };
 
-  // Copies the records of some rows, as the first half. The result tells which of their bytes are
-  // missing somewhere.
-  Record copy(const u8* records, std::span<const Item> items) {
-    constexpr std::size_t kAhead = 16;
+  // Room for so many rows, or for kMostRows.
+  explicit BlockRows(std::size_t n_rows) : n_rows_(std::min(n_rows, kMostRows)) {
+    for (auto& half : records_) half = AlignedBuffer<Record>(n_rows_);
+    for (auto& half : packs_) half = AlignedBuffer<ByteWord>(n_rows_);
+  }
+  std::size_t most_rows() const { return n_rows_; }
+
+  // Copies some rows, as the first half. `bins` has all bits of the bytes that are bins; false: one
+  // of these is missing somewhere.
+  bool copy(const u8* records, std::span<const Item> items, const Record& bins) {
+    constexpr std::size_t kAtOnce = 64;  // missing values are often found soon
     Record missing{};
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i + kAhead < items.size()) __builtin_prefetch(records + items[i + kAhead].row * kStride);
-      Record record;
-      std::memcpy(&record, records + items[i].row * kStride, kStride);
-      for (int v = 0; v < kVectors; ++v)
-        missing.lanes[v] |= reinterpret_cast<RowLanes>(record.lanes[v] == RowLanes{} + kMissingBin);
-      records_[0][i] = record;
-      packs_[0][i] = ByteSweep::pack(items[i].label, items[i].weight);
+    for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
+      copy_some(records, items, first, std::min(items.size(), first + kAtOnce), missing);
+      RowLanes any{};
+      for (int v = 0; v < kVectors; ++v) any |= missing.lanes[v] & bins.lanes[v];
+      if (largest_lane(any) != 0) return false;
     }
-    return missing;
+    return true;
   }
 
   // Bits of the records that are not the same in all rows of a range.
   Record find_differences(const RowRange& range) const {
-    const Record* records = records_[range.half] + range.begin;
+    const Record* records = records_[range.half].data() + range.begin;
     const Record first = records[0];
     Record any{}, more{};
     const auto look = [&](u32 i, Record& into) {
@@ -72,10 +78,12 @@ class BlockRows {
 
   // A byte of the rows, kStride apart.
   const u8* column(const RowRange& range, u32 byte) const {
-    return reinterpret_cast<const u8*>(records_[range.half] + range.begin) + byte;
+    return reinterpret_cast<const u8*>(records_[range.half].data() + range.begin) + byte;
   }
   // The weights of rows, each in the byte of its class.
-  const ByteWord* packs(const RowRange& range) const { return packs_[range.half] + range.begin; }
+  const ByteWord* packs(const RowRange& range) const {
+    return packs_[range.half].data() + range.begin;
+  }
 
   // Parts the rows, which become those that go left; returns the others. Nobody asks for the order
   // of a node's rows: the ones fill the range in the other half from its begin, the others from its
@@ -107,10 +115,24 @@ class BlockRows {
   }
 
  private:
+  void copy_some(const u8* records, std::span<const Item> items, std::size_t first,
+                 std::size_t last, Record& missing) {
+    constexpr std::size_t kAhead = 16;
+    for (std::size_t i = first; i < last; ++i) {
+      if (i + kAhead < items.size()) __builtin_prefetch(records + items[i + kAhead].row * kStride);
+      Record record;
+      std::memcpy(&record, records + items[i].row * kStride, kStride);
+      for (int v = 0; v < kVectors; ++v)
+        missing.lanes[v] |= reinterpret_cast<RowLanes>(record.lanes[v] == RowLanes{} + kMissingBin);
+      records_[0][i] = record;
+      packs_[0][i] = ByteSweep::pack(items[i].label, items[i].weight);
+    }
+  }
+
   template <class Stays>
   u32 keep_some(const RowRange& range, const Stays& stays) {
-    Record* records = records_[range.half] + range.begin;
-    ByteWord* packs = packs_[range.half] + range.begin;
+    Record* records = records_[range.half].data() + range.begin;
+    ByteWord* packs = packs_[range.half].data() + range.begin;
     u32 n_kept = 0;
     for (u32 i = 0; i < range.n; ++i) {
       const bool is_kept = stays(i);
@@ -123,10 +145,10 @@ class BlockRows {
 
   template <class GoesLeft>
   u32 part_all(const RowRange& range, const GoesLeft& goes_left) {
-    const Record* from = records_[range.half] + range.begin;
-    const ByteWord* from_packs = packs_[range.half] + range.begin;
-    Record* to = records_[!range.half] + range.begin;
-    ByteWord* to_packs = packs_[!range.half] + range.begin;
+    const Record* from = records_[range.half].data() + range.begin;
+    const ByteWord* from_packs = packs_[range.half].data() + range.begin;
+    Record* to = records_[!range.half].data() + range.begin;
+    ByteWord* to_packs = packs_[!range.half].data() + range.begin;
     u64 n_left = 0, last = range.n - 1;
     for (u32 i = 0; i < range.n; ++i) {
       const u64 is_left = goes_left(i) ? 1 : 0;
@@ -140,10 +162,9 @@ class BlockRows {
     return static_cast<u32>(n_left);
   }
 
-  // Not whole pages apart: the same row of all of them would fall upon the same lines of the cache.
-  static constexpr std::size_t kApart = 320;
-  Record records_[2][kMostRows + kApart / sizeof(Record)];
-  ByteWord packs_[2][kMostRows + kApart / sizeof(ByteWord)];
+  std::size_t n_rows_;
+  AlignedBuffer<Record> records_[2];
+  AlignedBuffer<ByteWord> packs_[2];
 };
 
 }  // namespace committee

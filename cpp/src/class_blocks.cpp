@@ -76,21 +76,21 @@ class StridedBlock final : public ClassBlock {
   static constexpr std::size_t kMostLight = kMostWordWeight<ByteWord>;
 
  public:
-  explicit StridedBlock(const ClassRules& rules) : rules_(rules) {
+  explicit StridedBlock(const ClassRules& rules) : rules_(rules), rows_(rules.n_rows) {
     std::copy_n(rules.pool, 64, order_);
+    u8 bytes[kStride] = {};
+    for (u32 k = 0; k < rules.n_pool; ++k) {
+      const FieldPlace place = rules.places[rules.pool[k]];
+      if (place.mask == 255) bytes[place.byte] = 255;
+    }
+    std::memcpy(&bins_, bytes, kStride);
   }
 
-  std::size_t most_rows() const override { return Rows::kMostRows; }
+  std::size_t most_rows() const override { return rows_.most_rows(); }
 
   bool finish(const ClassTop& top, const u8* records, std::span<const Item> items,
               GrownTree& tree) override {
-    const auto missing = rows_.copy(records, items);
-    u8 bytes[kStride];
-    std::memcpy(bytes, &missing, kStride);
-    for (u32 k = 0; k < rules_.n_pool; ++k) {
-      const FieldPlace place = rules_.places[rules_.pool[k]];
-      if (place.mask == 255 && bytes[place.byte] != 0) return false;
-    }
+    if (!rows_.copy(records, items, bins_)) return false;
     WideNode node;
     static_cast<BlockNode<WideWord>&>(node) = {
         top.key, top.total, {0, static_cast<u32>(items.size()), false}, top.depth, false};
@@ -441,6 +441,7 @@ class StridedBlock final : public ClassBlock {
 
   const ClassRules& rules_;
   Rows rows_;
+  typename Rows::Record bins_;  // all bits of the bytes that are bins of a feature
   std::tuple<BoundaryWords<ByteWord>, BoundaryWords<WideWord>> words_;
   u8 order_[64];  // the pool between uses
   std::vector<WideNode> open_;

@@ -17,6 +17,7 @@ struct ClassRules {
   explicit ClassRules(const KeyPrefix& key) : tree_key(key) {}
   const KeyPrefix tree_key;
   const std::vector<ColumnBins>* bins = nullptr;
+  std::size_t n_rows = 0;        // of the sample
   std::size_t stride = 0;        // of a record: 16, 32 or 64 bytes
   FieldPlace places[64];         // of every feature in it
   u8 pool[64] = {};              // features that are drawn from, or looked at

@@ -17,6 +17,7 @@ void Growth<Tally>::prepare_class_blocks() {
       return;
     auto rules = std::make_shared<ClassRules>(tree_key_);
     rules->bins = data_.bins.get();
+    rules->n_rows = sample_.n;
     rules->stride = block_.stride;
     for (u32 f = 0; f < data_.n_cols; ++f) rules->places[f] = block_.place(f);
     for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
@@ -47,7 +48,7 @@ bool Growth<Tally>::finish_classes(SmallNode& node, TreePart& part, Worker& work
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
     if (worker.class_block->finish(top, records, {items_ + node.begin, node.size()}, part.tree))
       return true;
-    node.block_rows = node.size() / 2;  // some of its rows may be without missing values
+    node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
   return false;
 }
