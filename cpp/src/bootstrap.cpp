@@ -48,11 +48,17 @@ void draw_weighted(std::span<const u32> population, std::span<const double> weig
   whole = whole && total < 0x1.0p32;
   if (whole && total <= kMostPlaces * static_cast<double>(population.size())) {
     // Every place by its row: the same draws with one look each instead of a search.
-    std::vector<u32> places;
-    places.reserve(static_cast<std::size_t>(total));
-    for (const u32 row : population)
-      places.insert(places.end(), static_cast<std::size_t>(weights[row]), row);
-    draw_from(places, n_draws, true, rng, counts);
+    const std::size_t n_places = static_cast<std::size_t>(total);
+    std::vector<u32> places(n_places + 1);
+    u32* to = places.data();
+    for (const u32 row : population) {
+      // Most weights are zero or one, as in a fold: no branch for those.
+      const u32 n = static_cast<u32>(weights[row]);
+      to[0] = row;
+      for (u32 k = 1; k < n; ++k) to[k] = row;
+      to += n;
+    }
+    draw_from({places.data(), n_places}, n_draws, true, rng, counts);
     return;
   }
   for (u32 k = 0; k < n_draws; ++k) {

@@ -48,10 +48,10 @@ struct DrawnBlocks::Best {
   }
 };
 
-void DrawnBlocks::finish(const DrawnNode& top, const u8* records, std::size_t stride,
+void DrawnBlocks::finish(const DrawnNode& top, const DrawnRules& rules, const DrawnRecords& records,
                          std::span<const u32> rows, CountTree& tree) {
+  rules_ = &rules;
   records_ = records;
-  stride_ = stride;
   tree_ = &tree;
   const std::size_t n = rows.size();
   if (n <= RowBlock<1>::kRows) return finish_in<1>(top, rows);
@@ -88,9 +88,9 @@ void DrawnBlocks::fill(Node<kVectors>& node) {
   for (std::size_t first = 0; first < n; first += kRowLanes) {
     if constexpr (kVectors > 2) {
       for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
-        __builtin_prefetch(records_ + (own.rows[i] & ~kPositive) * stride_);
+        __builtin_prefetch(records_.find(own.rows[i]));
     }
-    load_columns(records_, stride_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
+    load_columns(records_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
       own.columns[feature][first / kRowLanes] = lanes;
     });
   }
@@ -100,7 +100,7 @@ template <int kVectors>
 void DrawnBlocks::grow(Node<kVectors> node) {
   std::vector<Node<kVectors>>& open = block<kVectors>().open;
   for (open.clear();;) {
-    const bool is_leaf = rules_.is_leaf(node.n_rows, node.n_positive, node.depth);
+    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
     bool is_split = false;
     if (kVectors > 1 && !is_leaf && node.n_rows <= RowBlock<kVectors>::kRows / 2) {
       if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
@@ -142,7 +142,7 @@ void DrawnBlocks::hand_over(const Node<kFrom>& node) {
 template <int kVectors>
 bool DrawnBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
   Best found;
-  draw_features(rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
     look_at<kVectors>(node, features, numbers, found);
     return found.found();
   });
@@ -167,7 +167,7 @@ template <int kVectors>
   DrawnCuts cuts;
   for (std::size_t k = 0; k < features.size(); ++k)
     std::tie(cuts.lo[k], cuts.hi[k]) = find_ends<kVectors>(own.columns[features[k]], node.rows);
-  cuts.draw(rules_, features, numbers);
+  cuts.draw(*rules_, features, numbers);
   for (std::size_t k = 0; k < features.size(); ++k) {
     const RowLanes* column = own.columns[features[k]];
     RowLanes all{}, positive{};  // rows of every lane, up to 32

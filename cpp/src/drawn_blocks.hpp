@@ -31,11 +31,9 @@ class DrawnBlocks {
  public:
   static constexpr std::size_t kMostRows = 512;
 
-  explicit DrawnBlocks(const DrawnRules& rules) : rules_(rules) {}
-
   // Grows the subtree of some rows (at most kMostRows), none of whose values is missing, and
   // 16-byte multiples of record.
-  void finish(const DrawnNode& top, const u8* records, std::size_t stride,
+  void finish(const DrawnNode& top, const DrawnRules& rules, const DrawnRecords& records,
               std::span<const u32> rows, CountTree& tree);
 
  private:
@@ -62,9 +60,8 @@ class DrawnBlocks {
     return std::get<RowBlock<kVectors>>(blocks_);
   }
 
-  const DrawnRules& rules_;
-  const u8* records_ = nullptr;
-  std::size_t stride_ = 0;
+  const DrawnRules* rules_ = nullptr;
+  DrawnRecords records_;
   CountTree* tree_ = nullptr;
   std::tuple<RowBlock<32>, RowBlock<16>, RowBlock<8>, RowBlock<4>, RowBlock<2>, RowBlock<1>>
       blocks_;

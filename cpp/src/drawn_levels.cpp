@@ -10,28 +10,86 @@ namespace {
 
 constexpr std::size_t kRowsAhead = 32;     // whose records are on their way
 constexpr std::size_t kLaneVectors = 255;  // that a byte can count
-constexpr std::size_t kShare = 4;          // of a level that a set fills at least
+constexpr std::size_t kShare = 3;          // of a level that a set fills at least
 
-std::pair<u32, u32> find_ends(const RowLanes* column, const RowLanes* set, std::size_t n_vectors) {
-  RowLanes lo = RowLanes{} - 1, hi{};
+// Columns that are read side by side, so that what all of them want is read once.
+template <std::size_t kColumns>
+void find_ends(const RowLanes* const* columns, const RowLanes* set, std::size_t n_vectors, u32* los,
+               u32* his) {
+  RowLanes lo[kColumns], hi[kColumns];
+  for (std::size_t k = 0; k < kColumns; ++k) lo[k] = RowLanes{} - 1, hi[k] = RowLanes{};
   for (std::size_t v = 0; v < n_vectors; ++v) {
-    const RowLanes low = column[v] | ~set[v], high = column[v] & set[v];
-    lo = low < lo ? low : lo;
-    hi = high > hi ? high : hi;
+    const RowLanes rows = set[v];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      const RowLanes low = columns[k][v] | ~rows, high = columns[k][v] & rows;
+      lo[k] = low < lo[k] ? low : lo[k];
+      hi[k] = high > hi[k] ? high : hi[k];
+    }
   }
-  return {least_lane(lo), largest_lane(hi)};
+  for (std::size_t k = 0; k < kColumns; ++k)
+    los[k] = least_lane(lo[k]), his[k] = largest_lane(hi[k]);
+}
+
+// Rows of a set left of the cut of each column, and the positive ones among them.
+template <std::size_t kColumns>
+void count_left(const RowLanes* const* columns, const RowLanes* set, const RowLanes* positives,
+                std::size_t n_vectors, const u32* cuts, u32* n_rows, u32* n_positive) {
+  for (std::size_t k = 0; k < kColumns; ++k) n_rows[k] = n_positive[k] = 0;
+  for (std::size_t first = 0; first < n_vectors; first += kLaneVectors) {
+    RowLanes all[kColumns], positive[kColumns];
+    for (std::size_t k = 0; k < kColumns; ++k) all[k] = positive[k] = RowLanes{};
+    const std::size_t last = std::min(n_vectors, first + kLaneVectors);
+    for (std::size_t v = first; v < last; ++v) {
+      const RowLanes rows = set[v], kept = positives[v];
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kColumns; ++k) {
+        const RowLanes left = find_left(columns[k][v], rows, cuts[k]);
+        all[k] -= left;
+        positive[k] -= left & kept;
+      }
+    }
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      n_rows[k] += add_lanes(all[k]);
+      n_positive[k] += add_lanes(positive[k]);
+    }
+  }
+}
+
+// Calls use with a number of columns that is known when it is compiled.
+template <class Use>
+void with_columns(std::size_t n, Use&& use) {
+  static_assert(kDrawnTogether == 8);
+  switch (n) {
+    case 1:
+      return use.template operator()<1>();
+    case 2:
+      return use.template operator()<2>();
+    case 3:
+      return use.template operator()<3>();
+    case 4:
+      return use.template operator()<4>();
+    case 5:
+      return use.template operator()<5>();
+    case 6:
+      return use.template operator()<6>();
+    case 7:
+      return use.template operator()<7>();
+    default:
+      return use.template operator()<8>();
+  }
 }
 
 u32 name_row(const BinaryTally::Item& item) {
   return item.row | (item.pack >> 16 != 0 ? kPositive : 0);
 }
 
-bool has_missing(const u8* records, std::size_t stride, std::span<const BinaryTally::Item> items) {
+bool has_missing(const DrawnRecords& records, std::span<const BinaryTally::Item> items) {
   RowLanes missing{};
   for (const BinaryTally::Item& item : items) {
-    for (std::size_t byte = 0; byte < stride; byte += kRowLanes)
-      missing |= reinterpret_cast<RowLanes>(load_lanes(records + item.row * stride + byte) ==
-                                            RowLanes{} + kMissingBin);
+    const u8* record = records.find(item.row);
+    for (std::size_t byte = 0; byte < records.stride; byte += kRowLanes)
+      missing |= reinterpret_cast<RowLanes>(load_lanes(record + byte) == RowLanes{} + kMissingBin);
   }
   return largest_lane(missing) != 0;
 }
@@ -54,18 +112,16 @@ struct DrawnLevels::Best {
   }
 };
 
-bool DrawnLevels::finish(const DrawnNode& top, const u8* records, std::size_t stride,
-                         std::span<const BinaryTally::Item> items, CountTree& tree) {
-  if (rules_.table->has_missing && has_missing(records, stride, items)) return false;
+bool DrawnLevels::finish(const DrawnNode& top, const DrawnRecords& records,
+                         std::span<const BinaryTally::Item> items) {
+  if (rules_->table->has_missing && has_missing(records, items)) return false;
   records_ = records;
-  stride_ = stride;
-  tree_ = &tree;
-  tree.begin(items.size(), rules_.table->data->n_cols, top.depth);
+  tree_.begin(items.size(), rules_->table->data->n_cols, top.depth);
   Node node;
   static_cast<DrawnNode&>(node) = top;
   listed_.clear();
-  const BinnedMatrix& data = *rules_.table->data;
-  if (records == data.groups[0].bytes.data() && items.size() * kShare >= data.n_rows &&
+  const BinnedMatrix& data = *rules_->table->data;
+  if (records.bytes == data.groups[0].bytes.data() && items.size() * kShare >= data.n_rows &&
       items.size() > DrawnBlocks::kMostRows) {
     spread(node, items);
   } else {
@@ -73,29 +129,29 @@ bool DrawnLevels::finish(const DrawnNode& top, const u8* records, std::size_t st
     if (items.size() > DrawnBlocks::kMostRows) fill(node);
   }
   for (open_.clear();;) {
-    watch_.poll();
-    const bool is_leaf = rules_.is_leaf(node.n_rows, node.n_positive, node.depth);
+    watch_->poll();
+    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
     bool is_split = false;
     if (!is_leaf && node.n_rows <= DrawnBlocks::kMostRows) {
       const std::size_t first = listed_.size() - node.n_rows;
-      blocks_.finish(node, records, stride, {listed_.data() + first, node.n_rows}, tree);
+      blocks_.finish(node, *rules_, records, {listed_.data() + first, node.n_rows}, tree_);
       listed_.resize(first);
     } else {
       if (!is_leaf && node.set.empty()) fill(node);
-      const u32 id = tree.add_node(node.n_rows, node.n_positive, node.depth);
+      const u32 id = tree_.add_node(node.n_rows, node.n_positive, node.depth);
       Node right;
       is_split = !is_leaf && split(node, id, right);
       if (is_split) {
         open_.push_back(std::move(right));
       } else {
-        tree.close_leaf(node.n_rows, node.n_positive);
+        tree_.close_leaf(node.n_rows, node.n_positive);
       }
     }
     if (is_split) continue;
     if (open_.empty()) return true;
     node = std::move(open_.back());
     open_.pop_back();
-    tree.turn_right(node.parent);
+    tree_.turn_right(node.parent);
   }
 }
 
@@ -112,7 +168,7 @@ DrawnLevels::Level& DrawnLevels::open_level(const Node& node, std::size_t n_rows
 
 // Makes most of the table's rows a set of them all: its columns need no copy.
 void DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
-  const BinnedMatrix& data = *rules_.table->data;
+  const BinnedMatrix& data = *rules_->table->data;
   Level& level = open_level(node, data.n_rows);
   level.columns = reinterpret_cast<const RowLanes*>(data.columns.data());
   level.step = data.column_stride / kRowLanes;
@@ -133,8 +189,8 @@ void DrawnLevels::fill(Node& node) {
   Level& level = open_level(node, n);
   // Columns that are a power of two apart would share their places in the cache.
   level.step = (level.n_vectors + 7) / 8 * 8 + 5;
-  if (level.own_columns.size() < level.step * stride_)
-    level.own_columns = AlignedBuffer<RowLanes>(level.step * stride_);
+  if (level.own_columns.size() < level.step * records_.stride)
+    level.own_columns = AlignedBuffer<RowLanes>(level.step * records_.stride);
   RowLanes* const columns = level.own_columns.data();
   level.columns = columns;
   u32* const rows = level.rows.data();
@@ -143,8 +199,8 @@ void DrawnLevels::fill(Node& node) {
   for (std::size_t v = 0; v < level.n_vectors; ++v) {
     const std::size_t first = v * kRowLanes;
     for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
-      __builtin_prefetch(records_ + (rows[i] & ~kPositive) * stride_);
-    load_columns(records_, stride_, rows + first, [&](std::size_t feature, RowLanes lanes) {
+      __builtin_prefetch(records_.find(rows[i]));
+    load_columns(records_, rows + first, [&](std::size_t feature, RowLanes lanes) {
       columns[feature * level.step + v] = lanes;
     });
     u8 positives[kRowLanes];
@@ -161,12 +217,12 @@ void DrawnLevels::fill(Node& node) {
 // Splits the node, which becomes its left child; false: it must stay a leaf.
 bool DrawnLevels::split(Node& node, u32 id, Node& right) {
   Best best;
-  draw_features(rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
     look_at(node, features, numbers, best);
     return best.found();
   });
   if (!best.found()) return false;
-  descend(*tree_, id, best.left, node, right);
+  descend(tree_, id, best.left, node, right);
   part(node, best.left, right);
   return true;
 }
@@ -175,26 +231,19 @@ void DrawnLevels::look_at(const Node& node, std::span<const u8> features,
                           const NodeNumbers& numbers, Best& best) const {
   const Level& level = levels_[node.level];
   const RowLanes* set = node.set.data();
-  DrawnCuts cuts;
+  const RowLanes* columns[kDrawnTogether];
   for (std::size_t k = 0; k < features.size(); ++k)
-    std::tie(cuts.lo[k], cuts.hi[k]) =
-        find_ends(level.columns + features[k] * level.step, set, level.n_vectors);
-  cuts.draw(rules_, features, numbers);
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    const RowLanes* column = level.columns + features[k] * level.step;
-    DrawnSide side{features[k], cuts.cuts[k], 0, 0};
-    for (std::size_t first = 0; first < level.n_vectors; first += kLaneVectors) {
-      RowLanes all{}, positive{};
-      for (std::size_t v = first; v < std::min(level.n_vectors, first + kLaneVectors); ++v) {
-        const RowLanes left = find_left(column[v], set[v], side.cut);
-        all -= left;
-        positive -= left & level.positives[v];
-      }
-      side.n_rows += add_lanes(all);
-      side.n_positive += add_lanes(positive);
-    }
-    best.take(node, side);
-  }
+    columns[k] = level.columns + features[k] * level.step;
+  u32 n_rows[kDrawnTogether], n_positive[kDrawnTogether];
+  DrawnCuts cuts;
+  with_columns(features.size(), [&]<std::size_t kColumns>() {
+    find_ends<kColumns>(columns, set, level.n_vectors, cuts.lo, cuts.hi);
+    cuts.draw(*rules_, features, numbers);
+    count_left<kColumns>(columns, set, level.positives.data(), level.n_vectors, cuts.cuts, n_rows,
+                         n_positive);
+  });
+  for (std::size_t k = 0; k < features.size(); ++k)
+    best.take(node, {features[k], cuts.cuts[k], n_rows[k], n_positive[k]});
 }
 
 bool DrawnLevels::stays(const DrawnNode& node, const Level& level) const {
@@ -219,7 +268,7 @@ void DrawnLevels::part(Node& node, const DrawnSide& best, Node& right) {
 }
 
 void DrawnLevels::list(Node& node, const Level& level) {
-  if (!rules_.is_leaf(node.n_rows, node.n_positive, node.depth)) {
+  if (!rules_->is_leaf(node.n_rows, node.n_positive, node.depth)) {
     const std::size_t first = listed_.size();
     listed_.resize(first + node.n_rows + kRowLanes);
     u32* to = listed_.data() + first;

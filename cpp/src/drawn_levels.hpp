@@ -8,15 +8,20 @@
 
 namespace committee {
 
+// Its memory serves one tree after the other.
 class DrawnLevels {
  public:
-  DrawnLevels(const DrawnRules& rules, InterruptWatch& watch)
-      : rules_(rules), watch_(watch), blocks_(rules) {}
-
+  // Before anything is grown.
+  void begin(const DrawnRules& rules, InterruptWatch& watch) {
+    rules_ = &rules;
+    watch_ = &watch;
+  }
   // Grows the subtree of some items, whose rows are numbers of records, as a tree. False: nothing
   // was done, since a value is missing.
-  bool finish(const DrawnNode& top, const u8* records, std::size_t stride,
-              std::span<const BinaryTally::Item> items, CountTree& tree);
+  bool finish(const DrawnNode& top, const DrawnRecords& records,
+              std::span<const BinaryTally::Item> items);
+  // What was grown last.
+  const CountTree& tree() const { return tree_; }
 
  private:
   // A set of a level's rows, or where that is null the last of the listed rows.
@@ -43,15 +48,14 @@ class DrawnLevels {
   bool stays(const DrawnNode& node, const Level& level) const;
   void list(Node& node, const Level& level);
 
-  const DrawnRules& rules_;
-  InterruptWatch& watch_;
+  const DrawnRules* rules_ = nullptr;
+  InterruptWatch* watch_ = nullptr;
   DrawnBlocks blocks_;
   std::vector<Level> levels_;
   std::vector<u32> listed_;  // rows of open nodes, the one that is next last
   std::vector<Node> open_;
-  const u8* records_ = nullptr;
-  std::size_t stride_ = 0;
-  CountTree* tree_ = nullptr;
+  DrawnRecords records_;
+  CountTree tree_;
 };
 
 }  // namespace committee

@@ -45,6 +45,13 @@ struct DrawnNode {
 // A row: the number of its record, and in the highest bit whether it is positive.
 inline constexpr u32 kPositive = 1u << 31;
 
+// Records of 16-byte multiples.
+struct DrawnRecords {
+  const u8* bytes = nullptr;
+  std::size_t stride = 0;
+  const u8* find(u32 row) const { return bytes + (row & ~kPositive) * stride; }
+};
+
 // A cut, and what lies left of it.
 struct DrawnSide {
   u32 feature, cut, n_rows, n_positive;
@@ -122,13 +129,12 @@ struct DrawnCuts {
 
 // The bins of sixteen rows become columns: 16 lanes a feature.
 template <class Store>
-[[gnu::always_inline]] inline void load_columns(const u8* records, std::size_t stride,
-                                                const u32* rows, Store&& store) {
-  for (std::size_t byte = 0; byte < stride; byte += kRowLanes) {
+[[gnu::always_inline]] inline void load_columns(const DrawnRecords& records, const u32* rows,
+                                                Store&& store) {
+  for (std::size_t byte = 0; byte < records.stride; byte += kRowLanes) {
     RowLanes lanes[kRowLanes];
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < kRowLanes; ++i)
-      lanes[i] = load_lanes(records + (rows[i] & ~kPositive) * stride + byte);
+    for (std::size_t i = 0; i < kRowLanes; ++i) lanes[i] = load_lanes(records.find(rows[i]) + byte);
     transpose_lanes(lanes);
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < kRowLanes; ++k) store(byte + k, lanes[k]);

@@ -4,8 +4,7 @@
 #include <mutex>
 
 #include "combine.hpp"
-#include "count_tree.hpp"
-#include "drawn_rules.hpp"
+#include "drawn_levels.hpp"
 #include "traversal.hpp"
 
 namespace committee {
@@ -16,7 +15,7 @@ namespace {
 // nodes into them.
 struct SpareTree {
   GrownTree tree;
-  CountTree counted;
+  std::unique_ptr<DrawnLevels> levels;  // of extra-trees
 };
 class SpareTrees {
  public:
@@ -128,13 +127,14 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
     own.drawn = drawn.get();
     SpareTree spare = spares.take();
     own.spare = &spare.tree;
-    own.counted = &spare.counted;
+    if (drawn && !spare.levels) spare.levels = std::make_unique<DrawnLevels>();
+    own.levels = spare.levels.get();
     std::vector<double> balanced;
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
     GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
     if (!over_trees) own_params.n_jobs = params.n_jobs;
     GrowResult grown = grow_tree(own, own_params, watch);
-    members[k] = grown.is_counted ? spare.counted.compact(*input.data->bins, options)
+    members[k] = grown.is_counted ? spare.levels->tree().compact(*input.data->bins, options)
                                   : compact_trees({&grown.tree, 1}, options);
     spare.tree = std::move(grown.tree);
     spares.give_back(std::move(spare));

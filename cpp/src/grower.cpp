@@ -8,7 +8,7 @@
 #include "committee/category_order.hpp"
 #include "committee/criteria/all.hpp"
 #include "committee/growth.hpp"
-#include "count_tree.hpp"
+#include "drawn_levels.hpp"
 
 namespace committee {
 
@@ -243,7 +243,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   if (part.is_counted) {
     result.is_counted = true;
     result.tree = std::move(part.tree);
-    result.importances = input.counted->importances();
+    result.importances = input.levels->tree().importances();
     return result;
   }
   GrownTree& tree = part.tree;

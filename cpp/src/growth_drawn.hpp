@@ -83,24 +83,28 @@ template <class Tally>
 bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker) {
   if constexpr (Tally::kKind == TallyKind::binary) {
     if (is_terminal(node, worker)) return false;
-    if (!worker.levels) worker.levels = std::make_shared<DrawnLevels>(*drawn_rules_, plan_.watch);
+    if (!worker.levels) {
+      // Memory that is handed in serves one thread.
+      worker.levels =
+          plan_.input.levels && plan_.n_threads == 1
+              ? std::shared_ptr<DrawnLevels>(std::shared_ptr<void>(), plan_.input.levels)
+              : std::make_shared<DrawnLevels>();
+      worker.levels->begin(*drawn_rules_, plan_.watch);
+    }
     const u32 n_rows = static_cast<u32>(node.size());
     const u32 n_positive = static_cast<u32>(sample_.tally.positive(worker.total.data()));
     const DrawnNode top = {node.key,  weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows,
                            n_positive};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
-    // Whoever takes a tree of counts gets the whole tree so, if rows weigh one.
-    part.is_counted = plan_.input.counted != nullptr && node.size() == sample_.n &&
-                      sample_.weight_unit == 1.0 && params_.ccp_alpha == 0.0;
-    if (!part.is_counted && !worker.counted) worker.counted = std::make_shared<CountTree>();
-    CountTree& tree = part.is_counted ? *plan_.input.counted : *worker.counted;
-    if (worker.levels->finish(top, records, block_.stride, {items_ + node.begin, node.size()},
-                              tree)) {
+    if (worker.levels->finish(top, {records, block_.stride}, {items_ + node.begin, node.size()})) {
+      // A whole tree stays there, if rows weigh one and nobody is to prune it.
+      part.is_counted = worker.levels.get() == plan_.input.levels && node.size() == sample_.n &&
+                        sample_.weight_unit == 1.0 && params_.ccp_alpha == 0.0;
       if (!part.is_counted)
-        tree.append_to(part.tree, *data_.bins, sample_.weight_unit, node.parent, node.is_right);
+        worker.levels->tree().append_to(part.tree, *data_.bins, sample_.weight_unit, node.parent,
+                                        node.is_right);
       return true;
     }
-    part.is_counted = false;
     node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
   return false;

@@ -7,7 +7,7 @@
 
 namespace committee {
 
-class CountTree;
+class DrawnLevels;
 struct DrawnTable;
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set.
@@ -24,7 +24,7 @@ struct GrowInput {
   const NarrowRecords* narrow = nullptr;  // of the data; null: there are none
   const DrawnTable* drawn = nullptr;      // of the data; null: made where it is wanted
   GrownTree* spare = nullptr;             // memory to grow in, of a tree that is no longer needed
-  CountTree* counted = nullptr;           // where a tree may be grown as counts; null: never
+  DrawnLevels* levels = nullptr;          // the same, where a tree may also stay as counts
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
   std::span<const u32>
@@ -36,7 +36,7 @@ struct GrowInput {
 
 struct GrowResult {
   GrownTree tree;
-  bool is_counted = false;  // it lies in GrowInput::counted instead
+  bool is_counted = false;  // it lies in GrowInput::levels, as counts
   std::vector<double>
       importances;  // per feature: sum of weighted impurity decreases (not normalised)
 };

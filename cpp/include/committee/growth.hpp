@@ -21,7 +21,7 @@ class ClassBlock;
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
   GrownTree tree;
-  bool is_counted = false;  // the whole tree lies in GrowInput::counted instead
+  bool is_counted = false;  // the whole tree lies in GrowInput::levels instead
   // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
   // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
   std::vector<double> moments;
@@ -157,7 +157,6 @@ class Growth {
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
     std::shared_ptr<DrawnLevels> levels;
-    std::shared_ptr<CountTree> counted;  // what they grow
     std::shared_ptr<ClassBlock> class_block;
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of growth_lists.hpp.
