@@ -1,6 +1,6 @@
 // Subtrees of extra-trees of two classes, of any number of rows of equal weight: as in
 // drawn_blocks.hpp a node is a set of rows, a byte each, over columns of bins. A node that fills
-// less than a quarter of its columns becomes a list of rows, and gets columns of its own one level
+// less than a third of its columns becomes a list of rows, and gets columns of its own one level
 // deeper; one of few rows becomes a block.
 #pragma once
 #include "committee/parallel.hpp"
