@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 
 #include "bin_tables.hpp"
 #include "committee/parallel.hpp"
@@ -37,25 +38,30 @@ inline i64 widen(u32 word) {
 }
 
 template <bool kNarrow>
+using RecordWord = std::conditional_t<kNarrow, u32, i64>;
+
+template <bool kNarrow>
 inline i64 load_word(const u8* at) {
+  RecordWord<kNarrow> word;
+  std::memcpy(&word, at, sizeof word);
   if constexpr (kNarrow) {
-    u32 word;
-    std::memcpy(&word, at, sizeof word);
     return widen(word);
   } else {
-    i64 word;
-    std::memcpy(&word, at, sizeof word);
     return word;
   }
 }
 
-// The bins of up to eight columns are read at once: memory is what a row waits for.
-template <std::size_t... kSlot>
-[[gnu::always_inline]] inline void add_columns(const u8* record, i64* cells, std::size_t step,
-                                               i64 word, std::index_sequence<kSlot...>) {
+// The bins of up to eight columns, which are read at once: memory is what a row waits for.
+inline u64 load_bins(const u8* at) {
   static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
   u64 bins;
-  std::memcpy(&bins, record, sizeof bins);  // a record is a multiple of 16 bytes
+  std::memcpy(&bins, at, sizeof bins);  // a record is a multiple of 16 bytes
+  return bins;
+}
+
+template <std::size_t... kSlot>
+[[gnu::always_inline]] inline void add_columns(u64 bins, i64* cells, std::size_t step, i64 word,
+                                               std::index_sequence<kSlot...>) {
   ((cells[kSlot * step + (bins >> (8 * kSlot) & 0xFF)] += word), ...);
 }
 
@@ -93,32 +99,55 @@ struct RowsToAdd {
 };
 
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
-// columns' cells is known where it is 256.
+// columns' cells is known where it is 256. What a row begins with is loaded before the cells of the
+// row before it, and each eight before the cells of the eight before: they would wait otherwise.
 template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
 void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
   const std::size_t step = kStep > 0 ? kStep : step_given;
-  const std::size_t stride = block.stride, tail = block.tail, n_eights = block.n_slots / 8;
-  const u8* const records = block.bytes.data() + rows.begin * stride;
+  const std::size_t tail = block.tail, n_eights = block.n_slots / 8;
+  const int shift = std::countr_zero(block.stride);  // a product would take longer
+  const u8* const records = block.bytes.data() + (rows.begin << shift);
   const RowItem* const listed = rows.listed;
-  const auto add_row = [=](std::size_t row) __attribute__((always_inline)) {
-    const u8* record = records + row * stride;
-    const i64 word = load_word<kNarrow>(record + tail);
-    i64* at = cells;
-    for (std::size_t k = 0; k < n_eights; ++k, record += 8, at += 8 * step)
-      add_columns(record, at, step, word, std::make_index_sequence<8>());
-    add_columns(record, at, step, word, std::make_index_sequence<kRest>());
+  struct Head {
+    const u8* record;
+    u64 bins;
+    i64 word;
   };
-  if constexpr (kListed) {
-    // No row beyond the last is looked at: it may be another thread's.
-    const std::size_t n_ahead = rows.n > kPrefetchAhead ? rows.n - kPrefetchAhead : 0;
-    for (std::size_t i = 0; i < n_ahead; ++i) {
-      __builtin_prefetch(records + listed[i + kPrefetchAhead].row * stride);
-      add_row(listed[i].row);
+  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
+    return records + ((kListed ? std::size_t{listed[i].row} : i) << shift);
+  };
+  const auto load_head = [=](std::size_t i) __attribute__((always_inline)) {
+    const u8* const record = find_record(i);
+    return Head{record, load_bins(record), load_word<kNarrow>(record + tail)};
+  };
+  const auto add_row = [=](const Head& head) __attribute__((always_inline)) {
+    const u8* record = head.record;
+    u64 bins = head.bins;
+    i64* at = cells;
+    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * step) {
+      record += 8;
+      const u64 next = load_bins(record);  // behind the last column is at least the word
+      add_columns(bins, at, step, head.word, std::make_index_sequence<8>());
+      bins = next;
     }
-    for (std::size_t i = n_ahead; i < rows.n; ++i) add_row(listed[i].row);
-  } else {
-    for (std::size_t i = 0; i < rows.n; ++i) add_row(i);
+    add_columns(bins, at, step, head.word, std::make_index_sequence<kRest>());
+  };
+  if (rows.n == 0) return;
+  Head next = load_head(0);
+  std::size_t i = 0;
+  // No row beyond the last is looked at: it may be another thread's.
+  for (; kListed && i + kPrefetchAhead < rows.n; ++i) {
+    const Head head = next;
+    __builtin_prefetch(find_record(i + kPrefetchAhead));
+    next = load_head(i + 1);
+    add_row(head);
   }
+  for (; i + 1 < rows.n; ++i) {
+    const Head head = next;
+    next = load_head(i + 1);
+    add_row(head);
+  }
+  add_row(next);
 }
 
 template <bool kNarrow, bool kListed, std::size_t kStep>
