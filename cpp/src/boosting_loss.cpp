@@ -207,23 +207,28 @@ class MulticlassLoss final : public Loss {
  private:
   // Probabilities of n rows from `begin` on: shares[k * kLossBlock + i].
   void find_shares(const ScoreView& view, std::size_t begin, std::size_t n, double* shares) const {
-    double largest[kLossBlock], sums[kLossBlock] = {};
-    for (u32 k = 0; k < n_scores_; ++k) {
-      const double* f = view.scores + k * view.stride + begin;
-      for (std::size_t i = 0; i < n; ++i)
-        largest[i] = k == 0 || f[i] > largest[i] ? f[i] : largest[i];
+    std::size_t i = 0;
+    for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
+      share_rows<EightDoubles>(view.scores + begin + i, view.stride, shares + i);
+    for (; i < n; ++i) share_rows<double>(view.scores + begin + i, view.stride, shares + i);
+  }
+
+  template <class Number>
+  void share_rows(const double* scores, std::size_t stride, double* shares) const {
+    Number largest = load_numbers<Number>(scores);
+    for (u32 k = 1; k < n_scores_; ++k)
+      largest = take_larger(load_numbers<Number>(scores + k * stride), largest);
+    Number sum = exponential(load_numbers<Number>(scores) - largest);
+    store_numbers(sum, shares);
+    for (u32 k = 1; k < n_scores_; ++k) {
+      const Number share = exponential(load_numbers<Number>(scores + k * stride) - largest);
+      store_numbers(share, shares + k * kLossBlock);
+      sum = sum + share;
     }
+    const Number factor = 1.0 / sum;
     for (u32 k = 0; k < n_scores_; ++k) {
-      const double* f = view.scores + k * view.stride + begin;
-      double* share = shares + k * kLossBlock;
-      for (std::size_t i = 0; i < n; ++i) share[i] = f[i] - largest[i];
-      take_exponentials(share, n);
-      for (std::size_t i = 0; i < n; ++i) sums[i] += share[i];
-    }
-    for (std::size_t i = 0; i < n; ++i) sums[i] = 1.0 / sums[i];
-    for (u32 k = 0; k < n_scores_; ++k) {
-      double* share = shares + k * kLossBlock;
-      for (std::size_t i = 0; i < n; ++i) share[i] *= sums[i];
+      double* const at = shares + k * kLossBlock;
+      store_numbers(load_numbers<Number>(at) * factor, at);
     }
   }
 

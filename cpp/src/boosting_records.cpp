@@ -409,11 +409,13 @@ i64 Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
 void Records::change_words(std::span<const RowItem> rows, i64 change) {
   for (SlotBlock& block : blocks_) {
     u8* const words = block.bytes.data() + block.tail;
+    const int shift = std::countr_zero(block.stride);
     for (const RowItem& item : rows) {
+      u8* const at = words + (std::size_t{item.row} << shift);
       i64 word;
-      std::memcpy(&word, words + item.row * block.stride, sizeof word);
+      std::memcpy(&word, at, sizeof word);
       word += change;
-      std::memcpy(words + item.row * block.stride, &word, sizeof word);
+      std::memcpy(at, &word, sizeof word);
     }
   }
 }

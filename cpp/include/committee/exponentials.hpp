@@ -1,6 +1,8 @@
 // Exponentials of many numbers: eight at a time, because a single one is a chain of steps that wait
 // for one another.
 #pragma once
+#include <type_traits>
+
 #include "math.hpp"
 
 namespace committee {
@@ -29,6 +31,12 @@ class EightDoubles {
   }
   friend EightDoubles operator*(const EightDoubles& a, double b) {
     return combine([b](Pair x) { return x * b; }, a);
+  }
+  friend EightDoubles operator/(double a, const EightDoubles& b) {
+    return combine([a](Pair x) { return a / x; }, b);
+  }
+  friend EightDoubles take_larger(const EightDoubles& a, const EightDoubles& b) {
+    return combine([](Pair x, Pair y) { return x > y ? x : y; }, a, b);
   }
   friend EightDoubles hold_within(const EightDoubles& a, double least, double most) {
     const Pair low = {least, least}, high = {most, most};
@@ -60,6 +68,26 @@ class EightDoubles {
   }
   Pair pairs_[4];
 };
+
+inline double take_larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+// One number, or eight, so that a loop over eights and one over the rest share their body.
+template <class Number>
+inline Number load_numbers(const double* at) {
+  if constexpr (std::is_same_v<Number, double>) {
+    return *at;
+  } else {
+    return Number(at);
+  }
+}
+inline void store_numbers(double x, double* at) {
+  *at = x;
+}
+inline void store_numbers(const EightDoubles& x, double* at) {
+  x.store(at);
+}
 
 // e^x of n numbers, in place; each as exponential(x) alone gives it.
 inline void take_exponentials(double* x, std::size_t n) {

@@ -48,7 +48,7 @@ inline double scale_by_power(double x, double shifted) {
 // normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series. Of a double, or of
 // several side by side, by the same steps and to the same bits.
 template <class Number>
-inline Number exponential(Number x) {
+[[gnu::always_inline]] inline Number exponential(Number x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   x = hold_within(x, -708.0, 709.0);
