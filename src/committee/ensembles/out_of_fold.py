@@ -138,11 +138,13 @@ def _read_fold(part: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.int
     train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) for rows in (train, test))
     if not len(train) or not len(test):
         raise DataError("A fold of 'cv' has no rows to learn from, or none to be answered for.")
-    if len(np.intersect1d(train, test)):
-        raise DataError("A fold of 'cv' has rows both to learn from and to be answered for; these would leak.")
     for rows in (train, test):
         if rows.min() < 0 or rows.max() >= n_rows:
             raise DataError(f"A fold of 'cv' names rows beyond the {n_rows} that there are.")
+    learnt = np.zeros(n_rows, dtype=bool)
+    learnt[train] = True
+    if learnt[test].any():
+        raise DataError("A fold of 'cv' has rows both to learn from and to be answered for; these would leak.")
     return train, test
 
 
