@@ -13,7 +13,7 @@ constexpr std::size_t kTaskRows = 8192;
 constexpr std::size_t kSharedRows = 8192;
 // From so many rows on their slopes and scores do not stay in the cache from leaf to leaf, and the
 // leaves are gone through block by block.
-constexpr std::size_t kManyRows = 131'072, kBlockRows = 16'384;
+constexpr std::size_t kManyRows = 32'768, kBlockRows = 8'192;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;

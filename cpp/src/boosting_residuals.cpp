@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 namespace committee {
@@ -18,6 +17,8 @@ constexpr int kMostBits = 30;
 constexpr std::size_t kBlockRows = 512;
 // Rows that are worth a thread.
 constexpr std::size_t kSharedRows = 8192;
+// Cells of leaves that are worth waking the threads for.
+constexpr std::size_t kSharedVisits = 60'000;
 
 }  // namespace
 
@@ -159,15 +160,15 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_followed_root() {
 void BoostingGrower::follow(std::span<const i64> changes) {
   const WordHalves halves = plan_->halves;
   const std::size_t step = records_.cells_per_slot();
-  std::vector<i64> sums(step);
-  for (std::size_t slot = 0; slot < records_.n_slots(); ++slot) {
-    std::fill(sums.begin(), sums.end(), i64{0});
+  const auto mask = static_cast<i32>(halves.hessian(-1));
+  const int n_threads = leaves_.size() * n_cells_ > kSharedVisits ? n_threads_ : 1;
+  parallel_for(records_.n_slots(), n_threads, [&](std::size_t slot) {
+    i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       const auto steps = static_cast<i32>(halves.gradient(changes[l]));
       for (const i64* cells : leaves_[l].kept_cells) {
         if (!cells || steps == 0) continue;
         const i64* const own = cells + slot * step;
-        const auto mask = static_cast<i32>(halves.hessian(-1));
         // Numbers of rows, which are ints, times steps, which are ints.
         for (std::size_t i = 0; i < step; ++i)
           sums[i] += static_cast<i64>(static_cast<i32>(own[i]) & mask) * steps;
@@ -176,7 +177,7 @@ void BoostingGrower::follow(std::span<const i64> changes) {
     i64* const root = root_cells_.data() + slot * step;
     for (std::size_t i = 0; i < step; ++i)
       root[i] += static_cast<i64>(static_cast<u64>(sums[i]) << halves.hessian_bits);
-  }
+  });
   for (std::size_t l = 0; l < leaves_.size(); ++l)
     root_total_ += changes[l] * halves.hessian(leaves_[l].total);
 }

@@ -78,8 +78,8 @@ void compare_sums(const i64* sums, u32 first, u32 last, const FloatBalance& by,
   }
 }
 
-// A node with fewer rows than this many for each cell leaves enough cells empty to leave them out.
-constexpr std::size_t kSparse = 2;
+// With this many cells for each row of a node, and more, empty ones are left out.
+constexpr std::size_t kSparse = 4;
 // Candidates within single precision of the best one are compared in double.
 constexpr float kNearBest = 0.9999f;
 
@@ -163,7 +163,7 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
                            BoostSplit& best) {
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = plan_.halves.hessian(node_.total) - least;
-  const bool sparse = node_.n_rows < kSparse * n_cuts;
+  const bool sparse = kSparse * node_.n_rows < n_cuts;
   i64 sum = base;
   u32 first = 0, last = n_cuts;
   if (sparse) {
