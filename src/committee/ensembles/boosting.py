@@ -10,6 +10,7 @@ import numpy as np
 from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting_answers import BoostedClasses, BoostedValues
 from committee.ensembles.boosting_base import BaseBoosting, count_present
+from committee.ensembles.boosting_params import BoostingJobs
 from committee.ensembles.boosting_watch import HeldOut, Judge, Watch, hold_out_rows, read_held_out
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
@@ -32,7 +33,6 @@ from committee.params import (
     MinSamplesLeafCount,
     MonotonicCst,
     NIterNoChange,
-    NJobs,
     QuantileLevel,
     RandomState,
     StoppingTol,
@@ -241,7 +241,7 @@ class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
         random_state: RandomState = None,
         class_weight: ClassWeight = None,
         unseen: Unseen = "missing",
-        n_jobs: NJobs = None,
+        n_jobs: BoostingJobs = None,
     ) -> None:
         self._keep_params(locals())
 
@@ -310,7 +310,7 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
         verbose: Verbose = 0,
         random_state: RandomState = None,
         unseen: Unseen = "missing",
-        n_jobs: NJobs = None,
+        n_jobs: BoostingJobs = None,
     ) -> None:
         self._keep_params(locals())
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from committee.params import HasMethods, Interval
+from committee.params import HasMethods, Hint, Interval
 
 __all__ = [
     "AutoLearningRate",
     "BoostingForm",
+    "BoostingJobs",
     "CallableLoss",
     "ClassLoss",
     "ColsampleByLevel",
@@ -54,6 +55,13 @@ AutoLearningRate: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None, closed="neither")] | Literal["auto"],
     "The factor that every tree is multiplied by before it is added. ``'auto'``: by the number of rows, from 0.03 for "
     "few to 0.1 for many.",
+]
+BoostingJobs: TypeAlias = Annotated[
+    Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None,
+    Hint("None lets the library decide."),
+    "Threads to use. None: as many as the work is worth, at most the cores this process may use; -1: all of these, "
+    "-2: all but one, and so on. More than two are used only if there are 48,000 values of the table for each: with "
+    "fewer, threads of boosting wait for one another longer than they work.",
 ]
 Subsample: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="right")] | Literal["auto"],

@@ -11,6 +11,7 @@ from committee.ensembles.boosting_custom import CustomLoss
 from committee.ensembles.boosting_params import (
     AutoLearningRate,
     BoostingForm,
+    BoostingJobs,
     ClassLoss,
     ColsampleByLevel,
     ColsampleByNode,
@@ -54,7 +55,6 @@ from committee.params import (
     MinWeightFractionLeaf,
     MonotonicCst,
     NEstimators,
-    NJobs,
     RandomState,
     StoppingTol,
     Unseen,
@@ -169,7 +169,7 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         warm_start: WarmStart = False,
         verbose: Verbose = 0,
         random_state: RandomState = None,
-        n_jobs: NJobs = None,
+        n_jobs: BoostingJobs = None,
     ) -> None:
         self._keep_params(locals())
 
@@ -277,7 +277,7 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         warm_start: WarmStart = False,
         verbose: Verbose = 0,
         random_state: RandomState = None,
-        n_jobs: NJobs = None,
+        n_jobs: BoostingJobs = None,
     ) -> None:
         self._keep_params(locals())
 
