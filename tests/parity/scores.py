@@ -55,14 +55,20 @@ class Contest:
     tables: tuple[Any, Any]
     y: np.ndarray
     classes: bool
+    most_rows: int | None = None
+    """Of more rows than these each seed draws as many as these would give to learn from, and up to twice these to be
+    judged by. One sample for all seeds could be anybody's luck, which no spread over seeds shows."""
 
     def compare(self, n_seeds: int) -> Comparison:
         """Fit and score both on the same splits, one for each seed."""
         scores = []
         for seed in range(n_seeds):
             strata = self.y if self.classes else None
-            rows = np.arange(len(self.y))
-            train, test = train_test_split(rows, test_size=0.3, random_state=seed, stratify=strata)
+            n = len(self.y)
+            n_most = min(n, self.most_rows or n)
+            n_train = n_most - int(0.3 * n_most)
+            sizes = {"train_size": n_train, "test_size": min(n - n_train, 2 * n_most)}
+            train, test = train_test_split(np.arange(n), **sizes, random_state=seed, stratify=strata)
             learners = (self.ours(seed), self.theirs(seed))
             scores.append([self._score(*pair, train, test) for pair in zip(learners, self.tables, strict=True)])
         both = np.array(scores)
