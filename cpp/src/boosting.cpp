@@ -49,7 +49,7 @@ struct Boosting::State {
         gradients(input.data->n_rows, loss->n_scores()),
         grower(*input.data, records, drawn, params, told.vector_leaves ? loss->n_scores() : 1,
                n_threads),
-        residuals(records, grower, n_threads),
+        residuals(records, grower, drawn, n_threads),
         scores(input.data->n_rows * loss->n_scores(), 0.0),
         gains(input.data->n_cols, 0.0),
         n_splits(input.data->n_cols, 0) {
@@ -60,8 +60,7 @@ struct Boosting::State {
 
   std::size_t count_apart() const;
   bool follows_residuals() const {
-    return !slopes_given && held_out.empty() &&
-           Residuals::suit(*loss, drawn, params, records, input.data->n_rows);
+    return !slopes_given && held_out.empty() && Residuals::suit(*loss, drawn, params, records);
   }
   Round plan_round() const;
   void grow_tree(Round& round, std::size_t t, BoostingGrower& where, int n_at_work,

@@ -406,7 +406,8 @@ i64 Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
   return total;
 }
 
-void Records::change_words(std::span<const RowItem> rows, i64 change) {
+void Records::change_words(std::span<const RowItem> rows, i64 change,
+                           std::span<const u32> weights) {
   for (SlotBlock& block : blocks_) {
     u8* const words = block.bytes.data() + block.tail;
     const int shift = std::countr_zero(block.stride);
@@ -414,7 +415,7 @@ void Records::change_words(std::span<const RowItem> rows, i64 change) {
       u8* const at = words + (std::size_t{item.row} << shift);
       i64 word;
       std::memcpy(&word, at, sizeof word);
-      word += change;
+      word += weights.empty() ? change : change * weights[item.row];
       std::memcpy(at, &word, sizeof word);
     }
   }

@@ -57,8 +57,9 @@ class Records {
 
   // Writes the words of rows begin .. end - 1 behind their bins; returns their sum.
   i64 write_words(std::size_t begin, std::size_t end, const i64* words);
-  // The same word added to those of some rows; words are of 8 bytes.
-  void change_words(std::span<const RowItem> rows, i64 change);
+  // The same word, times a row's weight (none: one), added to those of some rows; words are of 8
+  // bytes.
+  void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
   // Adds rows to cells[n_cells()]: those listed, or begin .. end - 1.
   void add_listed(const RowItem* rows, std::size_t n, i64* cells) const;
   void add_range(std::size_t begin, std::size_t end, i64* cells) const;

@@ -23,11 +23,11 @@ constexpr std::size_t kSharedVisits = 60'000;
 }  // namespace
 
 bool Residuals::suit(const Loss& loss, const RowWeights& weights, const BoostingParams& params,
-                     const Records& records, std::size_t n_rows) {
-  const std::size_t n_leaves = params.max_leaf_nodes;
+                     const Records& records) {
+  const std::size_t n_leaves = params.max_leaf_nodes, n_rows = weights.total;
   return params.follow_residuals && loss.shape().residual && loss.n_scores() == 1 &&
-         weights.values.empty() && !records.words().narrow && n_rows >= kLeastRows &&
-         n_rows <= kMostRows && n_leaves > 0 && n_leaves * kRowsPerLeaf <= n_rows &&
+         !records.words().narrow && n_rows >= kLeastRows && n_rows <= kMostRows && n_leaves > 0 &&
+         n_leaves * kRowsPerLeaf <= n_rows &&
          n_leaves * records.n_cells() * sizeof(i64) <= kMostKept && params.subsample >= 1.0 &&
          !(params.goss_other > 0.0) && !(params.ccp_alpha > 0.0) && params.learning_rate <= 1.0;
 }
@@ -35,15 +35,17 @@ bool Residuals::suit(const Loss& loss, const RowWeights& weights, const Boosting
 double Residuals::find_largest(const ScoreView& view) const {
   double largest = 0.0;
   for (std::size_t i = 0; i < n_rows_; ++i)
-    largest = std::max(largest, std::abs(view.scores[i] - view.y[i]));
+    if (weights_[i] > 0) largest = std::max(largest, std::abs(view.scores[i] - view.y[i]));
   return largest;
 }
 
 // The bound as the words have it.
 void Residuals::find_bound() {
   bound_ = 0;
-  for (std::size_t i = 0; i < n_rows_; ++i)
-    bound_ = std::max(bound_, std::abs(halves_.gradient(records_.word(i))));
+  for (std::size_t i = 0; i < n_rows_; ++i) {
+    const i64 weight = std::max(1u, weights_[i]);
+    bound_ = std::max(bound_, std::abs(halves_.gradient(records_.word(i))) / weight);
+  }
 }
 
 void Residuals::prepare(const ScoreView& view) {
@@ -57,7 +59,7 @@ void Residuals::prepare(const ScoreView& view) {
 }
 
 void Residuals::start(const ScoreView& view) {
-  const int row_bits = std::bit_width(n_rows_ - 1);
+  const int row_bits = std::bit_width(weights_.total - 1);
   halves_.hessian_bits = row_bits + 1;
   // A tree may double what is at the bound, which is noticed before the next one: one bit for that.
   gradient_bits_ = std::min(kMostBits, 62 - halves_.hessian_bits - row_bits);
@@ -71,7 +73,8 @@ void Residuals::start(const ScoreView& view) {
     for (std::size_t i = begin; i < end; ++i) {
       const double gradient = std::nearbyint((view.scores[i] - view.y[i]) * scale);
       words[i - begin] = static_cast<i64>(
-          (static_cast<u64>(static_cast<i64>(gradient)) << halves_.hessian_bits) + 1);
+          ((static_cast<u64>(static_cast<i64>(gradient)) << halves_.hessian_bits) + 1) *
+          weights_[i]);
     }
     records_.write_words(begin, end, words);
   });
@@ -81,9 +84,9 @@ void Residuals::start(const ScoreView& view) {
 }
 
 void Residuals::plan(SearchPlan& plan) const {
-  plan.gradient_unit = unit_;
-  plan.hessian_unit = 1.0;
-  plan.constant_hessian = true;
+  plan.gradient_unit = unit_ * weights_.unit;
+  plan.hessian_unit = weights_.unit;
+  plan.constant_hessian = weights_.values.empty();
   plan.halves = halves_;
   plan.follows = true;
   plan.largest_gradient = bound_;
@@ -97,17 +100,16 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
   i64 largest = 0;
   for (std::size_t l = 0; l < leaves.size(); ++l) {
     const GrownLeaf& leaf = leaves[l];
-    const double n_rows = static_cast<double>(halves_.hessian(leaf.total));
+    const double weight = static_cast<double>(halves_.hessian(leaf.total)) * plan.hessian_unit;
+    const double gradient = static_cast<double>(halves_.gradient(leaf.total)) * plan.gradient_unit;
     const double value =
-        learning_rate * find_leaf_value(plan,
-                                        static_cast<double>(halves_.gradient(leaf.total)) * unit_,
-                                        n_rows, leaf.lower, leaf.upper);
+        learning_rate * find_leaf_value(plan, gradient, weight, leaf.lower, leaf.upper);
     const auto steps = static_cast<i64>(std::nearbyint(value / unit_));
     largest = std::max(largest, std::abs(steps));
     values[l] = static_cast<double>(steps) * unit_;
     changes[l] = static_cast<i64>(static_cast<u64>(steps) << halves_.hessian_bits);
     tree.values[leaf.node] = values[l];
-    tree.weight[leaf.node] = n_rows;
+    tree.weight[leaf.node] = weight;
   }
   const int n_threads = n_rows_ >= kSharedRows ? n_threads_ : 1;
   const auto n_blocks = static_cast<std::size_t>(n_threads);
@@ -118,7 +120,7 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
       const auto rows = n_blocks == 1 ? grower_.rows_of(leaves[l])
                                       : cut_block(grower_.rows_of(leaves[l]), begin, end);
       for (const RowItem& item : rows) scores[item.row] += values[l];
-      records_.change_words(rows, changes[l]);
+      records_.change_words(rows, changes[l], weights_.values);
     }
   });
   grower_.follow(changes);
@@ -148,7 +150,8 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_followed_root() {
   root->end = n_rows_;
   root->cells = borrow_cells();
   std::copy_n(root_cells_.data(), n_cells_, root->cells);
-  for (std::size_t i = 0; i < n_rows_; ++i) rows_[i].row = static_cast<u32>(i);
+  for (std::size_t i = 0; i < n_rows_; ++i)
+    rows_[i].row = sample_.empty() ? static_cast<u32>(i) : sample_[i];
   root->total = root_total_;
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});

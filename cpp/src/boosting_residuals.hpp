@@ -7,7 +7,8 @@
 //   the leaves' values            come from the sums that the histograms have anyway,
 //
 // and what is left of a round is to part rows and to add up those of the smaller children. Words
-// have as many bits for the gradient as their number of rows leaves.
+// have as many bits for the gradient as their number of rows leaves. A row of weight w is w rows:
+// its word is w times that of one.
 #pragma once
 #include "boosting_leaves.hpp"
 
@@ -17,9 +18,9 @@ class Residuals {
  public:
   // Whether the next round may follow the words of the one before, or be followed.
   static bool suit(const Loss& loss, const RowWeights& weights, const BoostingParams& params,
-                   const Records& records, std::size_t n_rows);
-  Residuals(Records& records, BoostingGrower& grower, int n_threads)
-      : records_(records), grower_(grower), n_threads_(n_threads) {}
+                   const Records& records);
+  Residuals(Records& records, BoostingGrower& grower, const RowWeights& weights, int n_threads)
+      : records_(records), grower_(grower), weights_(weights), n_threads_(n_threads) {}
 
   // Scores, or words, were changed by others.
   void forget() { current_ = false; }
@@ -36,6 +37,7 @@ class Residuals {
 
   Records& records_;
   BoostingGrower& grower_;
+  const RowWeights& weights_;
   const int n_threads_;
   bool current_ = false;
   std::size_t n_rows_ = 0;

@@ -109,7 +109,7 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
   balance_ = weigh(params_.reg_lambda / plan.hessian_unit);
   if (plan.follows) {
     // What the sums of this node may need of an int's 31 bits is cut off.
-    const u64 largest = static_cast<u64>(plan.largest_gradient) * node.n_rows;
+    const u64 largest = static_cast<u64>(plan.largest_gradient) * static_cast<u64>(hessian);
     shift_ = plan.halves.hessian_bits + std::max(0, static_cast<int>(std::bit_width(largest)) - 31);
   }
   if (plan.by_values) {

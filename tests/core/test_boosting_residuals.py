@@ -42,6 +42,20 @@ def test_following_is_finding_anew(seed: int, missing: float, n_jobs: int, told:
         states[1].set_scores(np.asfortranarray(states[1].scores.copy()))
 
 
+@pytest.mark.parametrize("n_leaves", [4, 6])
+def test_a_weight_is_repetition(n_leaves: int) -> None:
+    # Few leaves, so that none is near min_samples_leaf, which counts rows and not weights.
+    X, y = draw_table(ENOUGH_ROWS, 6, missing=0.1)
+    weights = np.random.default_rng(6).integers(0, 4, size=len(y)).astype(float)
+    rows = np.repeat(np.arange(len(y)), weights.astype(int))
+    told: dict[str, Any] = {"max_leaf_nodes": n_leaves, "min_samples_leaf": 1, "reg_lambda": 1.0}
+    weighted = start(X, y, weights=weights, **told)
+    repeated = start(X[rows], y[rows], **told)
+    for state in (weighted, repeated):
+        state.boost(60)
+    np.testing.assert_allclose(weighted.scores[rows], repeated.scores, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("learning_rate", [0.1, 1.0])
 @pytest.mark.parametrize("tail", [0.0, 1e4])
 def test_units_that_no_longer_suit_are_changed(learning_rate: float, tail: float) -> None:
