@@ -7,19 +7,19 @@
 
 namespace committee {
 
-inline i64 gradient_of(i64 word) {
-  return word >> 32;  // exact: the lower half is never negative
-}
-inline i64 hessian_of(i64 word) {
-  return word & 0xFFFFFFFF;
-}
-
-// The halves of a word where the hessian does not take 32 bits.
+// The gradient above and the hessian below, which is never negative: so both are exact.
 struct WordHalves {
   int hessian_bits = 32;
   i64 gradient(i64 word) const { return word >> hessian_bits; }
   i64 hessian(i64 word) const { return word & ((i64{1} << hessian_bits) - 1); }
 };
+// Of words that are not followed from round to round.
+inline i64 gradient_of(i64 word) {
+  return WordHalves{}.gradient(word);
+}
+inline i64 hessian_of(i64 word) {
+  return WordHalves{}.hessian(word);
+}
 
 struct BoostSplit {
   double gain = -std::numeric_limits<double>::infinity();

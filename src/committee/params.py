@@ -45,6 +45,7 @@ __all__ = [
     "Instance",
     "InteractionCst",
     "Interval",
+    "JobCount",
     "KeepLeafSamples",
     "L2Regularization",
     "LearningRate",
@@ -325,8 +326,10 @@ RandomState: TypeAlias = Annotated[
     "The seed of all randomness, or a generator to draw it from. With a fixed number the result is the same to the "
     "last bit, whatever the number of threads. None: another result each time.",
 ]
+JobCount: TypeAlias = Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None
+"""What every ``n_jobs`` may be."""
 NJobs: TypeAlias = Annotated[
-    Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None,
+    JobCount,
     Hint("None lets the library decide."),
     "Threads to use. None: as many as the work is worth, at most the cores this process may use; -1: all of these, "
     "-2: all but one, and so on.",

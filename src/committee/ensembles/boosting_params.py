@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from committee.params import HasMethods, Hint, Interval
+from committee.params import HasMethods, Hint, Interval, JobCount
 
 __all__ = [
     "AutoLearningRate",
@@ -57,7 +57,7 @@ AutoLearningRate: TypeAlias = Annotated[
     "few to 0.1 for many.",
 ]
 BoostingJobs: TypeAlias = Annotated[
-    Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None,
+    JobCount,
     Hint("None lets the library decide."),
     "Threads to use. None: as many as the work is worth, at most the cores this process may use; -1: all of these, "
     "-2: all but one, and so on. More than two are used only if there are 48,000 values of the table for each: with "
