@@ -3,10 +3,15 @@
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from committee.cli.errors import CommandError
+from committee.cli.problem import Roles, pose_problem
+from committee.cli.study import Plan, Study
+from committee.cli.table import Source
 from tests.cli.conftest import Run
 
 USAGE, DATA = 2, 1
@@ -152,3 +157,49 @@ def test_debug_shows_the_traceback(run: Run) -> None:
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "no file 'houses.csv'" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_a_table_is_never_written_over(run: Run, tmp_path: Path, option: str) -> None:
+    content = "a,y\n" + ROWS
+    path = write(tmp_path, "t.csv", content)
+    expect(run("fit", path, "-t", "y", "-e", "stump", option, f"./{path}"), USAGE, "t.csv", "destroy")
+    assert (tmp_path / path).read_text() == content
+    expect(run("predict", "m.committee", path, "-o", path), USAGE, "destroy")
+    expect(run("explain", "m.committee", path, "-o", path), USAGE, "destroy")
+    expect(run("fit", path, "-t", "y", "-o", "m", "--report", "m"), USAGE, "destroy")
+
+
+def test_a_folder_is_no_model(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    expect(run("inspect", "model"), USAGE, "is a folder")
+
+
+def test_text_that_looks_like_a_quantity(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + "".join(f"{i},{i}.5 EUR\n" for i in range(30)))
+    expect(run("fit", path, "-t", "y", "-e", "tree"), USAGE, "No class", "'0.5 EUR' is text")
+    expect(run("fit", path, "-t", "y", "-e", "tree", "--task", "regression"), USAGE, "no numbers: '0.5 EUR'")
+
+
+def test_one_group_in_a_training_part(tmp_path: Path) -> None:
+    rows = np.arange(40)
+    table = pa.table({"a": rows, "g": rows % 2, "y": rows * 0.5})
+    problem = pose_problem(Source("t", table), Roles("y", groups="g"), "regression")
+    with pytest.raises(CommandError, match="of one group") as told:
+        Study(problem, Plan("tree", {}, 2, 0, 1)).run(lambda: None)
+    assert "--set max_depth" in told.value.hint
+
+
+def test_few_groups_make_fewer_folds_inside() -> None:
+    rows = np.arange(60)
+    table = pa.table({"a": rows, "g": rows % 3, "y": rows * 0.5})
+    problem = pose_problem(Source("t", table), Roles("y", groups="g"), "regression")
+    assert Study(problem, Plan("tree", {}, 3, 0, 1)).run(lambda: None).comparisons
+
+
+def test_a_class_of_one_row_is_told_of_once(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n0,rare\n" + "".join(f"{i},common\n" for i in range(40)))
+    done = run("fit", path, "-t", "y", "-e", "stump")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "'rare' has only 1 row" in done.stdout

@@ -186,3 +186,17 @@ def test_a_stump_refuses_a_quantity(run: Run) -> None:
     done = run("fit", "diabetes", "--estimator", "stump")
     assert done.returncode == 2
     assert "classes only" in done.stderr
+
+
+@pytest.mark.parametrize(("delimiter", "ending"), [(";", "csv"), ("\t", "tsv"), ("|", "csv")])
+def test_decimal_commas(tmp_path: Path, delimiter: str, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    path.write_text(
+        f"a{delimiter}b{delimiter}c\n" + f"-1,5{delimiter}3{delimiter}x,y\n" + f"2,25{delimiter}{delimiter}1,2,3\n"
+    )
+    table = read_source(str(path), "utf-8").table
+    assert table.column("a").to_pylist() == [-1.5, 2.25]
+    assert table.column("b").to_pylist() == [3, None]
+    assert table.column("c").to_pylist() == ["x,y", "1,2,3"]
+    path.write_text(f"a{delimiter}b\n1,5{delimiter}2.5\n")
+    assert read_source(str(path), "utf-8").table.column("b").to_pylist() == [2.5]

@@ -151,6 +151,7 @@ def test_mistakes(run: Run, tmp_path: Path) -> None:
         (("predict", "bad.committee", "t.csv"), 1, "damaged"),
         (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no ending"),
         (("predict", "m.committee", "t.csv", "-p"), 2, "does not predict probabilities"),
+        (("predict", "m.committee", "t.csv", "--calibrated"), 2, "Leave out --calibrated"),
         (("predict", "m.committee", "t.csv", "--keep", "b"), 2, "no column 'b'"),
         (("inspect", "bad.committee"), 1, "damaged"),
     ]:

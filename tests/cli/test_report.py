@@ -16,6 +16,7 @@ from committee.cli.catalog import list_estimators
 from committee.cli.fitting import fit_problem
 from committee.cli.problem import Roles, pose_problem
 from committee.cli.report import Witness, write_report
+from committee.cli.report.dates import list_dates, show_date
 from committee.cli.report.raster import encode_png
 from committee.cli.report.recipe import Recipe
 from committee.cli.study import Plan
@@ -269,3 +270,41 @@ def test_in_a_browser(fitted: Path, tmp_path: Path, name: str) -> None:
         assert browser.print_pages().startswith(b"%PDF")
         assert browser.list_complaints() == []
         assert set(browser.list_requests()) == {path.resolve().as_uri()}
+
+
+def test_dates_are_written_as_dates(tmp_path: Path) -> None:
+    day = pa.array(np.arange(0, 4000, 20, dtype=np.int32)).cast(pa.date32())
+    table = pa.table({"day": day, "y": np.arange(200.0)})
+    problem = pose_problem(Source("t", table), Roles("y"), "regression")
+    plan = Plan("random-forest", {"n_estimators": 5}, 2, 0, 1)
+    witness = Witness(problem, plan)
+    findings = fit_problem(problem, plan, lambda: None, witness)
+    write_report(witness, findings, Recipe("", ""), tmp_path / "page.html")
+    text = Reader((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    assert "1970-01-01 to 1980-11-24, mean 1975-06-14" in text
+    assert ">1975</text>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "seconds)" not in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        ("2020-01-01", "2020-01-02", ["2020-01-01 00:00", "2020-01-01 06:00", "2020-01-01 12:00"]),
+        ("2020-01-01", "2020-01-05", ["2020-01-01", "2020-01-02", "2020-01-03"]),
+        ("2020-01-15", "2020-07-15", ["2020-04", "2020-07"]),
+        ("1999-06-01", "2005-06-01", ["2000", "2002", "2004"]),
+        ("1600-01-01", "2020-01-01", ["1600", "1700", "1800"]),
+    ],
+)
+def test_round_dates(low: str, high: str, expected: list[str]) -> None:
+    ends = [float(np.datetime64(end, "s").astype(np.int64)) for end in (low, high)]
+    ticks = list_dates(*ends)
+    assert [text for _, text in ticks][:3] == expected
+    assert 2 <= len(ticks) <= 5
+    assert all(ends[0] <= place <= ends[1] for place, _ in ticks)
+
+
+def test_dates_that_no_calendar_holds() -> None:
+    assert list_dates(0.0, 1e18) == []
+    assert list_dates(0.0, 0.5) == []
+    assert show_date(1e18) == "–"

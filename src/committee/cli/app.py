@@ -100,11 +100,10 @@ def fit(
 
     Nothing is written without -o, which writes the model and a report of it, or --report.
     """
-    del config  # has been applied to the others
     del debug  # looked up by `run`, which must know it even where parsing fails
     chosen = options.parse_settings(settings)
-    place = None if output is None else check_place(output)
-    page = choose_report_place(report, no_report, place)
+    place = None if output is None else check_place(output, table, config)
+    page = choose_report_place(report, no_report, place, table, config)
     problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
     from committee.cli.fitting import fit_problem
@@ -166,7 +165,7 @@ def predict(
     from committee.cli.stream import open_stream
     from committee.cli.writing import choose_writer, write_chunks
 
-    place = None if output is None else check_place(output)
+    place = None if output is None else check_place(output, model, table)
     open_writer = choose_writer(place)
     fitted = options.set_jobs(load_model(model, trust or []), jobs)
     wanted = Wanted(probabilities, calibrated, interval, explain)
@@ -195,7 +194,7 @@ def explain(
     keep: options.Keep = None,
     metric: options.MetricName = None,
     rows: options.SampleRows = 1000,
-    repeats: options.Shuffles = 10,
+    repeats: options.Shuffles = 20,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     encoding: options.Encoding = "utf-8",
@@ -215,7 +214,7 @@ def explain(
     from committee.cli.stream import open_stream
     from committee.cli.writing import choose_writer, write_chunks
 
-    place = None if output is None else check_place(output)
+    place = None if output is None else check_place(output, model, table)
     open_writer = None if place is None else choose_writer(place)
     fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding)
     truth = target or stream.target
@@ -372,8 +371,11 @@ def reproduce(
 ) -> None:
     """Do published results of the textbooks again, and compare.
 
-    Each figure is shown as mean and spread over seeds beside the published one, with a verdict; the exit code is 1 if a
-    row fails. Tables that are not part of scikit-learn are looked for where COMMITTEE_DATA points; nothing is fetched.
+    Each figure is shown as mean and spread over seeds beside the published one, with a verdict.
+
+    The exit code is 1 if a row fails.
+
+    Tables that are not part of scikit-learn are looked for where COMMITTEE_DATA points; nothing is fetched.
     """
     del debug  # looked up by `run`
     place = None if page is None else check_place(page)

@@ -52,6 +52,7 @@ class Metric:
                 # A class that the test rows of a fold lack is no news to anyone, and a score that is not defined
                 # is told of below.
                 warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
+                warnings.filterwarnings("ignore", message="A single label was found in")
                 warnings.filterwarnings("ignore", category=UndefinedMetricWarning)
                 score = self.sign * float(self.scorer(model, rows, y, **counted))
         except CommitteeError:

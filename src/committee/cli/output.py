@@ -10,13 +10,15 @@ from committee.cli.errors import USAGE, CommandError
 __all__ = ["check_place", "choose_report_place", "refuse_writing", "show_size", "write_model"]
 
 
-def check_place(name: str) -> Path:
+def check_place(name: str, *needed: str | Path | None) -> Path:
     """Whether a file can be put somewhere, asked before the work that makes it.
 
     Parameters
     ----------
     name : str
         Its path.
+    *needed : str, pathlib.Path or None
+        Files of the same call, which it must not take the place of.
 
     Returns
     -------
@@ -28,10 +30,17 @@ def check_place(name: str) -> Path:
         raise CommandError(f"'{name}' is a folder; nothing can be written there.", "Name a file in it.", USAGE)
     if not path.parent.is_dir():
         raise CommandError(f"There is no folder '{path.parent}' to write '{path.name}' in.", "Make it first.", USAGE)
+    for other in needed:
+        if other is not None and path.resolve() == Path(other).resolve():
+            raise CommandError(
+                f"'{name}' is named twice in this call; writing would destroy it.", "Choose another place.", USAGE
+            )
     return path
 
 
-def choose_report_place(asked: str | None, refused: bool, model: Path | None) -> Path | None:
+def choose_report_place(
+    asked: str | None, refused: bool, model: Path | None, *needed: str | Path | None
+) -> Path | None:
     """Where a report goes: where it was asked for, else beside the model.
 
     Parameters
@@ -42,6 +51,8 @@ def choose_report_place(asked: str | None, refused: bool, model: Path | None) ->
         Whether none is wanted.
     model : pathlib.Path or None
         Path of the model file.
+    *needed : str, pathlib.Path or None
+        Files of the same call, which it must not take the place of.
 
     Returns
     -------
@@ -51,7 +62,7 @@ def choose_report_place(asked: str | None, refused: bool, model: Path | None) ->
     if refused and asked is not None:
         raise CommandError("--report and --no-report contradict each other.", "Leave one of them out.", USAGE)
     if asked is not None:
-        return check_place(asked)
+        return check_place(asked, model, *needed)
     return None if refused or model is None else model.with_suffix(".report.html")
 
 

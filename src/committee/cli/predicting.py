@@ -98,7 +98,8 @@ class Predictor:
     def _check_wanted(self) -> None:
         name, wanted = type(self.model).__name__, self.wanted
         if (wanted.probabilities or wanted.calibrated) and not hasattr(self.model, "predict_proba"):
-            raise CommandError(f"{name} does not predict probabilities.", "Leave out --probabilities.", USAGE)
+            option = "--probabilities" if wanted.probabilities else "--calibrated"
+            raise CommandError(f"{name} does not predict probabilities.", f"Leave out {option}.", USAGE)
         if wanted.calibrated and getattr(self.model, "calibration", None) is None:
             raise CommandError(
                 f"The probabilities of this {name} are not calibrated on out-of-bag rows.",

@@ -32,12 +32,15 @@ class Column:
         Rows without a value.
     n_distinct : int
         Different values, "missing" not counted.
+    is_calendar : bool
+        Whether a date is a day or an instant, in seconds since 1970, rather than a time of day or a span.
     """
 
     name: str
     kind: str
     n_missing: int
     n_distinct: int
+    is_calendar: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,11 @@ def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray
             )
         return np.asarray(column.to_pylist()), "classification"
     if kind != "number":
-        raise CommandError(f"The target '{name}' holds no numbers.", "Use --task classification.", USAGE)
+        raise CommandError(
+            f"The target '{name}' holds no numbers: {column[0].as_py()!r}, for instance.",
+            "Write it as numbers, or use --task classification.",
+            USAGE,
+        )
     y = column.cast(pa.float64()).to_numpy()
     if not np.isfinite(y).all():
         raise CommandError(f"The target '{name}' holds an infinite value.", "Correct or remove that row.")
@@ -245,7 +252,7 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
     described: list[Column] = []
     for name in table.column_names:
         column = table.column(name)
-        kind = name_kind(column.type)
+        kind, is_calendar = name_kind(column.type), pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
         if kind is None and not pa.types.is_null(column.type):
             notices.append(f"Column '{name}' is left out: its type {column.type} is not understood.")
             continue
@@ -261,7 +268,7 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
         if kind == "category" and n_distinct == table.num_rows:
             notices.append(f"Column '{name}' names every row differently; --drop '{name}' if it is an identifier.")
         chosen[name] = column
-        described.append(Column(name, kind, n_missing, n_distinct))
+        described.append(Column(name, kind, n_missing, n_distinct, is_calendar))
     return pa.table(chosen).combine_chunks(), tuple(described)
 
 

@@ -34,6 +34,8 @@ def load_model(name: str, trusted: Sequence[str]) -> Any:
     """
     from committee.io.model_file import load
 
+    if Path(name).is_dir():
+        raise CommandError(f"'{name}' is a folder, not a model file.", "Name one file in it.", USAGE)
     if not Path(name).is_file():
         raise CommandError(f"There is no model file '{name}'.", "committee fit -o writes one.", USAGE)
     return load(name, trusted=list(trusted))

@@ -229,13 +229,19 @@ class Study:
         if max(counts.values()) < needed:
             raise CommandError(
                 f"No class of '{self.problem.target}' has the {needed} rows that {folds} folds need.",
-                f"Lower --folds, or use --task regression if '{self.problem.target}' is a quantity.",
+                f"Lower --folds, or {self._suggest_quantity()}.",
                 USAGE,
             )
         if count < needed:
             self._notices.append(
                 f"Class '{rarest}' has only {count} row{'s' if count > 1 else ''}: too few for a share in every fold."
             )
+
+    def _suggest_quantity(self) -> str:
+        target, first = self.problem.target, self.problem.y[0]
+        if isinstance(first, str):
+            return f"write numbers if '{target}' is a quantity: {str(first)!r} is text"
+        return f"use --task regression if '{target}' is a quantity"
 
     def split(self, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
         """Rows to learn from and rows to score on, fold by fold; classes keep their shares, groups stay whole."""
@@ -259,6 +265,15 @@ class Study:
         if not self._searches:
             return None, ()
         sign = self.metrics[0].sign
+        if self.problem.groups is not None:
+            n_groups = len(np.unique(self.problem.groups[rows]))
+            if n_groups < 2:
+                raise CommandError(
+                    "The training rows of a fold are of one group, so no depth can be chosen inside them.",
+                    "Choose one with --set max_depth=3, for instance, or other --groups.",
+                    USAGE,
+                )
+            folds = min(folds, n_groups)
         parts = list(self.split(rows, folds, self.plan.seed))
         candidates = []
         for depth in DEPTHS:

@@ -3,6 +3,7 @@
 import codecs
 import difflib
 import lzma
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _TAB_SEPARATED = (".tsv", ".tab")
 TEXT_FORMATS = (".csv", ".txt", *_TAB_SEPARATED)
 _ARROW_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
+_FRACTIONS = {mark: re.compile(rf"[-+]?\d+[{mark}]\d+(?:[eE][-+]?\d+)?") for mark in ",."}
 # Beside the usual spellings of "missing", the one of the UCI repository.
 _MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
 
@@ -170,7 +172,7 @@ def find_format(path: Path) -> str:
 
 
 def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
-    """How a text table is to be read: its delimiter, its encoding, its words for "missing".
+    """How a text table is to be read: its delimiter, its decimal point, its encoding, its words for "missing".
 
     Parameters
     ----------
@@ -192,11 +194,14 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
         head: bytes = stream.read(1 << 16)
     _check_text(path, head, encoding)
     tabs = find_format(path) in _TAB_SEPARATED
-    delimiter = "\t" if tabs else _find_delimiter(head.decode(encoding, errors="replace"))
+    text = head.decode(encoding, errors="replace")
+    delimiter = "\t" if tabs else _find_delimiter(text)
     return {
         "read_options": pyarrow.csv.ReadOptions(encoding=encoding),
         "parse_options": pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_MISSING_WORDS),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            strings_can_be_null=True, null_values=_MISSING_WORDS, decimal_point=_find_decimal_point(text, delimiter)
+        ),
     }
 
 
@@ -252,6 +257,15 @@ def _find_delimiter(head: str) -> str:
     first_line = head.lstrip("\ufeff").split("\n", 1)[0]
     # The comma comes first, so that it wins in a table of one column.
     return max(",;\t|", key=first_line.count)
+
+
+def _find_decimal_point(head: str, delimiter: str) -> str:
+    """A comma where numbers are written with one, as many countries do, and none with a point."""
+    if delimiter == ",":
+        return "."
+    cells = [cell.strip(' "\r') for line in head.split("\n")[1:] for cell in line.split(delimiter)]
+    commas, points = (any(_FRACTIONS[mark].fullmatch(cell) for cell in cells) for mark in ",.")
+    return "," if commas and not points else "."
 
 
 def check_names(columns: Sequence[str], name: str) -> None:

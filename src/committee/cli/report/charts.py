@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from committee.cli.report.dates import list_dates
 from committee.cli.report.markup import escape, shorten, show_number
 
 __all__ = ["Axis", "Chart", "draw_bars", "draw_dots", "draw_histogram", "draw_matrix", "draw_spark", "fit_axis"]
 
 N_COLORS = 8
 _WIDTH, _HEIGHT = 440, 290
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 46
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 14, 12, 46
 _LINE_HEIGHT = 16
 _TICKS = 6
 _WIDEST_NAME = 18
@@ -40,6 +41,8 @@ class Axis:
         In place of numbers: what stands at 0, 1, 2, …
     log : bool
         Whether equal steps are equal factors.
+    calendar : bool
+        Whether numbers are seconds since 1970 and shown as dates.
     """
 
     low: float
@@ -47,6 +50,7 @@ class Axis:
     label: str
     names: tuple[str, ...] = ()
     log: bool = False
+    calendar: bool = False
 
     def place(self, values: Any, start: float, end: float) -> NDArray[np.float64]:
         """Where values lie between two ends of the picture."""
@@ -62,6 +66,8 @@ class Axis:
             step = math.ceil(len(self.names) / 8)
             places = [k for k in range(len(self.names)) if self.low <= k <= self.high][::step]
             return [(float(k), shorten(self.names[k], max(5, 48 // len(places)))) for k in places]
+        if self.calendar and (dates := list_dates(self.low, self.high)):
+            return dates
         if self.log:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             factors = (1,) if last - first > 2 else (1, 2, 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,8 @@ def _draw_dependence(evidence: Evidence, model: Any, column: Column, sample: pa.
 def _make_axis(column: Column, marks: list[Any]) -> tuple[Axis, FloatArray]:
     """The values of a feature as an axis, and where they lie on it."""
     if column.kind in ("number", "date"):
-        return fit_axis(marks, column.name + (" (seconds)" if column.kind == "date" else "")), np.array(marks)
+        unit = " (seconds)" if column.kind == "date" and not column.is_calendar else ""
+        return replace(fit_axis(marks, column.name + unit), calendar=column.is_calendar), np.array(marks)
     return Axis(-0.5, len(marks) - 0.5, column.name, names=tuple(map(str, marks))), np.arange(float(len(marks)))
 
 

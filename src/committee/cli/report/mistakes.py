@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from committee.cli.report.charts import Axis, Chart, draw_histogram, draw_matrix, fit_axis
+from committee.cli.report.dates import show_date
 from committee.cli.report.markup import Section, escape, make_figure, make_table, shorten, show_number
 from committee.typing import FloatArray
 
@@ -211,9 +212,12 @@ def describe_surprises(evidence: Evidence, ranked: list[str]) -> Section:
     if not len(top):
         return Section("surprises", title, '<p class="absent">None: every row was predicted without error.</p>')
     features = ranked[:_SHOWN_FEATURES]
+    calendar = {column.name for column in problem.columns if column.is_calendar}
     lines = []
     for k in top:
-        values = [_show_value(problem.features.column(name)[int(rows[k])].as_py()) for name in features]
+        values = [
+            _show_value(problem.features.column(name)[int(rows[k])].as_py(), name in calendar) for name in features
+        ]
         if evidence.classes is None:
             facts = [show_number(float(y[k])), show_number(float(said[k])), show_number(float(y[k] - said[k]))]
         else:
@@ -225,9 +229,11 @@ def describe_surprises(evidence: Evidence, ranked: list[str]) -> Section:
     return Section("surprises", title, f"{table}<p>{note}</p>")
 
 
-def _show_value(value: Any) -> str:
+def _show_value(value: Any, is_date: bool) -> str:
     if value is None or value != value:
         return "–"
+    if is_date:
+        return show_date(value)
     if isinstance(value, float):
         return show_number(value)
     return escape(shorten(value, 40))

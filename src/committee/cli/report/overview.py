@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from committee.cli.report.charts import draw_bars, draw_histogram, draw_spark
+from committee.cli.report.dates import DAY, show_date
 from committee.cli.report.markup import Section, escape, make_figure, make_table, shorten, show_number
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ def _describe_column(problem: Problem, column: Column) -> list[str]:
         low, high, mean = float(numbers.min()), float(numbers.max()), float(numbers.mean())
         # Columns that somebody has centred have means of rounding errors.
         mean = 0.0 if abs(mean) < 1e-9 * (high - low) else mean
-        told = f"{show_number(low)} to {show_number(high)}, mean {show_number(mean)}"
+        show = show_date if column.is_calendar else show_number
+        if column.is_calendar and low % DAY == high % DAY == 0.0:
+            mean -= mean % DAY  # of days, the mean is one as well
+        told = f"{show(low)} to {show(high)}, mean {show(mean)}"
         return [*cells, draw_spark(np.histogram(numbers, bins=20)[0], f"Distribution of {column.name}"), told]
     levels = _count_levels(values)
     told = ", ".join(f"{escape(shorten(level, 20))} {count / problem.n_rows:.0%}" for level, count in levels[:3])
