@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "committee/binning.hpp"
+#include "interrupts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -92,8 +93,9 @@ void bind_mapper(nb::module_& m) {
              int n_jobs) {
             const MatrixView view = view_matrix(x);
             const auto w = view_weights(weights, view.n_rows);
-            const nb::gil_scoped_release release;
-            return BinMapper::fit(view, w, view_vector(n_levels), max_bins, n_jobs);
+            return run_interruptible([&](InterruptWatch& watch) {
+              return BinMapper::fit(view, w, view_vector(n_levels), max_bins, n_jobs, watch);
+            });
           },
           "X"_a, "weights"_a.none(), "n_levels"_a, "max_bins"_a, "n_jobs"_a,
           "Learn the bins of a dense table; n_levels[c] > 0 says that column c holds codes.")
@@ -104,8 +106,9 @@ void bind_mapper(nb::module_& m) {
              const Vector<u32>& n_levels, int max_bins, int n_jobs) {
             const SparseView view = view_sparse(data, indices, indptr, shape);
             const auto w = view_weights(weights, view.n_rows);
-            const nb::gil_scoped_release release;
-            return BinMapper::fit_sparse(view, w, view_vector(n_levels), max_bins, n_jobs);
+            return run_interruptible([&](InterruptWatch& watch) {
+              return BinMapper::fit_sparse(view, w, view_vector(n_levels), max_bins, n_jobs, watch);
+            });
           },
           "data"_a, "indices"_a, "indptr"_a, "shape"_a, "weights"_a.none(), "n_levels"_a,
           "max_bins"_a, "n_jobs"_a, "The same for compressed sparse columns.")
@@ -113,8 +116,8 @@ void bind_mapper(nb::module_& m) {
           "transform",
           [](const BinMapper& self, const AnyArray& x, int n_jobs) {
             const MatrixView view = view_matrix(x);
-            const nb::gil_scoped_release release;
-            return share(self.transform(view, n_jobs));
+            return share(run_interruptible(
+                [&](InterruptWatch& watch) { return self.transform(view, n_jobs, watch); }));
           },
           "X"_a, "n_jobs"_a = 0)
       .def(
@@ -122,8 +125,8 @@ void bind_mapper(nb::module_& m) {
           [](const BinMapper& self, const AnyArray& data, const AnyArray& indices,
              const AnyArray& indptr, std::pair<std::size_t, std::size_t> shape, int n_jobs) {
             const SparseView view = view_sparse(data, indices, indptr, shape);
-            const nb::gil_scoped_release release;
-            return share(self.transform_sparse(view, n_jobs));
+            return share(run_interruptible(
+                [&](InterruptWatch& watch) { return self.transform_sparse(view, n_jobs, watch); }));
           },
           "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0)
       .def_prop_ro(
@@ -219,8 +222,9 @@ void bind_presort(nb::module_& m) {
       "presort_columns",
       [](const AnyArray& x, const Vector<u32>& n_levels, int n_jobs) {
         const MatrixView view = view_matrix(x);
-        const nb::gil_scoped_release release;
-        return share(presort_columns(view, view_vector(n_levels), n_jobs));
+        return share(run_interruptible([&](InterruptWatch& watch) {
+          return presort_columns(view, view_vector(n_levels), n_jobs, watch);
+        }));
       },
       "X"_a, "n_levels"_a, "n_jobs"_a = 0);
 }

@@ -1,6 +1,5 @@
 // Learning the bins of a dense table.
 #include "bin_learning.hpp"
-#include "committee/parallel.hpp"
 #include "row_sets.hpp"
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -51,17 +50,18 @@ template <class T>
 class BlockLearner {
  public:
   BlockLearner(const MatrixView& x, const TrainingRows& rows, std::span<const u32> n_levels,
-               int max_bins)
-      : x_(x), rows_(rows), n_levels_(n_levels), max_bins_(max_bins) {}
+               int max_bins, InterruptWatch& watch)
+      : x_(x), rows_(rows), n_levels_(n_levels), max_bins_(max_bins), watch_(watch) {}
 
   void learn(std::size_t first_col, std::size_t n_cols, ColumnBins* out) {
     const std::size_t n = rows_.sample.size;
     AlignedBuffer<T> values(n * n_cols);
-    gather_columns(x_, rows_.sample, first_col, n_cols, values.data());
+    gather_columns(x_, rows_.sample, first_col, n_cols, values.data(), watch_);
     const u64* weights = rows_.weights.empty() ? nullptr : rows_.weights.data();
     DistinctValues<T> distinct(n, weights != nullptr);
     std::vector<FullScan<T>> scans;
     for (std::size_t c = 0; c < n_cols; ++c) {
+      watch_.poll();
       const u32 levels = n_levels_[first_col + c];
       if (levels > 0) {
         out[c] = describe_categories(levels, has_missing_code(values.data() + c * n, n, levels));
@@ -85,6 +85,7 @@ class BlockLearner {
                      ColumnBins* out) {
     T tile[kTileRows];
     for (std::size_t first = 0; first < rows_.all.size; first += kTileRows) {
+      if (first % kPollRows == 0) watch_.poll();
       const std::size_t count = std::min(kTileRows, rows_.all.size - first);
       for (std::size_t c = 0; c < n_cols; ++c) {
         const u32 levels = n_levels_[first_col + c];
@@ -106,12 +107,14 @@ class BlockLearner {
   const TrainingRows& rows_;
   std::span<const u32> n_levels_;
   int max_bins_;
+  InterruptWatch& watch_;
 };
 
 }  // namespace
 
 BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
-                         std::span<const u32> n_levels, int max_bins, int n_jobs) {
+                         std::span<const u32> n_levels, int max_bins, int n_jobs,
+                         InterruptWatch& watch) {
   check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
   const TrainingRows rows = choose_training_rows(x.n_rows, weights);
   const double work = static_cast<double>(rows.sample.size) * static_cast<double>(x.n_cols);
@@ -120,7 +123,7 @@ BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
   std::vector<ColumnBins> columns(x.n_cols);
   const auto learn = [&]<class T>(T, std::size_t block) {
     const std::size_t first = block * width;
-    BlockLearner<T>(x, rows, n_levels, max_bins)
+    BlockLearner<T>(x, rows, n_levels, max_bins, watch)
         .learn(first, std::min(width, x.n_cols - first), &columns[first]);
   };
   parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {

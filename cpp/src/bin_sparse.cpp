@@ -1,7 +1,6 @@
 // Sparse tables: the same bins and bytes as of their dense form, from the entries alone.
 #include "bin_learning.hpp"
 #include "bin_tables.hpp"
-#include "committee/parallel.hpp"
 #include "row_sets.hpp"
 
 namespace committee {
@@ -199,7 +198,8 @@ std::size_t choose_task_columns(std::size_t n_cols, int n_threads) {
 }  // namespace
 
 BinMapper BinMapper::fit_sparse(const SparseView& x, std::span<const double> weights,
-                                std::span<const u32> n_levels, int max_bins, int n_jobs) {
+                                std::span<const u32> n_levels, int max_bins, int n_jobs,
+                                InterruptWatch& watch) {
   check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
   const TrainingRows rows = choose_training_rows(x.n_rows, weights);
   const RowPlaces places(rows, x.n_rows);
@@ -212,11 +212,13 @@ BinMapper BinMapper::fit_sparse(const SparseView& x, std::span<const double> wei
       const std::size_t first = task * width, last = std::min(x.n_cols, first + width);
       std::size_t most = 0;
       for (std::size_t c = first; c < last; ++c) {
+        watch.poll();
         columns.check_rows(c, x.n_rows);
         most = std::max(most, columns.end(c) - columns.begin(c));
       }
       SparseLearner<T, I> learner(columns, rows, places, most);
       for (std::size_t c = first; c < last; ++c) {
+        watch.poll();
         bins[c] =
             n_levels[c] ? learner.learn_categories(c, n_levels[c]) : learner.learn(c, max_bins);
       }
@@ -225,8 +227,8 @@ BinMapper BinMapper::fit_sparse(const SparseView& x, std::span<const double> wei
   return BinMapper(std::move(bins));
 }
 
-std::shared_ptr<const BinnedMatrix> BinMapper::transform_sparse(const SparseView& x,
-                                                                int n_jobs) const {
+std::shared_ptr<const BinnedMatrix> BinMapper::transform_sparse(const SparseView& x, int n_jobs,
+                                                                InterruptWatch& watch) const {
   check_column_count(x.n_cols);
   auto matrix = allocate_binned(x.n_rows, x.n_cols, columns_);
   const double work = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
@@ -236,6 +238,7 @@ std::shared_ptr<const BinnedMatrix> BinMapper::transform_sparse(const SparseView
     parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t task) {
       const std::size_t first = task * width, last = std::min(x.n_cols, first + width);
       for (std::size_t c = first; c < last; ++c) {
+        watch.poll();
         columns.check_rows(c, x.n_rows);
         transform_column(columns, c, *matrix);
       }

@@ -2,7 +2,6 @@
 #include "committee/binning.hpp"
 
 #include "bin_tables.hpp"
-#include "committee/parallel.hpp"
 #include "row_sets.hpp"
 
 namespace committee {
@@ -34,20 +33,28 @@ namespace {
 template <class T>
 class DenseTransform {
  public:
-  DenseTransform(const MatrixView& x, BinnedMatrix& out) : x_(x), out_(out), tables_(x.n_cols) {
+  DenseTransform(const MatrixView& x, BinnedMatrix& out, InterruptWatch& watch)
+      : x_(x), out_(out), watch_(watch), tables_(x.n_cols) {
     for (std::size_t c = 0; c < x.n_cols; ++c) {
       if (!bins_of(c).categorical) tables_[c] = BinTable<T>(bins_of(c));
     }
   }
 
   void transform_rows(std::size_t first, std::size_t last) {
+    watch_.poll();
     for (std::size_t row = first; row < last; row += kTileRows) {
       const std::size_t count = std::min(kTileRows, last - row);
-      for (std::size_t c = 0; c < out_.n_cols; ++c) transform_tile(row, count, c);
+      for (std::size_t c = 0; c < out_.n_cols; ++c) {
+        if (c % kPollColumns == kPollColumns - 1) watch_.poll();
+        transform_tile(row, count, c);
+      }
     }
   }
 
  private:
+  // Rows of many columns take long: within them, a look for Ctrl-C once in this many tiles.
+  static constexpr std::size_t kPollColumns = 64;
+
   const ColumnBins& bins_of(std::size_t col) const { return (*out_.bins)[col]; }
 
   void transform_tile(std::size_t row, std::size_t count, std::size_t col) {
@@ -72,6 +79,7 @@ class DenseTransform {
 
   const MatrixView& x_;
   BinnedMatrix& out_;
+  InterruptWatch& watch_;
   std::vector<BinTable<T>> tables_;
 };
 
@@ -83,13 +91,14 @@ void BinMapper::check_column_count(std::size_t n_cols) const {
                               "learnt for " + std::to_string(columns_->size()) + ".");
 }
 
-std::shared_ptr<const BinnedMatrix> BinMapper::transform(const MatrixView& x, int n_jobs) const {
+std::shared_ptr<const BinnedMatrix> BinMapper::transform(const MatrixView& x, int n_jobs,
+                                                         InterruptWatch& watch) const {
   check_column_count(x.n_cols);
   auto matrix = allocate_binned(x.n_rows, x.n_cols, columns_);
   const double work = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerTransformThread);
   const auto run = [&]<class T>(T) {
-    DenseTransform<T> dense(x, *matrix);
+    DenseTransform<T> dense(x, *matrix, watch);
     parallel_for((x.n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
       const std::size_t first = task * kTaskRows;
       dense.transform_rows(first, std::min(x.n_rows, first + kTaskRows));

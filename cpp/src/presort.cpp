@@ -1,6 +1,5 @@
 // The order of every column's values, once for all exact splits.
 #include "bin_learning.hpp"
-#include "committee/parallel.hpp"
 #include "row_sets.hpp"
 
 namespace committee {
@@ -60,12 +59,13 @@ class ColumnSorter {
 
 template <class T>
 void sort_block(const MatrixView& x, std::span<const u32> n_levels, std::size_t first_col,
-                std::size_t n_cols, Presort& out) {
+                std::size_t n_cols, InterruptWatch& watch, Presort& out) {
   const std::size_t n = x.n_rows;
   AlignedBuffer<T> values(n * n_cols);
-  gather_columns(x, RowSet{n, {}}, first_col, n_cols, values.data());
+  gather_columns(x, RowSet{n, {}}, first_col, n_cols, values.data(), watch);
   ColumnSorter<T> sorter(n);
   for (std::size_t c = 0; c < n_cols; ++c) {
+    watch.poll();
     const std::size_t col = first_col + c;
     sorter.sort(values.data() + c * n, n_levels[col], out.order.data() + col * n,
                 out.rank.data() + col * n, out.values[col]);
@@ -75,7 +75,7 @@ void sort_block(const MatrixView& x, std::span<const u32> n_levels, std::size_t 
 }  // namespace
 
 std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<const u32> n_levels,
-                                               int n_jobs) {
+                                               int n_jobs, InterruptWatch& watch) {
   check_fit_arguments(x.n_rows, x.n_cols, 0, n_levels.size(), kMaxValueBins);
   if (x.n_rows >= kMissingCode) {
     throw std::invalid_argument("exact splits need fewer than 2^32 - 1 rows; got " +
@@ -95,8 +95,8 @@ std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<co
   const std::size_t width = choose_block_columns(x, n_threads);
   parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
     const std::size_t first = block * width, n_cols = std::min(width, x.n_cols - first);
-    x.is_double ? sort_block<double>(x, n_levels, first, n_cols, *out)
-                : sort_block<float>(x, n_levels, first, n_cols, *out);
+    x.is_double ? sort_block<double>(x, n_levels, first, n_cols, watch, *out)
+                : sort_block<float>(x, n_levels, first, n_cols, watch, *out);
   });
   return out;
 }

@@ -69,3 +69,110 @@ def test_a_long_fit_stops_within_a_second_and_keeps_the_old_state(cases: tuple[s
     seconds = [float(line) for line in done.stdout.split()]
     assert len(seconds) == len(cases)
     assert max(seconds) < MOST_SECONDS * n_threads
+
+
+# A sliding window over a vector makes tables that take long to bin and next to no memory.
+BINNING_CODE = """
+import os, signal, sys, threading, time
+import numpy as np
+from committee import _core
+
+rng = np.random.default_rng(0)
+VALUES = rng.normal(size=1_100_000).astype(np.float32)
+
+def slide(n_rows, n_cols):
+    return np.lib.stride_tricks.sliding_window_view(VALUES, n_cols)[:n_rows]
+
+def make_sparse(n_cols):
+    n_rows = 2**16
+    data = np.resize(VALUES, 2**15 * n_cols)
+    indices = np.tile(np.arange(0, n_rows, 2, dtype=np.int32), n_cols)
+    return data, indices, np.arange(0, len(data) + 1, 2**15, dtype=np.int32), (n_rows, n_cols)
+
+def fit(n_cols, n_jobs):
+    X, levels = slide(1_000_000, n_cols), np.zeros(n_cols, dtype=np.uint32)
+    return lambda: _core.BinMapper.fit(X, None, levels, 255, n_jobs)
+
+def transform(n_cols, n_jobs):
+    X, few = slide(2**19, n_cols), slide(1000, n_cols)
+    mapper = _core.BinMapper.fit(few, None, np.zeros(n_cols, dtype=np.uint32), 255, 1)
+    return lambda: mapper.transform(X, n_jobs)
+
+def fit_csc(n_cols, n_jobs):
+    parts, levels = make_sparse(n_cols), np.zeros(n_cols, dtype=np.uint32)
+    return lambda: _core.BinMapper.fit_csc(*parts, None, levels, 255, n_jobs)
+
+def transform_csc(n_cols, n_jobs):
+    parts, levels = make_sparse(n_cols), np.zeros(n_cols, dtype=np.uint32)
+    mapper = _core.BinMapper.fit_csc(*parts, None, levels, 255, 1)
+    return lambda: mapper.transform_csc(*parts, n_jobs)
+
+def presort(n_cols, n_jobs):
+    X, levels = slide(200_000, n_cols), np.zeros(n_cols, dtype=np.uint32)
+    return lambda: _core.presort_columns(X, levels, n_jobs)
+
+def find_long_job(make, n_jobs, least_seconds):
+    n_cols = 16
+    while True:
+        job, begin = make(n_cols, n_jobs), time.perf_counter()
+        job()
+        seconds = time.perf_counter() - begin
+        if seconds > least_seconds:
+            return job
+        n_cols = int(n_cols * max(1.5, 1.2 * least_seconds / seconds))
+"""
+
+# Signals that come every 20 ms are heard once if they are only heard when the call is over.
+HEARING_CODE = """
+heard = []
+signal.signal(signal.SIGALRM, lambda *_: heard.append(time.perf_counter()))
+for name in sys.argv[1:]:
+    job = find_long_job(globals()[name], 1, 0.4)
+    heard.clear()
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    job()
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    print(name, len(heard))
+"""
+
+STOPPING_CODE = """
+job, sent = fit(2000, int(sys.argv[1])), []
+
+def press():
+    time.sleep(0.3)
+    sent.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
+try:
+    job()
+except KeyboardInterrupt:
+    print(time.process_time() - sent[0])
+"""
+
+
+def run_binning(code: str, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", BINNING_CODE + code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_signals_are_heard_while_bins_are_made() -> None:
+    names = ("fit", "transform", "fit_csc", "transform_csc", "presort")
+    heard = dict(line.split() for line in run_binning(HEARING_CODE, *names))
+    assert sorted(heard) == sorted(names)
+    assert {name: int(count) for name, count in heard.items() if int(count) < 3} == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_making_bins_stops_within_a_second(n_threads: int) -> None:
+    (seconds,) = run_binning(STOPPING_CODE, str(n_threads))
+    assert float(seconds) < MOST_SECONDS * n_threads

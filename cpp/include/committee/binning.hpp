@@ -8,6 +8,8 @@
 
 namespace committee {
 
+class InterruptWatch;
+
 // What is known of one column. A value x lies in bin b = #{ thresholds < x }, so that
 // "x <= thresholds[b]" and "bin <= b" are the same question, for every double x.
 // thresholds[b] lies in [high[b], low[b + 1]) and is a float32 number wherever one fits there.
@@ -66,6 +68,7 @@ struct SparseView {
   bool wide_indices = false;
 };
 
+// Learning and transforming poll the watch, at least once in some millions of values.
 class BinMapper {
  public:
   // Learn the bins. `weights` may be empty; rows of weight zero do not take part. n_levels[c] > 0
@@ -73,13 +76,17 @@ class BinMapper {
   // At most max_bins value bins a numeric column, exact (one bin a distinct value) where they
   // suffice.
   static BinMapper fit(const MatrixView& x, std::span<const double> weights,
-                       std::span<const u32> n_levels, int max_bins, int n_jobs);
-  std::shared_ptr<const BinnedMatrix> transform(const MatrixView& x, int n_jobs) const;
+                       std::span<const u32> n_levels, int max_bins, int n_jobs,
+                       InterruptWatch& watch);
+  std::shared_ptr<const BinnedMatrix> transform(const MatrixView& x, int n_jobs,
+                                                InterruptWatch& watch) const;
   // The same for a sparse table, with the bytes of its dense form; floats are never made dense.
   // std::invalid_argument if the offsets or row numbers are out of place.
   static BinMapper fit_sparse(const SparseView& x, std::span<const double> weights,
-                              std::span<const u32> n_levels, int max_bins, int n_jobs);
-  std::shared_ptr<const BinnedMatrix> transform_sparse(const SparseView& x, int n_jobs) const;
+                              std::span<const u32> n_levels, int max_bins, int n_jobs,
+                              InterruptWatch& watch);
+  std::shared_ptr<const BinnedMatrix> transform_sparse(const SparseView& x, int n_jobs,
+                                                       InterruptWatch& watch) const;
   const std::vector<ColumnBins>& columns() const { return *columns_; }
   std::shared_ptr<const std::vector<ColumnBins>> shared_columns() const { return columns_; }
   explicit BinMapper(std::vector<ColumnBins> columns)
@@ -109,6 +116,6 @@ struct Presort {
   std::vector<std::vector<double>> values;  // distinct values of each column, ascending
 };
 std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<const u32> n_levels,
-                                               int n_jobs);
+                                               int n_jobs, InterruptWatch& watch);
 
 }  // namespace committee
