@@ -37,6 +37,8 @@ inline MatrixView view_matrix(const AnyArray& x, const char* name = "X") {
   if (!is_double && x.dtype() != nb::dtype<float>()) {
     throw nb::value_error((std::string(name) + " must be float32 or float64.").c_str());
   }
+  if (reinterpret_cast<std::uintptr_t>(x.data()) % x.itemsize() != 0)
+    throw nb::value_error((std::string(name) + " must be aligned.").c_str());
   MatrixView view;
   view.data = x.data();
   view.n_rows = x.shape(0);

@@ -5,10 +5,13 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "bound_trees.hpp"
 #include "committee/binning.hpp"
 #include "committee/boosting.hpp"
+#include "committee/losses/softmax.hpp"
 #include "interrupts.hpp"
 
 namespace committee {
@@ -57,15 +60,16 @@ nb::tuple find_slopes(const Loss& loss, const Vector<double>& y, const Columns& 
   return nb::make_tuple(own_columns(std::move(g), n, width), own_columns(std::move(h), n, width));
 }
 
+std::unique_ptr<Loss> make_checked_loss(const std::string& name, double parameter, u32 n_scores,
+                                        const std::vector<double>& levels) {
+  if (n_scores == 0) throw nb::value_error("there must be one score at least");
+  return make_loss(name, parameter, n_scores, levels);
+}
+
 void bind_loss(nb::module_& m) {
   nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
   c.def_static(
-      "make",
-      [](const std::string& name, double parameter, u32 n_scores,
-         const std::vector<double>& levels) {
-        return make_loss(name, parameter, n_scores, levels);
-      },
-      nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
+      "make", &make_checked_loss, nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
       nb::arg("levels") = std::vector<double>(),
       "`parameter` is the level of 'quantile', the quantile of 'huber', the power of 'tweedie'; "
       "NaN for the default. `levels`: one quantile a score, ascending, of a repeated target.");
@@ -126,6 +130,34 @@ void bind_params(nb::module_& m) {
       "fields", [fields](nb::handle) { return fields; }, "Names of the scalar fields.");
 }
 
+void check_params(const BoostingParams& params, const BinnedMatrix& data) {
+  if (data.n_rows == 0 || data.n_rows >= kMissingCode)
+    throw nb::value_error("the number of rows must be at least 1 and below 2^32 - 1");
+  if (!params.monotonic.empty() && params.monotonic.size() != data.n_cols)
+    throw nb::value_error("monotonic must have one entry a feature");
+  for (const std::vector<u32>& group : params.interaction_groups) {
+    if (std::any_of(group.begin(), group.end(), [&](u32 f) { return f >= data.n_cols; }))
+      throw nb::value_error("interaction group names an unknown feature");
+  }
+}
+
+// A value for each row and score, or the class of each row.
+void check_whole_target(std::span<const double> target, const std::string& loss, u32 n_scores,
+                        std::size_t n_rows) {
+  const bool classes = loss == SoftmaxLoss::kName;
+  if (target.size() != n_rows * (classes ? 1 : n_scores))
+    throw nb::value_error("the target must have a value for each row (and output)");
+  if (classes && !std::all_of(target.begin(), target.end(),
+                              [&](double y) { return y >= 0.0 && y < n_scores; })) {
+    throw nb::value_error("classes must be numbers from 0 on, below that of the scores");
+  }
+}
+
+// Before anything that reads the target.
+void require_target(const Boosting& self) {
+  if (!self.has_target()) throw nb::value_error("the fit has no target: its gradients are given");
+}
+
 std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
                                         const std::optional<Vector<double>>& target,
                                         const std::optional<Vector<double>>& weights,
@@ -134,9 +166,10 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
                                         const std::vector<double>& levels) {
   BoostingInput input;
   input.data = &data;
-  auto function = make_loss(loss, parameter, n_scores, levels);
+  check_params(params, data);
+  auto function = make_checked_loss(loss, parameter, n_scores, levels);
   if (target) {
-    check_target(*function, target->shape(0), data.n_rows);
+    check_whole_target(view_vector(*target), loss, n_scores, data.n_rows);
     input.target = view_vector(*target);
     input.target_owner = std::make_shared<const Vector<double>>(*target);
   }
@@ -153,8 +186,14 @@ void bind_rounds(nb::class_<Boosting>& c) {
         "Continue the random keys of a fit that has grown so many trees already (warm start).");
   c.def("draw_rows", &Boosting::draw_rows, nb::call_guard<nb::gil_scoped_release>(),
         "Draw the rows that grow the trees of this round (subsample < 1).");
-  c.def("compute_gradients", &Boosting::compute_gradients, nb::call_guard<nb::gil_scoped_release>(),
-        "Gradients and hessians of the loss at the scores.");
+  c.def(
+      "compute_gradients",
+      [](Boosting& self) {
+        require_target(self);
+        const nb::gil_scoped_release released;
+        self.compute_gradients();
+      },
+      "Gradients and hessians of the loss at the scores.");
   c.def(
       "take_gradients",
       [](Boosting& self, const Columns& gradients, const Columns& hessians) {
@@ -174,6 +213,7 @@ void bind_rounds(nb::class_<Boosting>& c) {
   c.def(
       "boost",
       [](Boosting& self, std::size_t n_rounds) {
+        require_target(self);
         run_interruptible([&](InterruptWatch& watch) {
           for (std::size_t round = 0; round < n_rounds; ++round) {
             self.draw_rows();
@@ -186,8 +226,14 @@ void bind_rounds(nb::class_<Boosting>& c) {
 }
 
 void bind_scores(nb::class_<Boosting>& c) {
-  c.def("find_baseline", &Boosting::find_baseline, nb::call_guard<nb::gil_scoped_release>(),
-        "Constant scores with the least loss on the training rows.");
+  c.def(
+      "find_baseline",
+      [](const Boosting& self) {
+        require_target(self);
+        const nb::gil_scoped_release released;
+        return self.find_baseline();
+      },
+      "Constant scores with the least loss on the training rows.");
   c.def_prop_ro(
       "scores",
       [](nb::pointer_and_handle<Boosting> self) {
@@ -209,11 +255,22 @@ void bind_scores(nb::class_<Boosting>& c) {
         self.add_constant(per_score);
       },
       nb::arg("per_score"), "Add a number to all scores of a column.");
-  c.def("measure_loss", &Boosting::measure_loss, nb::call_guard<nb::gil_scoped_release>(),
-        "Weighted mean loss of the training rows.");
-  c.def("measure_held_out_loss", &Boosting::measure_held_out_loss,
-        nb::call_guard<nb::gil_scoped_release>(),
-        "The same of the rows that the last draw_rows held out; NaN if there are none.");
+  c.def(
+      "measure_loss",
+      [](const Boosting& self) {
+        require_target(self);
+        const nb::gil_scoped_release released;
+        return self.measure_loss();
+      },
+      "Weighted mean loss of the training rows.");
+  c.def(
+      "measure_held_out_loss",
+      [](const Boosting& self) {
+        require_target(self);
+        const nb::gil_scoped_release released;
+        return self.measure_held_out_loss();
+      },
+      "The same of the rows that the last draw_rows held out; NaN if there are none.");
   c.def_prop_ro(
       "held_out_rows",
       [](const Boosting& self) {
@@ -255,6 +312,7 @@ void bind_trees(nb::class_<Boosting>& c) {
         if (last > self.n_trees() || first > last) throw nb::value_error("no such trees");
         if (scores.shape(0) != data.n_rows || scores.shape(1) != self.n_scores())
           throw nb::value_error("scores must be (n_rows, n_scores) in Fortran order");
+        if (data.n_cols != self.n_features()) throw nb::value_error("the table has other bins");
         double* out = scores.data();
         const nb::gil_scoped_release released;
         self.add_trees(data, first, last, factor, out);

@@ -66,6 +66,12 @@ void bind_importance(nb::module_& m) {
             (!input.weights.empty() && input.weights.size() != view.n_rows)) {
           throw nb::value_error("x, the target and the weights must have as many rows");
         }
+        const std::span<const u32> outputs = trees.trees().outputs;
+        if (!std::equal(outputs.begin(), outputs.end(), input.target.n_classes.begin(),
+                        input.target.n_classes.end()) ||
+            (outputs.empty() && input.target.n_outputs != trees.trees().width)) {
+          throw nb::value_error("the target must be what the trees predict");
+        }
         const OobQuestion question{trees.trees(), view, input.target, input.weights,
                                    plan,          seed, n_repeats,    n_jobs};
         const std::size_t width = std::max(n_repeats, 1u);

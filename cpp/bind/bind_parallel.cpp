@@ -13,6 +13,7 @@ void bind_parallel(nb::module_& m) {
   m.def("read_cpu_quota", &committee::read_cpu_quota, "root"_a = "",
         "CPUs that the cgroups of this process grant it; infinity without a quota.");
   m.def("choose_threads", &committee::choose_threads, "n_jobs"_a, "work"_a, "min_work_per_thread"_a,
+        "least_work_per_thread"_a = 0.0,
         "Threads for so much work; n_jobs = 0 decides by the work, n_jobs < 0 counts from the "
         "cores.");
   m.def("parallel_for", &committee::parallel_for, "n_tasks"_a, "n_threads"_a, "task"_a,

@@ -3,10 +3,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
+
 #include "arrays.hpp"
 #include "committee/grower.hpp"
 
 namespace committee {
+
+// Of all outputs together: cells count them in 32 bits.
+inline constexpr u64 kMostClasses = u64{1} << 30;
 
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -32,6 +37,8 @@ inline GrowInput view_input(const BinnedMatrix& data, const Presort* presort,
     if (target.labels->shape(1) != target.n_classes.size() || target.n_classes.empty()) {
       throw nb::value_error("n_classes must have one entry for each column of labels");
     }
+    if (std::accumulate(target.n_classes.begin(), target.n_classes.end(), u64{0}) > kMostClasses)
+      throw nb::value_error("there are too many classes");
     input.target.labels = {target.labels->data(), target.labels->size()};
     input.target.n_classes = target.n_classes;
     input.target.n_outputs = static_cast<u32>(target.n_classes.size());
@@ -42,6 +49,7 @@ inline GrowInput view_input(const BinnedMatrix& data, const Presort* presort,
       }
     }
   } else {
+    if (target.values->shape(1) == 0) throw nb::value_error("values must have a column");
     input.target.values = {target.values->data(), target.values->size()};
     input.target.n_outputs = static_cast<u32>(target.values->shape(1));
   }

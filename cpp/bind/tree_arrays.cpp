@@ -288,7 +288,8 @@ GrownTree import_grown(const nb::dict& state) {
   tree.width = static_cast<u32>(n_values / n);
   tree.splits.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto link = [](i64 child) {
+    const auto link = [n](i64 child) {
+      if (child >= static_cast<i64>(n)) refuse("A child must be a node with one parent.");
       return child < 0 ? GrownTree::kNoChild : static_cast<u32>(child);
     };
     tree.left.push_back(link(left[i]));

@@ -12,15 +12,13 @@ namespace committee {
 namespace {
 
 // Updates of cells that are worth a thread of its own for a tree where nobody says how many there
-// are to be, and those that more than two threads need: below, they wait for one another longer
-// than they work, however many the user grants.
+// are to be, and those that more than two threads need each: with less they wait for one another
+// longer than they work.
 constexpr double kWorkPerThread = 400'000.0, kLeastWork = 48'000.0;
 
-int count_threads(const BoostingInput& input, const BoostingParams& params) {
-  const double work =
-      static_cast<double>(input.data->n_rows) * static_cast<double>(input.data->n_cols);
-  const int granted = choose_threads(params.n_jobs, work, kWorkPerThread);
-  return std::min(granted, std::max(2, static_cast<int>(std::min(work / kLeastWork, 1e6))));
+int count_threads(const BinnedMatrix& data, int n_jobs) {
+  const double work = static_cast<double>(data.n_rows) * static_cast<double>(data.n_cols);
+  return choose_threads(n_jobs, work, kWorkPerThread, kLeastWork);
 }
 
 // Bytes that copies of the records may take, so that trees of a round can be grown side by side.
@@ -42,7 +40,7 @@ struct Boosting::State {
       : input(std::move(given)),
         loss(std::move(function)),
         params(told),
-        n_threads(count_threads(input, told)),
+        n_threads(count_threads(*input.data, told.n_jobs)),
         weights(input.weights, input.data->n_rows),
         drawn(weights),
         records(*input.data, weights, {told.joint_columns, told.goss_other > 0.0}, n_threads),
@@ -98,6 +96,12 @@ Boosting::~Boosting() = default;
 
 std::size_t Boosting::n_rows() const {
   return state_->input.data->n_rows;
+}
+std::size_t Boosting::n_features() const {
+  return state_->input.data->n_cols;
+}
+bool Boosting::has_target() const {
+  return !state_->input.target.empty();
 }
 u32 Boosting::n_scores() const {
   return state_->loss->n_scores();

@@ -15,6 +15,7 @@ constexpr double kMostPlaces = 8.0;
 void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& rng,
                std::span<u32> counts) {
   const u32 size = static_cast<u32>(population.size());
+  if (size == 0 && n_draws > 0) throw std::invalid_argument("there is nothing to draw from");
   if (replace) {
     for (u32 k = 0; k < n_draws; ++k) ++counts[population[rng.below(size)]];
     return;
@@ -38,12 +39,14 @@ void draw_weighted(std::span<const u32> population, std::span<const double> weig
                    Rng& rng, std::span<u32> counts) {
   std::vector<double> cumulative(population.size());
   double total = 0.0;
-  bool whole = true;
+  bool whole = true, sound = true;
   for (std::size_t k = 0; k < population.size(); ++k) {
     const double weight = weights[population[k]];
+    sound = sound && weight >= 0.0;
     whole = whole && weight == std::floor(weight);
     cumulative[k] = total += weight;
   }
+  if (!sound) throw std::invalid_argument("weights must not be negative");
   if (!(total > 0.0)) throw std::invalid_argument("rows to draw from must have a positive weight");
   whole = whole && total < 0x1.0p32;
   if (whole && total <= kMostPlaces * static_cast<double>(population.size())) {
@@ -129,6 +132,8 @@ void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32>
   }
   std::fill(counts.begin(), counts.end(), 0u);
   Rng rng(seed, member, 0, Purpose::bootstrap);
+  if (counts.empty() || counts.size() > std::numeric_limits<u32>::max())
+    throw std::invalid_argument("the number of rows must be at least 1 and below 2^32");
   const u32 n = static_cast<u32>(counts.size());
   if (!sampling.weights.empty() && sampling.weights.size() != counts.size())
     throw std::invalid_argument("weights must have one entry a row");

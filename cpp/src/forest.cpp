@@ -94,6 +94,7 @@ GrowParams choose_params(const GrowParams& params, const ForestPlan& plan, std::
 
 ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const ForestPlan& plan,
                          InterruptWatch& watch, std::atomic<std::size_t>* done) {
+  check_growth(input, params);
   const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
   std::vector<Trees> members(plan.n_trees);
   ForestResult result;
@@ -186,14 +187,15 @@ void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& p
                     int n_jobs, double* sums, u32* n_votes) {
   if (x.n_cols != trees.n_features)
     throw std::invalid_argument("X has another number of columns than the trees");
-  if (plan.n_table_rows > 0 && plan.first_row + x.n_rows > plan.n_table_rows)
+  const std::size_t n_table_rows = plan.n_table_rows > 0 ? plan.n_table_rows : x.n_rows;
+  if (x.n_rows > n_table_rows || plan.first_row > n_table_rows - x.n_rows)
     throw std::invalid_argument("the rows of x are not in the table");
   constexpr double kMinThreadWork = 1e5;
   const int n_threads = choose_threads(
       n_jobs, static_cast<double>(x.n_rows) * static_cast<double>(trees.n_trees), kMinThreadWork);
   std::vector<std::vector<u64>> in_bag(trees.n_trees);
   parallel_for(trees.n_trees, n_threads, [&](std::size_t t) {
-    std::vector<u32> counts(std::max(plan.n_table_rows, x.n_rows));
+    std::vector<u32> counts(n_table_rows);
     draw_rows(plan.sampling, seed, plan.first_tree + t, counts);
     in_bag[t].assign((x.n_rows + 63) / 64, 0);
     for (std::size_t row = 0; row < x.n_rows; ++row) {

@@ -22,7 +22,19 @@ bool is_classification(const Target& target) {
   return !target.labels.empty();
 }
 
-void check_input(const GrowInput& input, const GrowParams& params) {
+void check_features(std::span<const u32> features, std::size_t n_features, const char* sentence) {
+  if (std::any_of(features.begin(), features.end(), [&](u32 f) { return f >= n_features; }))
+    throw std::invalid_argument(sentence);
+}
+
+bool is_bounded(const GrowParams& params) {
+  return std::any_of(params.monotonic.begin(), params.monotonic.end(),
+                     [](i32 m) { return m != 0; });
+}
+
+}  // namespace
+
+void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
   const bool newton = params.criterion == Newton::kName;
   if (n == 0 || n >= (std::size_t{1} << MomentTally<false>::kCountBits)) {
@@ -31,6 +43,8 @@ void check_input(const GrowInput& input, const GrowParams& params) {
   }
   if (params.exact && input.presort == nullptr)
     throw std::invalid_argument("exact splits need a presort");
+  if (input.presort && (input.presort->n_rows != n || input.presort->n_cols != input.data->n_cols))
+    throw std::invalid_argument("the presort must be that of the table");
   if (!input.weights.empty() && input.weights.size() != n) {
     throw std::invalid_argument("weights must have one entry a row");
   }
@@ -47,13 +61,18 @@ void check_input(const GrowInput& input, const GrowParams& params) {
   if (!params.monotonic.empty() && params.monotonic.size() != input.data->n_cols) {
     throw std::invalid_argument("monotonic must have one entry a feature");
   }
-  for (const auto& group : params.interaction_groups) {
-    for (const u32 feature : group) {
-      if (feature >= input.data->n_cols)
-        throw std::invalid_argument("interaction group names an unknown feature");
-    }
-  }
+  const bool one_value = is_classification(input.target)
+                             ? input.target.n_classes == std::vector<u32>{2}
+                             : newton || input.target.n_outputs == 1;
+  if (is_bounded(params) && !one_value)
+    throw std::invalid_argument("monotonic needs two classes or one output");
+  const std::size_t n_features = input.data->n_cols;
+  for (const auto& group : params.interaction_groups)
+    check_features(group, n_features, "interaction group names an unknown feature");
+  check_features(params.member_features, n_features, "member_features names an unknown feature");
 }
+
+namespace {
 
 // How much one unit of a finder's decrease is, in the units of weight times impurity.
 double measure_decrease_unit(const std::string& criterion, double weight_unit, double target_unit,
@@ -221,15 +240,14 @@ std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t
 }  // namespace
 
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch) {
-  check_input(input, params);
+  check_growth(input, params);
   const std::size_t n_features = input.data->n_cols;
   GrowthPlan plan(input, params, watch);
   const std::size_t n_own =
       params.member_features.empty() ? n_features : params.member_features.size();
   plan.draws_features = params.max_features < n_own;
   plan.sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
-  plan.bounded =
-      std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
+  plan.bounded = is_bounded(params);
   plan.feature_groups = index_groups(params, n_features);
   const double depth = std::log2(static_cast<double>(input.data->n_rows) + 1.0);
   const double work = static_cast<double>(input.data->n_rows) * depth *

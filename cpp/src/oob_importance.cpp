@@ -59,10 +59,11 @@ class TreeReader {
     const Node<T>& found = node<T>(index);
     if (std::isnan(value)) return found.missing_left();
     if (!found.is_categorical()) return value <= static_cast<double>(found.threshold);
-    const u32 set = found.category_set(), code = static_cast<u32>(value);
+    const u32 set = found.category_set();
     const u32 first = trees_.category_offsets[set], last = trees_.category_offsets[set + 1];
-    return code / 32 < last - first &&
-           (trees_.category_words[first + code / 32] >> (code % 32) & 1);
+    if (!(value >= 0.0 && value < 32.0 * (last - first))) return false;
+    const u32 code = static_cast<u32>(value);
+    return trees_.category_words[first + code / 32] >> (code % 32) & 1;
   }
 
   const OobQuestion& question_;

@@ -225,13 +225,17 @@ Pool& find_pool() {
 
 }  // namespace
 
-int choose_threads(int n_jobs, double work, double min_work_per_thread) {
+int choose_threads(int n_jobs, double work, double min_work_per_thread,
+                   double least_work_per_thread) {
   if (inside_region || n_jobs == 1) return 1;
-  if (n_jobs > 0) return std::min(n_jobs, kMaxThreads);
-  if (n_jobs < 0) return std::clamp(count_usable_cores() + 1 + n_jobs, 1, kMaxThreads);
+  int most = kMaxThreads;
+  if (work < least_work_per_thread * kMaxThreads)
+    most = std::max(2, static_cast<int>(work / least_work_per_thread));
+  if (n_jobs > 0) return std::min(n_jobs, most);
+  if (n_jobs < 0) return std::clamp(count_usable_cores() + 1 + n_jobs, 1, most);
   const double useful = work / min_work_per_thread;
   if (!(useful >= 2.0)) return 1;  // before asking the system for its cores, which costs more
-  const int cores = std::min(count_usable_cores(), kMaxThreads);
+  const int cores = std::min(count_usable_cores(), most);
   return useful < cores ? static_cast<int>(useful) : cores;
 }
 

@@ -138,7 +138,7 @@ class PermutedBlock {
     const Rewalk<T, kCategories> rewalk(sum_.trees, tree, feature);
     const std::size_t column = first_column(sum_, tree);
     const auto add = [&](u32 row, u32 repeat, u32 node) {
-      add_leaf_terms(row, repeat, column, &terms[rewalk.leaf(node) * sum_.trees.width]);
+      add_leaf_terms(row, repeat, column, &terms[rewalk.leaf(node) * width_]);
     };
     const u32 n_repeats = static_cast<u32>(rows_.n_repeats);
     std::vector<Start> aside,

@@ -36,6 +36,8 @@ class Boosting {
   Boosting& operator=(const Boosting&) = delete;
 
   std::size_t n_rows() const;
+  std::size_t n_features() const;
+  bool has_target() const;  // otherwise gradients are given, and losses and baseline unknown
   u32 n_scores() const;
   std::size_t n_trees() const;
   int n_threads() const;

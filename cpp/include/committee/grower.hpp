@@ -41,6 +41,9 @@ struct GrowResult {
       importances;  // per feature: sum of weighted impurity decreases (not normalised)
 };
 
+// Throws std::invalid_argument with a sentence where sizes, rows or features do not go together.
+void check_growth(const GrowInput& input, const GrowParams& params);
+
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch);
 
 }  // namespace committee

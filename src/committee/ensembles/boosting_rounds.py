@@ -98,7 +98,7 @@ class Rounds:
         self._kept, self._offset = start.kept, start.offset
         self.n_jobs = params.n_jobs
         told = (loss.name, loss.parameter, loss.n_scores, params, list(loss.levels))
-        self.state = get_engine().Boosting(bins, y if loss.is_custom else loss.lay_out(y), weights, *told)
+        self.state = get_engine().Boosting(bins, None if loss.is_custom else loss.lay_out(y), weights, *told)
         self.trees_per_round = 1 if params.vector_leaves else int(loss.n_scores)
         self.baseline: FloatArray = start.find_baseline(self.state, loss, y, weights)
         if start.kept is None and start.offset is None:

@@ -1,0 +1,171 @@
+"""What the core must refuse: arrays and numbers that do not go together would be read beyond their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee import _core
+
+N_ROWS, N_COLS = 30, 3
+X = np.random.default_rng(0).normal(size=(N_ROWS, N_COLS))
+LEVELS = np.zeros(N_COLS, dtype=np.uint32)
+BINS = _core.BinMapper.fit(X, None, LEVELS, 255, 1).transform(X, 1)
+LABELS = (X[:, :1] > 0).astype(np.uint32)
+Y = X[:, 0].copy()
+
+
+def make_params(cls: Any, **told: Any) -> Any:
+    params = cls()
+    for name, value in told.items():
+        setattr(params, name, value)
+    return params
+
+
+def grow_tree(**changed: Any) -> Any:
+    told = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None, "params": {}}
+    told.update(changed)
+    params = make_params(_core.GrowParams, **told.pop("params"))
+    return _core.grow_tree(BINS, **told, params=params)
+
+
+def grow_forest(plan: dict[str, Any], **changed: Any) -> Any:
+    told = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None}
+    told.update(changed)
+    plan = make_params(_core.ForestPlan, n_trees=2, **plan)
+    return _core.grow_forest(BINS, **told, params=_core.GrowParams(), plan=plan)
+
+
+def boost(target: Any, loss: str = "squared_error", n_scores: int = 1, **told: Any) -> Any:
+    return _core.Boosting(BINS, target, None, loss, nan, n_scores, make_params(_core.BoostingParams, **told))
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"labels": LABELS[:-1]}, "labels must have one entry"),
+        ({"labels": LABELS + 1}, "not below its number of classes"),
+        ({"n_classes": [2**30 + 1]}, "too many classes"),
+        ({"labels": None, "n_classes": [], "values": np.empty((N_ROWS, 0))}, "a column"),
+        ({"weights": np.ones(N_ROWS - 1)}, "weights must have one entry a row"),
+        ({"params": {"member_features": [N_COLS]}}, "unknown feature"),
+        ({"params": {"interaction_groups": [[0, N_COLS]]}}, "unknown feature"),
+        ({"params": {"monotonic": [1]}}, "one entry a feature"),
+        ({"n_classes": [3], "params": {"monotonic": [1, 0, 0]}}, "two classes or one output"),
+    ],
+)
+def test_a_tree_is_not_grown_from_what_does_not_fit(changed: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        grow_tree(**changed)
+
+
+def test_a_presort_of_another_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="presort must be that of the table"):
+        grow_tree(presort=_core.presort_columns(X[:5], LEVELS, 1))
+
+
+def test_a_forest_looks_at_its_input_before_it_weighs_it() -> None:
+    with pytest.raises(ValueError, match="labels must have one entry"):
+        grow_forest({"balance_classes": True}, labels=LABELS[:3])
+    with pytest.raises(ValueError, match="weights must have one entry"):
+        grow_forest({}, weights=np.ones(3))
+
+
+def test_rows_are_not_drawn_from_nothing() -> None:
+    sampling = make_params(_core.RowSampling, n_draws=3)
+    with pytest.raises(ValueError, match="number of rows"):
+        _core.draw_rows(sampling, 0, 0, 0)
+    groups = make_params(_core.RowSampling, n_draws=1, whole_groups=True, strata=[0, 0, 1], weights=[0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="nothing to draw from"):
+        _core.draw_rows(groups, 0, 0, 3)
+    negative = make_params(_core.RowSampling, n_draws=3, weights=[-1.0, 4.0, 1.0])
+    with pytest.raises(ValueError, match="negative"):
+        _core.draw_rows(negative, 0, 0, 3)
+
+
+def test_out_of_bag_rows_lie_in_the_table() -> None:
+    trees, _ = grow_forest({})
+    sums, votes = np.zeros((N_ROWS, 2)), np.zeros(N_ROWS, dtype=np.uint32)
+    for first_row, n_table_rows in [(1, 0), (2**40, 0), (1, N_ROWS), (2**64 - 1, N_ROWS), (0, N_ROWS - 1)]:
+        plan = make_params(_core.ForestPlan, first_row=first_row, n_table_rows=n_table_rows)
+        with pytest.raises(ValueError, match="not in the table"):
+            _core.add_out_of_bag(trees, X, plan, 0, 1, sums, votes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_classes", "values"), [(LABELS, [3], None), (None, [], Y[:, None]), (np.tile(LABELS, 2), [2, 2], None)]
+)
+def test_features_are_judged_by_the_target_of_the_trees(labels: Any, n_classes: list[int], values: Any) -> None:
+    trees, _ = grow_forest({})
+    with pytest.raises(ValueError, match="what the trees predict"):
+        _core.judge_features(trees, X, labels, n_classes, values, None, _core.ForestPlan(), 0, 1, 1)
+
+
+def test_boosting_reads_no_target_beyond_its_end() -> None:
+    for target, loss in [(Y, "squared_error"), (Y[:-1], "softmax"), (np.tile(Y, 2), "softmax")]:
+        with pytest.raises(ValueError, match="a value for each row"):
+            boost(target, loss, 2)
+    for wrong in (-1.0, 3.0, nan):
+        with pytest.raises(ValueError, match="numbers from 0 on"):
+            boost(np.full(N_ROWS, wrong), "softmax", 3)
+    with pytest.raises(ValueError, match="one score at least"):
+        boost(Y, n_scores=0)
+    with pytest.raises(ValueError, match="one score at least"):
+        _core.Loss.make("softmax", nan, 0)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda state: state.compute_gradients(),
+        lambda state: state.boost(1),
+        lambda state: state.find_baseline(),
+        lambda state: state.measure_loss(),
+        lambda state: state.measure_held_out_loss(),
+    ],
+)
+def test_boosting_without_a_target_takes_gradients_only(ask: Callable[[Any], Any]) -> None:
+    state = boost(None)
+    with pytest.raises(ValueError, match="has no target"):
+        ask(state)
+    state.take_gradients(Y[:, None], np.ones((N_ROWS, 1)))
+    state.grow_trees()
+    assert state.n_trees == 1
+
+
+def test_boosting_knows_its_features() -> None:
+    with pytest.raises(ValueError, match="one entry a feature"):
+        boost(Y, monotonic=[1])
+    with pytest.raises(ValueError, match="unknown feature"):
+        boost(Y, interaction_groups=[[N_COLS]])
+    state = boost(Y)
+    state.boost(1)
+    narrow = _core.select_columns(BINS, np.array([0], dtype=np.uint32))
+    with pytest.raises(ValueError, match="other bins"):
+        state.add_trees(narrow, 0, 1, 1.0, np.zeros((N_ROWS, 1), order="F"))
+
+
+def test_memory_that_is_not_aligned_is_refused() -> None:
+    raw = np.zeros(N_ROWS * N_COLS * 8 + 1, dtype=np.uint8)[1:].view(np.float64).reshape(N_ROWS, N_COLS)
+    assert not raw.flags.aligned
+    with pytest.raises(ValueError, match="aligned"):
+        _core.BinMapper.fit(raw, None, LEVELS, 255, 1)
+
+
+def test_a_child_beyond_the_tree_is_no_child() -> None:
+    grown = {
+        "children_left": [1, -1, -1],
+        "children_right": [2**32 + 2, -1, -1],
+        "feature": [0, -2, -2],
+        "threshold": [0.0, 0.0, 0.0],
+        "n_node_samples": [2, 1, 1],
+        "weighted_n_node_samples": [2.0, 1.0, 1.0],
+        "impurity": [0.5, 0.0, 0.0],
+        "value": [[1.0], [0.0], [2.0]],
+    }
+    with pytest.raises(ValueError, match="A child must be a node"):
+        _core.build_trees([grown], [], 1)
