@@ -77,7 +77,6 @@ class StridedBlock final : public ClassBlock {
 
  public:
   explicit StridedBlock(const ClassRules& rules) : rules_(rules), rows_(rules.n_rows) {
-    std::copy_n(rules.pool, 64, order_);
     u8 bytes[kStride] = {};
     for (u32 k = 0; k < rules.n_pool; ++k) {
       const FieldPlace place = rules.places[rules.pool[k]];
@@ -108,7 +107,7 @@ class StridedBlock final : public ClassBlock {
     for (;;) {
       const bool is_light = !node.is_leaf && weigh(node.total) <= kMostLight;
       if (is_light) {
-        grow_light({node.key, narrow(node.total), node.rows, node.depth, false});
+        grow_light({node.key, Lanes::narrow(node.total), node.rows, node.depth, false});
         append_to(tree, node);
       } else {
         const u32 id = add_to_tree(tree, node);
@@ -194,7 +193,7 @@ class StridedBlock final : public ClassBlock {
     if (largest_lane(all) == 0) return false;
     u8 differ[kStride];
     std::memcpy(differ, &any, kStride);
-    BlockFeature features[64];
+    BlockFeature features[kMostBlockFeatures];
     const u32 n = rules_.draws_features ? draw_features(node.key, node.rows.n, differ, features)
                                         : list_features(node.key, differ, features);
     if (node.rows.n == 2 && n == 1) {
@@ -219,21 +218,15 @@ class StridedBlock final : public ClassBlock {
 
   // Draws without replacement until n_wanted were drawn and one of them varies; keeps those that
   // do. Two rows are parted by any feature alike: the first that varies is taken.
-  u32 draw_features(u64 key, u32 n_rows, const u8* differ, BlockFeature* features) {
-    const NodeNumbers numbers(rules_.tree_key, key);
-    const u32 n_pool = rules_.n_pool;
+  u32 draw_features(u64 key, u32 n_rows, const u8* differ, BlockFeature* features) const {
     const u32 n_wanted = n_rows == 2 && rules_.shuffle_ties ? 1 : rules_.n_wanted;
-    u8 with[64];
-    u32 n = 0, k = 0;
+    FeatureDraw draw(rules_, NodeNumbers(rules_.tree_key, key));
+    u32 n = 0;
     do {
-      const u32 at = k + scale_below(numbers.at(Purpose::features, k), n_pool - k);
-      const u32 feature = order_[at];
-      order_[at] = order_[k];
-      with[k++] = static_cast<u8>(at);
-      features[n] = {feature, rules_.shuffle_ties ? k : feature};
+      const u32 feature = draw.draw();
+      features[n] = {feature, rules_.shuffle_ties ? draw.n_drawn() : feature};
       n += varies(feature, differ);
-    } while (k < n_wanted || (n == 0 && k < n_pool));
-    while (k-- > 0) order_[with[k]] = rules_.pool[with[k]];
+    } while (draw.n_drawn() < n_wanted || (n == 0 && !draw.is_over()));
     return n;
   }
 
@@ -255,8 +248,8 @@ class StridedBlock final : public ClassBlock {
     BoundaryWords<Word>& own = words<Word>();
     own.cuts[0] = 0;
     own.cuts[1] = 1;
-    own.lefts[1] = add_unset<kStride, Word>(rows_.column(node.rows, place.byte), place.mask,
-                                            rows_.packs(node.rows), node.rows.n);
+    own.lefts[1] = Lanes::add_unset<kStride, Word>(rows_.column(node.rows, place.byte), place.mask,
+                                                   rows_.packs(node.rows), node.rows.n);
     consider(node, feature, 1, best);
   }
 
@@ -352,13 +345,13 @@ class StridedBlock final : public ClassBlock {
     for (u32 k = 1; k < n; k += 4) {
       const FloatQuad estimates = estimate_four(own.lefts + k, node.total, weight);
       std::memcpy(own.estimates + k, &estimates, sizeof estimates);
-      most = larger_of(most, estimates);
+      most = Lanes::larger_of(most, estimates);
     }
-    const float bar = std::max(best.bar, largest_of(most) * kSurelyLess);
+    const float bar = std::max(best.bar, Lanes::largest_of(most) * kSurelyLess);
     for (u32 k = 1; k < n; k += 4) {
       FloatQuad estimates;
       std::memcpy(&estimates, own.estimates + k, sizeof estimates);
-      for (u32 found = find_at_least(estimates, bar); found != 0; found &= found - 1) {
+      for (u32 found = Lanes::find_at_least(estimates, bar); found != 0; found &= found - 1) {
         const u32 at = k + static_cast<u32>(__builtin_ctz(found));
         if (at < n) consider(node, feature, at, best);
       }
@@ -443,7 +436,6 @@ class StridedBlock final : public ClassBlock {
   Rows rows_;
   typename Rows::Record bins_;  // all bits of the bytes that are bins of a feature
   std::tuple<BoundaryWords<ByteWord>, BoundaryWords<WideWord>> words_;
-  u8 order_[64];  // the pool between uses
   std::vector<WideNode> open_;
   // Of the subtree at hand, of bytes: nodes, those that are open, and whose right children they
   // are.

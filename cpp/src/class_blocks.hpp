@@ -4,26 +4,21 @@
 // in single precision. Most nodes of a tree have a few rows, and what they cost is neither sorting
 // nor counting, but whatever else happens.
 #pragma once
+#include "block_rules.hpp"
 #include "class_words.hpp"
 #include "committee/narrow_records.hpp"
-#include "committee/split.hpp"
 #include "committee/tally.hpp"
 #include "committee/tree.hpp"
 
 namespace committee {
 
-// What stays the same during a growth.
-struct ClassRules {
-  explicit ClassRules(const KeyPrefix& key) : tree_key(key) {}
-  const KeyPrefix tree_key;
+struct ClassRules : BlockRules {
+  using BlockRules::BlockRules;
   const std::vector<ColumnBins>* bins = nullptr;
-  std::size_t n_rows = 0;        // of the sample
-  std::size_t stride = 0;        // of a record: 16, 32 or 64 bytes
-  FieldPlace places[64];         // of every feature in it
-  u8 pool[64] = {};              // features that are drawn from, or looked at
-  u32 n_pool = 0, n_wanted = 0;  // features there, features that a node looks at
+  std::size_t n_rows = 0;                 // of the sample
+  std::size_t stride = 0;                 // of a record: 16, 32 or 64 bytes
+  FieldPlace places[kMostBlockFeatures];  // of every feature in it
   bool draws_features = false, shuffle_ties = false;
-  u32 max_depth = 0, min_samples_split = 2;
   u32 n_classes = 0;
   double weight_unit = 1.0;
 };

@@ -21,7 +21,7 @@ struct RowBlock {
   struct Node : DrawnNode {
     RowSet<kVectors> rows;
   };
-  RowLanes columns[64][kVectors];
+  RowLanes columns[kMostBlockFeatures][kVectors];
   RowSet<kVectors> positives;
   u32 rows[kRows + kRowLanes];  // and what list_rows writes behind them
   std::vector<Node> open;

@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 
+#include "block_rules.hpp"
 #include "column_cuts.hpp"
-#include "committee/split.hpp"
 #include "count_tree.hpp"
 #include "row_lanes.hpp"
 
@@ -19,14 +19,9 @@ struct DrawnTable {
   bool has_missing = false;         // anywhere
 };
 
-// What stays the same during a growth.
-struct DrawnRules {
-  explicit DrawnRules(const KeyPrefix& key) : tree_key(key) {}
-  const KeyPrefix tree_key;
+struct DrawnRules : BlockRules {
+  using BlockRules::BlockRules;
   const DrawnTable* table = nullptr;
-  u8 pool[64] = {};              // features that are drawn from
-  u32 n_pool = 0, n_wanted = 0;  // features there, features that a node looks at
-  u32 max_depth = 0, min_samples_split = 2;
 
   bool is_leaf(u32 n_rows, u32 n_positive, u32 depth) const {
     return n_positive == 0 || n_positive == n_rows || depth >= max_depth ||
@@ -87,18 +82,13 @@ template <class Look>
 [[gnu::always_inline]] inline void draw_features(const DrawnRules& rules, const DrawnNode& node,
                                                  Look&& look) {
   const NodeNumbers numbers(rules.tree_key, node.key);
-  const u32 n_pool = rules.n_pool, n_wanted = node.n_rows == 2 ? 1 : rules.n_wanted;
-  u8 order[64];
-  std::memcpy(order, rules.pool, sizeof order);
-  u32 n_drawn = 0;
-  for (bool found = false; n_drawn < n_pool && (n_drawn < n_wanted || !found);) {
-    const u32 first = n_drawn;
+  const u32 n_wanted = node.n_rows == 2 ? 1 : rules.n_wanted;
+  FeatureDraw draw(rules, numbers);
+  for (bool found = false; !draw.is_over() && (draw.n_drawn() < n_wanted || !found);) {
+    const u32 first = draw.n_drawn();
     const u32 last = std::min(std::max(n_wanted, first + 1), first + kDrawnTogether);
-    for (; n_drawn < last; ++n_drawn) {
-      const u64 number = numbers.at(Purpose::features, n_drawn);
-      std::swap(order[n_drawn], order[n_drawn + scale_below(number, n_pool - n_drawn)]);
-    }
-    found = look(std::span<const u8>(order + first, last - first), numbers);
+    while (draw.n_drawn() < last) draw.draw();
+    found = look(draw.newest(last - first), numbers);
   }
 }
 

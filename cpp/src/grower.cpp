@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "committee/category_order.hpp"
 #include "committee/criteria/all.hpp"
@@ -69,7 +70,10 @@ void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n_features = input.data->n_cols;
   for (const auto& group : params.interaction_groups)
     check_features(group, n_features, "interaction group names an unknown feature");
-  check_features(params.member_features, n_features, "member_features names an unknown feature");
+  const std::vector<u32>& members = params.member_features;
+  check_features(members, n_features, "member_features names an unknown feature");
+  if (std::adjacent_find(members.begin(), members.end(), std::greater_equal()) != members.end())
+    throw std::invalid_argument("member_features must be ascending, each once");
 }
 
 namespace {

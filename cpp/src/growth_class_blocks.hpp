@@ -15,18 +15,13 @@ void Growth<Tally>::prepare_class_blocks() {
         plan_.min_weight_leaf > 1.0 || params_.min_samples_leaf > 1 ||
         params_.min_impurity_decrease > 0.0)
       return;
-    auto rules = std::make_shared<ClassRules>(tree_key_);
+    auto rules = std::make_shared<ClassRules>(tree_key_, params_, all_features_);
     rules->bins = data_.bins.get();
     rules->n_rows = sample_.n;
     rules->stride = block_.stride;
     for (u32 f = 0; f < data_.n_cols; ++f) rules->places[f] = block_.place(f);
-    for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
-      rules->pool[rules->n_pool++] = static_cast<u8>(f);
-    rules->n_wanted = std::min(params_.max_features, rules->n_pool);
     rules->draws_features = plan_.draws_features;
     rules->shuffle_ties = params_.shuffle_ties;
-    rules->max_depth = params_.max_depth;
-    rules->min_samples_split = params_.min_samples_split;
     rules->n_classes = tally.n_slots;
     rules->weight_unit = sample_.weight_unit;
     class_rules_ = std::move(rules);

@@ -68,13 +68,8 @@ void Growth<Tally>::prepare_blocks() {
   const DrawnTable* table = plan_.input.drawn;
   if (table == nullptr) table = (own_table_ = DrawnTable::make(data_)).get();
   if (table == nullptr) return;
-  auto rules = std::make_shared<DrawnRules>(tree_key_);
-  for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
-    rules->pool[rules->n_pool++] = static_cast<u8>(f);
+  auto rules = std::make_shared<DrawnRules>(tree_key_, params_, all_features_);
   rules->table = table;
-  rules->n_wanted = std::min(params_.max_features, rules->n_pool);
-  rules->max_depth = params_.max_depth;
-  rules->min_samples_split = params_.min_samples_split;
   drawn_rules_ = std::move(rules);
 }
 

@@ -53,6 +53,7 @@ def boost(target: Any, loss: str = "squared_error", n_scores: int = 1, **told: A
         ({"labels": None, "n_classes": [], "values": np.empty((N_ROWS, 0))}, "a column"),
         ({"weights": np.ones(N_ROWS - 1)}, "weights must have one entry a row"),
         ({"params": {"member_features": [N_COLS]}}, "unknown feature"),
+        ({"params": {"member_features": [0, 1, 1]}}, "each once"),
         ({"params": {"interaction_groups": [[0, N_COLS]]}}, "unknown feature"),
         ({"params": {"monotonic": [1]}}, "one entry a feature"),
         ({"n_classes": [3], "params": {"monotonic": [1, 0, 0]}}, "two classes or one output"),
