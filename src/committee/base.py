@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
-from committee.constraints import document_params, validate_params
+from committee.constraints import document_params, list_names, validate_params
+from committee.dialects import hint_attribute, hint_parameter
 from committee.exceptions import ParameterError, ParameterTypeError
 
 __all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed", "seed_estimator"]
@@ -37,6 +38,38 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**options)
         document_params(cls)
 
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse parameters that the constructor does not have, with what to write instead."""
+        known = list_names(cls)  # type: ignore[arg-type]
+        if known is not None and (unknown := given.keys() - known):
+            name = min(unknown)
+            raise ParameterTypeError(
+                f"{cls.__name__} got an unexpected keyword argument {name!r}. {hint_parameter(name, known)}"
+            )
+        self: Self = super().__new__(cls)
+        return self
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of a part as ``part__name``.
+
+        Parameters
+        ----------
+        **params
+            As `get_params` names them.
+
+        Returns
+        -------
+        self
+        """
+        own = self.get_params(deep=False)
+        for name in params:
+            if "__" not in name and name not in own:
+                raise ParameterError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}. {hint_parameter(name, own)}"
+                )
+        super().set_params(**params)
+        return self
+
     def _validate_params(self) -> None:
         """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
         validate_params(self)
@@ -48,6 +81,8 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__!r} object has no attribute {name!r}: the model was saved with strip=True, for "
                 "prediction only."
             )
+        if hint := hint_attribute(name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}. {hint}")
         # Fails again, with the sentence that it failed with before.
         return object.__getattribute__(self, name)
 

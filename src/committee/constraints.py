@@ -7,7 +7,6 @@ is not looked at again: defaults are checked when the class is compiled.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import reprlib
@@ -21,6 +20,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import numpy as np
 
+from committee.dialects import hint_value
 from committee.exceptions import ParameterError, ParameterTypeError
 
 __all__ = [
@@ -182,6 +182,13 @@ def describe_params(cls: type) -> tuple[Parameter, ...]:
     if known is None:
         known = cls._params = _describe(cls)  # type: ignore[attr-defined]
     return known
+
+
+@cache
+def list_names(cls: type) -> frozenset[str] | None:
+    """Names that a constructor takes; None if it takes any."""
+    arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return None if any(a.kind is a.VAR_KEYWORD for a in arguments) else frozenset(a.name for a in arguments)
 
 
 def _describe(cls: type) -> tuple[Parameter, ...]:
@@ -394,8 +401,7 @@ def _refuse(cls: type, name: str, value: Any) -> ParameterError | ParameterTypeE
 def _find_hint(param: Parameter, value: Any) -> str:
     options = [o for a in param.alternatives for o in a.options]
     if isinstance(value, str) and options:
-        close = difflib.get_close_matches(value.lower(), options, n=1)
-        return f"Did you mean {close[0]!r}?" if close else ""
+        return hint_value(value, options)
     if isinstance(value, _FLOATS) and math.isfinite(value) and value == int(value) and param.admits(int(value)):
         return f"Write {int(value)}."
     return param.hint

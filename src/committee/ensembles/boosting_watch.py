@@ -12,6 +12,7 @@ from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import combine_weights
+from committee.dialects import check_scorer
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -170,11 +171,15 @@ class Judge:
         Minus the loss, the name of one of scikit-learn's scorers, a scorer, or the estimator's own `score` (None).
     loss : LossFunction
         What turns scores into predictions.
+    parameter : str
+        Where it was asked for.
     """
 
-    def __init__(self, scoring: Any, loss: Any) -> None:
+    def __init__(self, scoring: Any, loss: Any, parameter: str = "scoring") -> None:
         self.scoring, self.loss = scoring, loss
         self.is_loss = isinstance(scoring, str) and scoring == "loss"
+        if isinstance(scoring, str) and not self.is_loss:
+            check_scorer(scoring, parameter, "'loss', a scorer or ")
         self._unit = 1.0
 
     def prepare(self, rounds: Rounds) -> None:

@@ -295,12 +295,12 @@ class FullBoosting(BaseBoosting):
         return tables
 
     def _list_judges(self, loss: Any, eval_metric: Any) -> dict[str, Judge]:
-        asked = {_name_metric(self.scoring): self.scoring}
-        if isinstance(eval_metric, dict):
-            asked.update(eval_metric)
-        elif eval_metric is not None:
-            asked.update({_name_metric(m): m for m in np.atleast_1d(np.array(eval_metric, dtype=object))})
-        return {name: Judge(how, loss) for name, how in asked.items()}
+        judges = {_name_metric(self.scoring): Judge(self.scoring, loss)}
+        asked = eval_metric
+        if not isinstance(eval_metric, dict):
+            listed = () if eval_metric is None else np.atleast_1d(np.array(eval_metric, dtype=object))
+            asked = {_name_metric(m): m for m in listed}
+        return judges | {name: Judge(how, loss, "eval_metric") for name, how in asked.items()}
 
     # Where scores start.
 

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 
 from committee.data import ClassTarget, ValueTarget
-from committee.exceptions import DataError, ParameterError, warn_caller
+from committee.dialects import check_scorer
+from committee.exceptions import DataError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,13 +186,9 @@ def _explain_variance(true: FloatArray, predicted: FloatArray) -> float:
 def _measure_by_name(
     name: str, target: ClassTarget | ValueTarget, parameter: str
 ) -> Callable[[Rows, FloatArray], float]:
-    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.metrics import get_scorer
 
-    if name not in get_scorer_names():
-        raise ParameterError(
-            f"The {parameter!r} parameter must be True, a function of the true and the predicted target, or a name in "
-            f"sklearn.metrics.get_scorer_names(); got {name!r}."
-        )
+    check_scorer(name, parameter, "True, a function of the true and the predicted target, or ")
     scorer = get_scorer(name)
 
     def measure(rows: Rows, mean: FloatArray) -> float:

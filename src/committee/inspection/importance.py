@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 
 from committee.base import resolve_seed
+from committee.dialects import check_scorer
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
@@ -299,6 +300,8 @@ def choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray 
         if spread == 0.0:
             raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
         return lambda asked: 1.0 - float(np.average((asked[0].predict(asked[1]) - y) ** 2, weights=weights)) / spread
+    if isinstance(scoring, str):
+        check_scorer(scoring, "scoring", "None, a scorer or ")
     scorer = check_scoring(model, scoring=scoring)
     return lambda asked: float(scorer(asked[0], asked[1], y, **more))
 

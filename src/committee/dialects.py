@@ -1,0 +1,219 @@
+"""What other libraries call our parameters, their values, scores and attributes: errors tell what to write instead.
+
+Nothing of this is accepted in place of our names: one thing has one name, in code and in model files.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from committee.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["check_scorer", "hint_attribute", "hint_parameter", "hint_value"]
+
+# Ours first, then theirs (scikit-learn's other classes and old names, LightGBM, XGBoost, CatBoost, ranger, mlxtend).
+# Of several of ours the first that a class has is meant.
+_PARAMETERS = {
+    ("n_estimators", "max_iter", "n_members"): "n_estimators max_iter num_boost_round num_iterations iterations "
+    "num_round num_trees n_trees ntree n_rounds num_estimators n_iter",
+    ("max_leaf_nodes",): "num_leaves max_leaves num_leaf",
+    ("max_depth",): "depth",
+    ("min_samples_leaf",): "min_child_samples min_data_in_leaf min_node_size nodesize min_data",
+    ("min_child_weight",): "min_sum_hessian_in_leaf min_hessian",
+    ("min_samples_split",): "min_data_in_split",
+    ("learning_rate",): "eta shrinkage shrinkage_rate",
+    ("subsample", "max_samples"): "subsample bagging_fraction sample_fraction sample_rate",
+    ("max_samples",): "subsample_size sampsize",
+    ("colsample_bytree", "max_features"): "colsample_bytree feature_fraction col_sample_rate sub_feature",
+    ("colsample_bylevel", "max_features"): "colsample_bylevel rsm",
+    ("colsample_bynode", "max_features"): "colsample_bynode feature_fraction_bynode",
+    ("max_features",): "mtry max_feature",
+    ("reg_alpha",): "lambda_l1 l1_regularization",
+    ("reg_lambda", "l2_regularization"): "reg_lambda l2_regularization lambda_l2 l2_leaf_reg",
+    ("gamma", "min_impurity_decrease"): "gamma min_split_gain min_gain_to_split min_split_loss min_impurity_split",
+    ("max_bins",): "max_bin border_count",
+    ("monotonic_cst",): "monotone_constraints monotonic_constraints",
+    ("interaction_cst",): "interaction_constraints feature_interaction_constraints",
+    ("categorical_features",): "categorical_feature cat_features cat_feature categorical_columns",
+    ("random_state",): "seed random_seed",
+    ("n_jobs",): "nthread n_thread num_threads num_thread thread_count n_threads",
+    ("verbose",): "verbosity silent logging_level",
+    ("loss",): "objective loss_function",
+    ("n_iter_no_change", "oob_patience"): "n_iter_no_change early_stopping_rounds early_stopping_round od_wait",
+    ("boosting",): "boosting_type booster",
+    ("growth",): "grow_policy",
+    ("class_weight",): "class_weights",
+    ("estimator",): "base_estimator weak_learner base_learner",
+    ("estimators",): "classifiers regressors models",
+    ("final_estimator",): "meta_classifier meta_regressor meta_learner meta_model",
+    ("passthrough",): "use_features_in_secondary",
+    ("voting",): "vote",
+    ("bootstrap",): "replace",
+    ("oob_score",): "oob",
+    ("time_budget",): "time_limit max_time",
+}
+_CALLED = {theirs: ours for ours, listed in _PARAMETERS.items() for theirs in listed.split()}
+
+# What has no name of its own here, and why.
+_REMARKS = {
+    "scale_pos_weight is_unbalance unbalanced auto_class_weights": "Use class_weight, a dict or 'balanced', or give "
+    "sample_weight to fit.",
+    "eval_metric metric metrics eval_set": "What is measured while fitting is an argument of GradientBoosting*.fit; "
+    "what early stopping goes by is the parameter 'scoring'.",
+    "tree_method device device_type gpu_id task_type predictor gpu_platform_id": "There is nothing to choose: trees "
+    "grow from histograms, on the CPU.",
+    "missing use_missing nan_mode": "Missing values (NaN, None, null) are known as such.",
+    "enable_categorical max_cat_to_onehot one_hot_max_size": "Columns of a categorical or text type are categories; "
+    "see 'categorical_features'.",
+    "importance_type": "feature_importances_ are shares of the gain; committee.inspection has other importances.",
+    "criterion": "Trees of boosting follow the loss; they have no criterion of their own.",
+    "num_class": "The classes are those found in y.",
+    "deterministic force_row_wise force_col_wise": "With a random_state results are the same for any number of "
+    "threads.",
+    "use_label_encoder": "Classes may be text or numbers as they are.",
+    "prefit": "Fitted estimators are taken with cv='prefit', or wrapped in sklearn.frozen.FrozenEstimator.",
+}
+_SAID = {theirs: remark for listed, remark in _REMARKS.items() for theirs in listed.split()}
+
+_VALUES = {
+    "log_loss": "deviance binomial_deviance binary binary_crossentropy multiclass multiclassova binary:logistic "
+    "binary:logitraw multi:softmax multi:softprob logloss logistic softmax crossentropy categorical_crossentropy",
+    "squared_error": "ls mse rmse l2 least_squares regression regression_l2 reg:squarederror reg:linear squared_loss "
+    "mean_squared_error",
+    "absolute_error": "lad mae l1 least_absolute_deviation regression_l1 reg:absoluteerror mean_absolute_error",
+    "poisson": "count:poisson",
+    "gamma": "reg:gamma",
+    "tweedie": "reg:tweedie",
+    "quantile": "reg:quantileerror",
+    "huber": "reg:pseudohubererror",
+    "plain": "gbdt gbtree",
+    "leaf": "lossguide leafwise leaf_wise",
+    "level": "depthwise levelwise level_wise symmetrictree",
+}
+_MEANT = {theirs: ours for ours, listed in _VALUES.items() for theirs in listed.split()}
+
+_SCORERS = {
+    "roc_auc": "auc rocauc roc",
+    "neg_log_loss": "log_loss logloss binary_logloss multi_logloss cross_entropy mlogloss multiclass binary",
+    "accuracy": "acc error binary_error multi_error merror",
+    "neg_root_mean_squared_error": "rmse root_mean_squared_error l2_root",
+    "neg_mean_squared_error": "mse mean_squared_error l2",
+    "neg_mean_absolute_error": "mae mean_absolute_error l1",
+    "neg_mean_absolute_percentage_error": "mape",
+    "average_precision": "aucpr pr_auc",
+    "neg_brier_score": "brier",
+}
+_SCORED = {theirs: ours for ours, listed in _SCORERS.items() for theirs in listed.split()}
+
+_ATTRIBUTES = {
+    "save_model": "committee.save(model, path) writes a model file.",
+    "load_model": "committee.load(path) reads a model file.",
+    "booster_": "The model is the estimator itself; committee.save writes it, committee.inspection looks into it.",
+    "get_booster": "The model is the estimator itself; committee.save writes it, committee.inspection looks into it.",
+    "feature_name_": "They are feature_names_in_.",
+    "feature_names_": "They are feature_names_in_.",
+    "n_features_": "It is n_features_in_.",
+    "n_classes_": "It is len(model.classes_).",
+    "best_score_": "evals_result_ has the values of every round, validation_score_ those of the rows held out.",
+    "best_ntree_limit": "It is best_iteration_ + 1.",
+    "best_iteration": "It is best_iteration_.",
+    "evals_result": "It is the attribute evals_result_.",
+    "get_feature_importance": "It is the attribute feature_importances_.",
+    "feature_importance": "It is the attribute feature_importances_.",
+    "base_estimator_": "It is estimator_.",
+    "base_estimator": "It is estimator.",
+    "get_best_iteration": "It is the attribute best_iteration_.",
+    "tree_count_": "It is n_estimators_.",
+}
+
+
+def hint_parameter(name: str, known: Iterable[str]) -> str:
+    """What to write in place of a parameter that a class does not have.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    known : iterable of str
+        What the class has.
+
+    Returns
+    -------
+    str
+        A sentence.
+
+    Examples
+    --------
+    >>> hint_parameter("num_leaves", ["max_leaf_nodes", "max_depth"])
+    "It is called 'max_leaf_nodes' here."
+    >>> hint_parameter("max_dept", ["max_leaf_nodes", "max_depth"])
+    "Did you mean 'max_depth'?"
+    """
+    known = list(known)
+    ours = next((own for own in _CALLED.get(name.lower(), ()) if own in known), None)
+    if ours is not None:
+        return f"It is called {ours!r} here."
+    if name in _SAID:
+        return _SAID[name]
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known are: {', '.join(sorted(known)) or 'none'}."
+
+
+def hint_value(value: str, options: Iterable[str]) -> str:
+    """What to write in place of an option that a parameter does not have; empty if nothing is near.
+
+    Examples
+    --------
+    >>> hint_value("deviance", ["log_loss", "exponential"])
+    "It is called 'log_loss' here."
+    """
+    options = list(options)
+    ours = _MEANT.get(value.lower())
+    if ours in options and value.lower() not in options:
+        return f"It is called {ours!r} here."
+    close = difflib.get_close_matches(value.lower(), options, n=1)
+    return f"Did you mean {close[0]!r}?" if close else ""
+
+
+def hint_attribute(name: str) -> str:
+    """What stands here for an attribute or a method of another library; empty if nothing does.
+
+    Examples
+    --------
+    >>> hint_attribute("feature_name_")
+    'They are feature_names_in_.'
+    """
+    return _ATTRIBUTES.get(name, "")
+
+
+def check_scorer(name: str, parameter: str, others: str = "") -> None:
+    """Whether scikit-learn has a scorer of this name.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    parameter : str
+        Where.
+    others : str
+        What may stand there besides, with "or" or a comma at the end.
+
+    Examples
+    --------
+    >>> check_scorer("roc_auc", "scoring")
+    """
+    from sklearn.metrics import get_scorer_names  # slow to load, and seldom needed
+
+    known = get_scorer_names()
+    if name in known:
+        return
+    ours = _SCORED.get(name.lower())
+    close = [ours] if ours in known else difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ParameterError(
+        f"The {parameter!r} parameter must be {others}a name in sklearn.metrics.get_scorer_names(); got {name!r}.{hint}"
+    )
