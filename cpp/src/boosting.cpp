@@ -274,6 +274,7 @@ Boosting::Round Boosting::State::plan_round() const {
       params.reg_alpha > 0.0 || params.max_delta_step > 0.0 ||
       std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
   plan.constant_hessian = gradients.constant_hessian();
+  plan.weight_unit = drawn.unit;
   const WordPlan& words = records.words();
   const u32 n_scores = loss->n_scores();
   for (u32 k = 0; k < n_scores; ++k) {

@@ -102,6 +102,17 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
         std::count_if(given.begin(), given.end(), [](double w) { return w > 0; });
     unit = static_cast<double>(n_present) / static_cast<double>(total);
   }
+  places_.resize(values.size());
+  const bool repeated = repeats();
+  u32 place = 0;
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    places_[row] = place;
+    place += repeated ? values[row] : std::min(1u, values[row]);
+  }
+}
+
+bool RowWeights::repeats() const {
+  return values.empty() || (integral && total <= (u64{1} << kWholeBits));
 }
 
 RowWeights RowWeights::multiplied(std::span<const double> factors) const {
@@ -123,12 +134,13 @@ RowWeights RowWeights::multiplied(std::span<const double> factors) const {
   return scaled;
 }
 
-WordPlan plan_words(const RowWeights& weights, bool narrow) {
+WordPlan plan_words(const RowWeights& weights, bool coarse) {
   WordPlan plan;
   const int total_bits = count_bits(weights.total);
-  plan.narrow = narrow;
-  plan.gradient_shift = std::max(total_bits, narrow ? kFixedBits - 14 : 0);
-  plan.hessian_shift = std::max(total_bits, narrow ? kFixedBits - 15 : 0);
+  plan.coarse = coarse;
+  plan.narrow = coarse && weights.values.empty();
+  plan.gradient_shift = std::max(total_bits, coarse ? kFixedBits - 14 : 0);
+  plan.hessian_shift = std::max(total_bits, coarse ? kFixedBits - 15 : 0);
   plan.stochastic = kFixedBits - plan.gradient_shift < kEnoughBits;
   return plan;
 }
@@ -281,21 +293,26 @@ void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordP
     }
     return;
   }
-  const bool whole = weights.integral && weights.total <= (u64{1} << kWholeBits);
-  for (std::size_t i = 0; i < n; ++i) {
-    const i64 w = weights[begin + i];
-    const i64 g = slopes[i].gradient, h = slopes[i].hessian;
-    if (whole && !plan.stochastic) {
-      words[i] = pack(w * ((g + g_half) >> gs), w * ((h + h_half) >> hs));
-      continue;
-    }
+  const auto round = [&](i64 g, i64 h, u32 place) {
     i64 a = g_half, b = h_half;
     if (plan.stochastic) {
-      const u32 row = static_cast<u32>(begin + i);
-      a = static_cast<i64>(scramble(row, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
-      b = static_cast<i64>(scramble(row, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
+      a = static_cast<i64>(scramble(place, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
+      b = static_cast<i64>(scramble(place, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
     }
-    words[i] = pack((w * g + a) >> gs, (w * h + b) >> hs);
+    return pack((g + a) >> gs, (h + b) >> hs);
+  };
+  const bool repeated = weights.repeats();
+  for (std::size_t i = 0; i < n; ++i) {
+    const u32 w = weights[begin + i], place = weights.place(begin + i);
+    const i64 g = slopes[i].gradient, h = slopes[i].hessian;
+    if (!repeated) {
+      words[i] = round(w * g, w * h, place);
+    } else if (!plan.stochastic) {
+      words[i] = w * round(g, h, place);
+    } else {  // every repetition by a chance of its own
+      words[i] = 0;
+      for (u32 k = 0; k < w; ++k) words[i] += round(g, h, place + k);
+    }
   }
 }
 

@@ -33,6 +33,16 @@ struct RowWeights {
   // counts as that many rows, other weights are brought to a mean of one.
   double unit = 1.0;
   u32 operator[](std::size_t row) const { return values.empty() ? 1 : values[row]; }
+  // Whether a row of weight w is in every respect the row w times.
+  bool repeats() const;
+  // The number that a row's chances of rounding are drawn by: of rows before it, had each been
+  // there as often as it weighs, or once where weights do not mean repetition.
+  u32 place(std::size_t row) const {
+    return places_.empty() ? static_cast<u32>(row) : places_[row];
+  }
+
+ private:
+  std::vector<u32> places_;
 };
 
 // The words of a histogram: gradient << 32 | hessian, rounded by shifts so that the sum over all
@@ -40,11 +50,12 @@ struct RowWeights {
 struct WordPlan {
   int gradient_shift = 0, hessian_shift = 0;
   bool stochastic = false;        // few bits: round up by chance, in proportion to what is cut off
-  bool narrow = false;            // both in 16 bits
+  bool coarse = false;            // to what fits into 16 bits each
+  bool narrow = false;            // and stored in these: words of rows that have no weights
   bool constant_hessian = false;  // of the tree at hand: every row has the same
   double gradient_unit = 1.0, hessian_unit = 1.0;  // of the sums, set for each tree
 };
-WordPlan plan_words(const RowWeights& weights, bool narrow);
+WordPlan plan_words(const RowWeights& weights, bool coarse);
 
 class Gradients {
  public:

@@ -222,18 +222,21 @@ bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
   const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
   if (fewest < std::max(1u, params_.min_samples_leaf)) return true;
   if (!(params_.min_weight_leaf > 0.0)) return false;
-  u64 left = 0, whole = 0;
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-    const u32 weight = weights_[rows_[i].row];
-    whole += weight;
-    left += i < leaf.begin + leaf.n_left ? weight : 0;
-  }
+  const u64 left = weigh_rows(leaf.begin, leaf.begin + leaf.n_left);
   const double least = params_.min_weight_leaf * static_cast<double>(weights_.total);
-  return static_cast<double>(std::min(left, whole - left)) < least;
+  return static_cast<double>(std::min(left, leaf.weight - left)) < least;
+}
+
+u64 BoostingGrower::weigh_rows(std::size_t begin, std::size_t end) const {
+  if (weights_.values.empty()) return end - begin;
+  u64 weight = 0;
+  for (std::size_t i = begin; i < end; ++i) weight += weights_.values[rows_[i].row];
+  return weight;
 }
 
 void BoostingGrower::make_children(OpenLeaf& leaf) {
-  if (!leaf.best.has_missing) leaf.best.missing_left = 2 * leaf.n_left > leaf.size();
+  const u64 left_weight = weigh_rows(leaf.begin, leaf.begin + leaf.n_left);
+  if (!leaf.best.has_missing) leaf.best.missing_left = 2 * left_weight > leaf.weight;
   std::size_t n_out_left = 0;
   if (leaf.out_end > leaf.out_begin)
     n_out_left = part_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
@@ -243,6 +246,8 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
   leaf.left->begin = leaf.begin;
   leaf.left->end = leaf.right->begin = leaf.begin + leaf.n_left;
   leaf.right->end = leaf.end;
+  leaf.left->weight = left_weight;
+  leaf.right->weight = leaf.weight - left_weight;
   leaf.left->out_begin = leaf.out_begin;
   leaf.left->out_end = leaf.right->out_begin = leaf.out_begin + n_out_left;
   leaf.right->out_end = leaf.out_end;
@@ -368,6 +373,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
     });
   }
   for (const i64 total : totals) root->total += total;
+  root->weight = weigh_rows(0, n_rows_);
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   root->node = add_node(*root);

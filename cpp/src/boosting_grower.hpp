@@ -57,6 +57,7 @@ class BoostingGrower {
   struct OpenLeaf : GrownLeaf {
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
+    u64 weight = 0;           // of its rows
     std::vector<i64> totals;  // of vectors the sum of each word
     i64* cells = nullptr;
     bool counted = false;  // the best split is known to leave enough rows on both sides
@@ -74,6 +75,10 @@ class BoostingGrower {
   std::unique_ptr<OpenLeaf> open_followed_root();
   // Makes the words of rows begin .. end - 1 and adds them to cells, if any; their sum.
   i64 fill_root(std::size_t begin, std::size_t end, i64* cells);
+  u64 weigh_rows(std::size_t begin, std::size_t end) const;  // of the list
+  NodeFacts describe_node(const OpenLeaf& leaf) const {
+    return {leaf.total, leaf.size(), leaf.weight, leaf.lower, leaf.upper};
+  }
   u32 add_node(const OpenLeaf& leaf);
   void add_rows(const RowItem* rows, std::size_t n, i64* cells) const;
   void expand_next(Frontier& frontier, std::size_t n_left);

@@ -20,7 +20,7 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
   const double judged = leaf.best.gain;
   leaf.counted = true;
   leaf.best = BoostSplit{};
-  NodeSearch search(*plan_, {leaf.total, leaf.size(), leaf.lower, leaf.upper});
+  NodeSearch search(*plan_, describe_node(leaf));
   const std::vector<u8> chosen = choose_features(leaf);
   std::vector<BoostSplit> found(data_.n_cols);
   std::vector<u8> counted(data_.n_cols, 0);
@@ -49,13 +49,11 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
   const ColumnPlace& place = records_.place(feature);
   const u8* column = data_.column(feature);
   u32 counts[kHistogramBins] = {};
-  u64 weights[kHistogramBins] = {}, whole = 0;
+  u64 weights[kHistogramBins] = {};
   for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
-  const bool weighed = params_.min_weight_leaf > 0.0;
-  for (std::size_t i = leaf.begin; weighed && i < leaf.end; ++i) {
-    weights[column[rows_[i].row]] += weights_[rows_[i].row];
-    whole += weights_[rows_[i].row];
-  }
+  const bool weighed = !weights_.values.empty();
+  for (std::size_t i = leaf.begin; weighed && i < leaf.end; ++i)
+    weights[column[rows_[i].row]] += weights_.values[rows_[i].row];
   if (place.has_missing) {
     counts[place.n_bins] = counts[kMissingBin];
     weights[place.n_bins] = weights[kMissingBin];
@@ -70,7 +68,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
                         counts,
                         weighed ? weights : nullptr,
                         params_.min_weight_leaf * static_cast<double>(weights_.total),
-                        whole};
+                        leaf.weight};
   search.scan(view, best);
 }
 
@@ -110,8 +108,7 @@ void BoostingGrower::search_slots(const Siblings& pair, std::size_t begin, std::
   std::optional<NodeSearch> searches[2];
   for (int k = 0; k < 2; ++k) {
     const OpenLeaf* leaf = pair.leaves[k];
-    if (pair.searched[k])
-      searches[k].emplace(*plan_, NodeFacts{leaf->total, leaf->size(), leaf->lower, leaf->upper});
+    if (pair.searched[k]) searches[k].emplace(*plan_, describe_node(*leaf));
   }
   for (std::size_t slot = begin; slot < end; ++slot) {
     complete_slot(pair, slot, merge);

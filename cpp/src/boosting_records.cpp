@@ -229,8 +229,15 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     places_[c].n_bins = bins.n_bins;
     places_[c].has_missing = bins.has_missing;
   }
-  const std::vector<Joint> joints =
-      layout.join && n_rows_ >= kLeastJointRows ? join_columns(data) : std::vector<Joint>();
+  // Columns are joined by the rows that weigh something, as many as they stand for.
+  const double n_copies = static_cast<double>(weights.total) * weights.unit;
+  std::vector<u32> present;
+  std::vector<Joint> joints;
+  if (layout.join && n_copies >= kLeastJointRows) {
+    for (u32 row = 0; row < n_rows_; ++row)
+      if (weights[row] > 0) present.push_back(row);
+    joints = join_columns(data, present);
+  }
   for (u32 c = 0; c < data.n_cols; ++c) {
     ColumnPlace& place = places_[c];
     const bool shares = std::any_of(joints.begin(), joints.end(), [&](const Joint& joint) {
@@ -240,12 +247,12 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     place.slot = static_cast<u32>(n_slots_++);
     cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, place.n_cells());
   }
-  for (const Joint& joint : joints) place_joint(joint, data, static_cast<u32>(n_slots_++));
+  for (const Joint& joint : joints) place_joint(joint, data, present, static_cast<u32>(n_slots_++));
   // Powers of two from 16 on: neighbouring slots then start on a cache line.
   std::size_t step = 16;
   while (step < cells_per_slot_) step *= 2;
   cells_per_slot_ = step;
-  lay_out(weights, layout.precise || !weights.values.empty());
+  lay_out(weights, layout.precise || !weights.repeats());
   copy_bytes(data, joints, n_threads);
 }
 
@@ -265,7 +272,8 @@ Records::Records(const Records& other)
 
 // Columns of few values, greedily, as long as no more combinations of them occur than the cells of
 // the other columns' places, all of which are as large: 256, or 64 where that is enough for them.
-std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) const {
+std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
+                                                  std::span<const u32> rows) const {
   std::vector<u32> waiting;
   u32 most_alone = 0;
   for (u32 c = 0; c < data.n_cols; ++c) {
@@ -294,7 +302,7 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) cons
       const u8* column = data.column(c);
       const u32 n_cells = places_[c].n_cells();
       std::array<u8, kMostCodes * kMostJointCells> seen{};
-      for (std::size_t i = 0; i < n_rows_; ++i)
+      for (const u32 i : rows)
         seen[joint.codes[i] * n_cells + read_cell(column[i], places_[c])] = 1;
       std::array<u8, kMostCodes * kMostJointCells> renumbered{};
       u32 n_codes = 0;
@@ -306,7 +314,7 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) cons
         continue;
       }
       misfits = 0;
-      for (std::size_t i = 0; i < n_rows_; ++i)
+      for (const u32 i : rows)
         joint.codes[i] = renumbered[joint.codes[i] * n_cells + read_cell(column[i], places_[c])];
       joint.n_codes = n_codes;
       joint.columns.push_back(c);
@@ -318,7 +326,8 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data) cons
   return joints;
 }
 
-void Records::place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot) {
+void Records::place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,
+                          u32 slot) {
   cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, joint.n_codes);
   for (const u32 c : joint.columns) {
     ColumnPlace& place = places_[c];
@@ -326,7 +335,7 @@ void Records::place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot
     place.joint = true;
     std::vector<u8> cell_of(joint.n_codes, 0);
     const u8* column = data.column(c);
-    for (std::size_t i = 0; i < n_rows_; ++i) cell_of[joint.codes[i]] = read_cell(column[i], place);
+    for (const u32 i : rows) cell_of[joint.codes[i]] = read_cell(column[i], place);
     std::vector<u32> n_codes(place.n_cells(), 0);
     for (const u8 cell : cell_of) ++n_codes[cell];
     place.rest =

@@ -39,7 +39,7 @@ class Records {
  public:
   struct Layout {
     bool join = true;      // columns of few values may share a place
-    bool precise = false;  // words of 8 bytes, because weights will change
+    bool precise = false;  // words of 8 bytes and as fine, because weights will change
   };
   Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout, int n_threads);
   // A copy has words of its own.
@@ -84,8 +84,9 @@ class Records {
     std::vector<u8> codes;  // per row
     u32 n_codes = 1;
   };
-  std::vector<Joint> join_columns(const BinnedMatrix& data) const;
-  void place_joint(const Joint& joint, const BinnedMatrix& data, u32 slot);
+  std::vector<Joint> join_columns(const BinnedMatrix& data, std::span<const u32> rows) const;
+  void place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,
+                   u32 slot);
   void lay_out(const RowWeights& weights, bool precise);
   void copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints, int n_threads);
 

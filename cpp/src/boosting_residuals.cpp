@@ -26,7 +26,7 @@ bool Residuals::suit(const Loss& loss, const RowWeights& weights, const Boosting
                      const Records& records) {
   const std::size_t n_leaves = params.max_leaf_nodes, n_rows = weights.total;
   return params.follow_residuals && loss.shape().residual && loss.n_scores() == 1 &&
-         !records.words().narrow && n_rows >= kLeastRows && n_rows <= kMostRows && n_leaves > 0 &&
+         !records.words().coarse && n_rows >= kLeastRows && n_rows <= kMostRows && n_leaves > 0 &&
          n_leaves * kRowsPerLeaf <= n_rows &&
          n_leaves * records.n_cells() * sizeof(i64) <= kMostKept && params.subsample >= 1.0 &&
          !(params.goss_other > 0.0) && !(params.ccp_alpha > 0.0) && params.learning_rate <= 1.0;
@@ -153,6 +153,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_followed_root() {
   for (std::size_t i = 0; i < n_rows_; ++i)
     rows_[i].row = sample_.empty() ? static_cast<u32>(i) : sample_[i];
   root->total = root_total_;
+  root->weight = weigh_rows(0, n_rows_);
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   root->node = add_node(*root);

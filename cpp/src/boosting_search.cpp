@@ -79,7 +79,7 @@ void compare_sums(const i64* sums, u32 first, u32 last, const FloatBalance& by,
 }
 
 // With this many cells for each row of a node, and more, empty ones are left out.
-constexpr std::size_t kSparse = 4;
+constexpr double kSparse = 4.0;
 // Candidates within single precision of the best one are compared in double.
 constexpr float kNearBest = 0.9999f;
 
@@ -98,7 +98,10 @@ double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, 
 }
 
 NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
-    : plan_(plan), params_(*plan.params), node_(node) {
+    : plan_(plan),
+      params_(*plan.params),
+      node_(node),
+      n_copies_(static_cast<double>(node.weight) * plan.weight_unit) {
   gain_unit_ = 0.5 * plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
   const double hessian = static_cast<double>(plan_.halves.hessian(node.total));
   least_hessian_ =
@@ -163,7 +166,7 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
                            BoostSplit& best) {
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = plan_.halves.hessian(node_.total) - least;
-  const bool sparse = kSparse * node_.n_rows < n_cuts;
+  const bool sparse = kSparse * n_copies_ < n_cuts;
   i64 sum = base;
   u32 first = 0, last = n_cuts;
   if (sparse) {
@@ -293,16 +296,20 @@ void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 cut, 
 
 // Levels in the order of their gradient over hessian, in which the best subset is a prefix
 // [Fisher1958]; towards zero for levels of few rows, whose ratio is mostly noise. Levels of fewer
-// rows than min_samples_level, and levels that do not occur, stay together on the right.
+// rows than min_samples_level, and levels that do not occur, stay together on the right. Rows are
+// counted by weight, so that a weight means repetition.
 void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
-  const double row = static_cast<double>(plan_.halves.hessian(node_.total)) /
-                     static_cast<double>(node_.n_rows);  // hessian of an average row
+  // Hessian of an average row.
+  const double row = static_cast<double>(plan_.halves.hessian(node_.total)) / n_copies_;
   const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
   for (u32 level = 0; level < n_cells; ++level) {
     const double h = static_cast<double>(plan_.halves.hessian(column.cells[level]));
-    const bool enough = column.counts ? column.counts[level] >= params_.min_samples_level
-                                      : h >= (params_.min_samples_level - 0.5) * row;
+    const double n_rows = column.weights
+                              ? static_cast<double>(column.weights[level]) * plan_.weight_unit
+                          : column.counts ? column.counts[level]
+                                          : h / row;
+    const bool enough = n_rows >= params_.min_samples_level - 0.5;
     if (column.cells[level] == 0 || !enough) continue;
     keyed.emplace_back(static_cast<double>(plan_.halves.gradient(column.cells[level])) /
                            (h + params_.category_smooth * row),

@@ -40,6 +40,7 @@ struct BoostSplit {
 struct SearchPlan {
   const BoostingParams* params = nullptr;
   double gradient_unit = 1.0, hessian_unit = 1.0;  // of the halves of a word
+  double weight_unit = 1.0;                        // rows that a row of weight one counts as
   double largest_step = std::numeric_limits<double>::infinity();
   // Leaf values are bounded or soft-thresholded, so that a gain has to be taken from the values.
   bool by_values = false;
@@ -54,6 +55,7 @@ struct SearchPlan {
 struct NodeFacts {
   i64 total = 0;
   std::size_t n_rows = 0;
+  u64 weight = 0;                                           // of its rows
   double lower = -std::numeric_limits<double>::infinity();  // monotone bounds of the leaf's value
   double upper = std::numeric_limits<double>::infinity();
 };
@@ -64,7 +66,8 @@ struct ColumnView {
   i32 monotonic = 0;
   const i64* cells = nullptr;
   const u32* counts = nullptr;  // rows of each cell; null: judged by their share of the hessians
-  // Weight of each cell's rows, and what a side of a split must have of the node's; null: any.
+  // Weight of each cell's rows (null: one each), and what a side of a split must have of the
+  // node's.
   const u64* weights = nullptr;
   double least_weight = 0.0;
   u64 total_weight = 0;
@@ -118,6 +121,7 @@ class NodeSearch {
   const SearchPlan& plan_;
   const BoostingParams& params_;
   NodeFacts node_;
+  double n_copies_;     // rows that the node's weight counts as
   double gain_unit_;    // of a Balance's gain
   i64 least_hessian_;   // that a child needs for min_child_weight
   i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf

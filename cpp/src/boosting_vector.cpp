@@ -12,7 +12,8 @@ void VectorWords::write(std::span<const TreeScore> scores, const RowWeights& wei
     i64* at = words_.data() + begin * width_ + k;
     for (std::size_t i = 0; i < end - begin; ++i, at += width_) *at = words[i];
   }
-  for (std::size_t i = begin; i < end; ++i) words_[i * width_ + scores.size()] = 1;
+  for (std::size_t i = begin; i < end; ++i)
+    words_[i * width_ + scores.size()] = (i64{weights[i]} << 32) + 1;
 }
 
 VectorSearch::VectorSearch(std::span<const TreeScore> scores, std::vector<i64> total)
@@ -32,6 +33,10 @@ double VectorSearch::measure(u32 score, i64 word) const {
   constexpr double kFree = std::numeric_limits<double>::infinity();
   const double value = find_leaf_value(plan, g, h, -kFree, kFree);
   return -2.0 * (g * value + 0.5 * whole * value * value + params_.reg_alpha * std::abs(value));
+}
+
+double VectorSearch::count_copies(i64 word) const {
+  return static_cast<double>(gradient_of(word)) * scores_[0].plan.weight_unit;
 }
 
 bool VectorSearch::is_allowed() const {
@@ -91,7 +96,7 @@ void VectorSearch::scan_numeric(const VectorColumn& column, bool missing_left, B
     best.categorical = false;
     best.missing_left = missing_left;
     best.has_missing = occurs;
-    best.left = left_[width - 1];
+    best.left = hessian_of(left_[width - 1]);
   }
 }
 
@@ -105,12 +110,11 @@ void VectorSearch::scan_categories(const VectorColumn& column, BoostSplit& best)
   std::vector<u32> order;
   extra_l2_ = params_.category_l2;
   for (std::size_t k = 0; k < last; ++k) {
-    const double row =
-        static_cast<double>(hessian_of(total_[k])) / static_cast<double>(hessian_of(total_[last]));
+    const double row = static_cast<double>(hessian_of(total_[k])) / count_copies(total_[last]);
     keyed.clear();
     for (u32 level = 0; level < n_cells; ++level) {
       const i64* const cell = column.cells + level * width;
-      if (cell[last] == 0 || hessian_of(cell[last]) < params_.min_samples_level) continue;
+      if (cell[last] == 0 || count_copies(cell[last]) < params_.min_samples_level - 0.5) continue;
       keyed.emplace_back(static_cast<double>(gradient_of(cell[k])) /
                              (static_cast<double>(hessian_of(cell[k])) +
                               std::max(params_.category_smooth * row, 1.0)),
@@ -137,7 +141,7 @@ void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32
     add(column.cells + order[k] * width);
     if (!is_allowed()) continue;
     const double gain = measure_gain();
-    if (gain > found) found = gain, length = k + 1, n_left = left_[width - 1];
+    if (gain > found) found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
   }
   if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
     return;

@@ -3,7 +3,7 @@
 // G_k^2 / (H_k + lambda)] / 2 - gamma, and a leaf has the Newton step of each score.
 //
 // A cell holds a word for each score, side by side, and behind them one whose lower half counts
-// rows: min_samples_leaf is exact without a second look.
+// rows, so that min_samples_leaf is exact without a second look; its upper half is their weight.
 #pragma once
 #include "boosting_search.hpp"
 
@@ -52,6 +52,7 @@ class VectorSearch {
 
  private:
   double measure(u32 score, i64 word) const;  // what a node with that sum is worth
+  double count_copies(i64 word) const;        // rows that the weight of the last word counts as
   bool is_allowed() const;                    // whether both sides are large enough
   double measure_gain() const;
   void add(const i64* cell);

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <compare>
 
 #include "committee/criteria/all.hpp"
 #include "committee/cut.hpp"
@@ -238,26 +239,38 @@ u32 Growth<Tally>::add_to_tree(const NodePlace& node, TreePart& part, Worker& wo
 }
 
 // Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
-// in equal halves between two values the median is their middle.
+// in equal halves between two values the median is their middle; which weights in fixed point tell
+// whatever they were multiplied by.
 template <class Tally>
-void Growth<Tally>::summarise_medians(const NodePlace& node, TreePart& part, u32 id) {
+void Growth<Tally>::summarise_medians(const NodePlace& node, TreePart& part, u32 id)
+  requires(Tally::kKind == TallyKind::moments)
+{
   const u32 n_outputs = part.tree.width;
-  std::vector<std::pair<double, double>> rows(node.size());
+  struct Weighed {
+    double y;
+    u64 fixed;
+    double weight;
+    auto operator<=>(const Weighed&) const = default;
+  };
+  std::vector<Weighed> rows(node.size());
   double deviation = 0.0, total = 0.0;
   for (u32 o = 0; o < n_outputs; ++o) {
     total = 0.0;
+    u64 whole = 0, below = 0;
     for (std::size_t i = 0; i < node.size(); ++i) {
-      const std::size_t row = items_[node.begin + i].row;
-      rows[i] = {plan_.input.target.values[row * n_outputs + o], plan_.input.weight(row)};
-      total += rows[i].second;
+      const auto& item = items_[node.begin + i];
+      const std::size_t row = item.row;
+      rows[i] = {plan_.input.target.values[row * n_outputs + o], item.weight,
+                 plan_.input.weight(row)};
+      whole += item.weight;
+      total += rows[i].weight;
     }
     std::sort(rows.begin(), rows.end());
-    double below = 0.0;
     std::size_t at = 0;
-    while (at + 1 < rows.size() && below + rows[at].second < total / 2) below += rows[at++].second;
-    const bool halved = below + rows[at].second == total / 2 && at + 1 < rows.size();
-    const double median = halved ? rows[at].first / 2 + rows[at + 1].first / 2 : rows[at].first;
-    for (const auto& [y, w] : rows) deviation += w * std::abs(y - median);
+    while (at + 1 < rows.size() && 2 * (below + rows[at].fixed) < whole) below += rows[at++].fixed;
+    const bool halved = 2 * (below + rows[at].fixed) == whole && at + 1 < rows.size();
+    const double median = halved ? rows[at].y / 2 + rows[at + 1].y / 2 : rows[at].y;
+    for (const Weighed& row : rows) deviation += row.weight * std::abs(row.y - median);
     part.tree.values[static_cast<std::size_t>(id) * n_outputs + o] = median;
   }
   part.tree.weight[id] = total;

@@ -184,7 +184,8 @@ class Growth {
                   bool may_defer);
   void close_leaf(const NodePlace& node, TreePart& part);
   u32 add_to_tree(const NodePlace& node, TreePart& part, Worker& worker);
-  void summarise_medians(const NodePlace& node, TreePart& part, u32 id);
+  void summarise_medians(const NodePlace& node, TreePart& part, u32 id)
+    requires(Tally::kKind == TallyKind::moments);
   // copied_rows: null where the items' rows are the table's.
   bool is_pure(const NodePlace& node, const Worker& worker, const u32* copied_rows) const;
   bool is_terminal(const NodePlace& node, const Worker& worker,

@@ -121,7 +121,11 @@ def count_as_rows(weights: FloatArray) -> FloatArray:
     array([0.6, 0. , 1.4])
     """
     repeats = find_repeats(weights)
-    return weights * (np.count_nonzero(weights) / weights.sum()) if repeats is None else repeats
+    if repeats is not None:
+        return repeats
+    present = weights[weights > 0.0]  # zeros would part the sum elsewhere, and change its last bit
+    scaled: FloatArray = weights * (len(present) / present.sum())
+    return scaled
 
 
 def weigh_classes(class_weight: Any, target: ClassTarget, weights: FloatArray | None, name: str) -> FloatArray:

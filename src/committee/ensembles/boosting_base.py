@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.typing import FloatArray
 
-__all__ = ["BaseBoosting", "count_present", "set_up_boosting"]
+__all__ = ["BaseBoosting", "count_present", "count_repeated", "set_up_boosting"]
 
 _LINKS: dict[str, Literal["identity", "logit", "softmax", "log"]] = {
     **dict.fromkeys(("squared_error", "absolute_error", "huber", "quantile"), "identity"),
@@ -121,10 +121,8 @@ class BaseBoosting(TreeAnswers):
         """The engine's state for these data, with the trees of the last fit if they are to be kept."""
         kept = self._recall(dataset) if self._keeps_trees() else None
         start = replace(start or Start(), kept=kept)
-        # The engine numbers its trees from zero: other trees need another seed.
         n_kept = 0 if kept is None else kept.trees.n_trees
-        key = seed if n_kept == 0 else int(np.random.SeedSequence([seed, n_kept]).generate_state(1, np.uint64)[0])
-        params = set_up_boosting(self, dataset, key, **self._tell_engine(dataset))
+        params = set_up_boosting(self, dataset, seed, **self._tell_engine(dataset))
         # Regularisation is measured in rows, so that weights have to be as well.
         weights = None if dataset.weights is None else count_as_rows(dataset.weights)
         bins = dataset.binned(self.max_bins, params.n_jobs)
@@ -197,16 +195,15 @@ class BaseBoosting(TreeAnswers):
         return True
 
     def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
-        """Scores after each round; the next round changes the same array."""
+        """Scores after each round; those of the last one are, to the bit, what all trees are asked for."""
         trees, width = self._fitted_trees(), self._loss.n_scores
         step = self._count_trees_per_round()
-        scores = None
+        total: Any = 0.0
         for first in range(0, trees.n_trees, step):
             part = trees.select(first, first + step)
             slots = self._slots[first : first + step] if trees.width == 1 else None
-            sums = self._ask(X, part.predict, "sum", None, slots, width)
-            scores = sums + self._baseline if scores is None else scores + sums
-            yield scores
+            total = total + self._ask(X, part.predict, "sum", None, slots, width)
+            yield total + self._baseline
 
     def _count_trees_per_round(self) -> int:
         return int(self._loss.n_scores) if self._trees.width == 1 else 1
@@ -235,6 +232,11 @@ class BaseBoosting(TreeAnswers):
 def count_present(dataset: Dataset) -> int:
     """Rows of positive weight."""
     return dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
+
+
+def count_repeated(dataset: Dataset) -> float:
+    """Rows that the weights stand for."""
+    return float(dataset.n_rows if dataset.weights is None else count_as_rows(dataset.weights).sum())
 
 
 def read_numbers(target: Any) -> FloatArray:

@@ -105,6 +105,8 @@ class Rounds:
             self.state.add_constant(self.baseline.tolist())
         else:
             self.state.set_scores(np.asfortranarray(self._score_kept(dataset.X, start.offset)))
+        # Random numbers go by the number of a tree: those that come next draw as they would have in one go.
+        self.state.skip_trees(0 if start.kept is None else start.kept.trees.n_trees)
 
     @property
     def n_kept(self) -> int:

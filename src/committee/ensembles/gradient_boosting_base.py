@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from committee.data.weights import count_as_rows
-from committee.ensembles.boosting_base import BaseBoosting, count_present
+from committee.ensembles.boosting_base import BaseBoosting, count_present, count_repeated
 from committee.ensembles.boosting_dart import Dart
 from committee.ensembles.boosting_log import BoostingLog
 from committee.ensembles.boosting_rounds import Rounds, Start
@@ -340,7 +339,7 @@ class FullBoosting(BaseBoosting):
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         low, high = np.log(_RATE_ROWS)
-        place = np.clip((np.log(count_present(dataset)) - low) / (high - low), 0.0, 1.0)
+        place = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
         return float(_SLOW * (_FAST / _SLOW) ** place)
 
     def _resolve_subsample(self) -> float:
@@ -351,7 +350,6 @@ class FullBoosting(BaseBoosting):
     def _limit_nodes(self, dataset: Dataset) -> dict[str, Any]:
         """What a node, a leaf and a split must have."""
         weights, share, n_rows = dataset.weights, self._resolve_subsample(), count_present(dataset)
-        total = n_rows if weights is None else float(count_as_rows(weights).sum())
         fewest, light = count_rows(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
         if weights is None:
             fewest = max(fewest, ceil(light * share * n_rows))
@@ -360,7 +358,7 @@ class FullBoosting(BaseBoosting):
             "min_samples_leaf": fewest,
             "min_weight_leaf": None if weights is None else light * share,
             # Twice the fall of the objective over the weight of all rows is a fall of impurity, if errors are squared.
-            "gamma": float(self.gamma) + float(self.min_impurity_decrease) * share * total / 2.0,
+            "gamma": float(self.gamma) + float(self.min_impurity_decrease) * share * count_repeated(dataset) / 2.0,
             "ccp_alpha": float(self.ccp_alpha),
         }
 
@@ -402,6 +400,16 @@ class FullBoosting(BaseBoosting):
         self, rounds: Rounds, log: BoostingLog, best: int | None, curve: FloatArray | None, seed: int, init: Any
     ) -> dict[str, Any]:
         n_rounds = rounds.n_rounds if best is None else best
+
+        def go_on(name: str, values: list[float]) -> FloatArray:
+            """The values of these rounds after those of the rounds that were kept."""
+            earlier = self.__dict__.get(name, ()) if self._keeps_trees() else ()
+            return np.array([*earlier[: rounds.n_kept], *values])
+
+        curves = {"train_score_": go_on("train_score_", log.train_losses)}
+        if log.samples:
+            curves["oob_improvement_"] = go_on("oob_improvement_", log.oob_gains)
+            curves["oob_scores_"] = go_on("oob_scores_", log.oob_losses)
         for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
             self.__dict__.pop(name, None)
         told = {
@@ -409,15 +417,13 @@ class FullBoosting(BaseBoosting):
             "best_iteration_": n_rounds - 1,
             "learning_rate_": self._resolve_rate(rounds.dataset),
             "n_trees_per_iteration_": rounds.trees_per_round,
-            "train_score_": np.array(log.train_losses),
+            **curves,
             "validation_score_": np.array([]) if curve is None else curve,
             "evals_result_": {n: {m: np.array(v) for m, v in by.items()} for n, by in log.evals.items()},
             "init_": init if init is not None else ("zero" if self.init == "zero" else None),
             "_seed": seed,
         }
         if log.samples:
-            told["oob_improvement_"] = np.array(log.oob_gains)
-            told["oob_scores_"] = np.array(log.oob_losses)
             told["oob_score_"] = log.oob_losses[-1]
         return told
 

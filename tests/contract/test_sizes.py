@@ -1,0 +1,147 @@
+"""The contracts at sizes and shapes where other paths through the engine are taken; small tables never see these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
+
+PLAIN: dict[str, Any] = {
+    "n_estimators": 6,
+    "learning_rate": 0.2,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 1,
+    "subsample": 1.0,
+    "early_stopping": False,
+    "random_state": 0,
+}
+VECTORS = {"multi_strategy": "multi_output_tree"}
+LEVELS = {"categorical_features": [0, 1, 2]}
+
+
+def draw_table(n_rows: int, n_cols: int, kind: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng([n_rows, n_cols])
+    if kind == "numbers":
+        X = rng.normal(size=(n_rows, n_cols))
+    else:
+        X = rng.integers(0, {"bits": 2, "levels": 7}[kind], size=(n_rows, n_cols)).astype(float)
+    return X, X[:, 0] - X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n_rows)
+
+
+def cut(signal: Any, n_classes: int) -> Any:
+    """Classes of equal size; none: the signal itself."""
+    if n_classes == 0:
+        return np.round(signal, 3)
+    return np.digitize(signal, np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1]))
+
+
+def make_boosting(n_classes: int, **told: Any) -> Any:
+    cls = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    return cls(**{**PLAIN, **told})
+
+
+def ask(model: Any, X: Any) -> Any:
+    """Scores of rows that miss values where no row of the training did: where these go is part of the model."""
+    X = X[:300].copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+#: (rows, columns, kind of columns, classes, parameters), and what is different there.
+SIZES: dict[str, tuple[int, int, str, int, dict[str, Any]]] = {
+    "few rows": (900, 6, "numbers", 2, {}),
+    "residuals that are followed": (6000, 6, "numbers", 0, {}),
+    "words of 16 bits a half": (1500, 58, "numbers", 2, {}),
+    "words of 16 bits a half, many rows": (50_000, 12, "numbers", 0, {"n_estimators": 2}),
+    "slopes rounded by chance": (20_000, 5, "numbers", 2, {"n_estimators": 3}),
+    "joint columns": (2300, 12, "bits", 2, {}),
+    "joint columns by repetition": (1500, 12, "bits", 0, {}),
+    "levels": (900, 5, "levels", 2, LEVELS),
+    "levels of few rows": (150, 5, "levels", 0, {**LEVELS, "min_samples_leaf": 2, "min_child_weight": 4.0}),
+    "levels and vectors": (900, 5, "levels", 4, LEVELS | VECTORS),
+    "vectors": (3000, 5, "numbers", 3, VECTORS),
+    "leaves of few rows": (2000, 5, "levels", 0, {"max_leaf_nodes": 200}),
+    "medians": (900, 5, "numbers", 0, {"loss": "absolute_error"}),
+}
+every_size = pytest.mark.parametrize("size", SIZES)
+
+
+# A limit on rows counts rows, whatever they weigh.
+@pytest.mark.parametrize("size", [size for size in SIZES if "min_samples_leaf" not in SIZES[size][-1]])
+def test_a_weight_is_repetition(size: str) -> None:
+    n_rows, n_cols, kind, n_classes, told = SIZES[size]
+    X, signal = draw_table(n_rows, n_cols, kind)
+    y = cut(signal, n_classes)
+    weights = np.random.default_rng(1).integers(0, 4, size=n_rows)
+    rows = np.repeat(np.arange(n_rows), weights)
+    weighted = make_boosting(n_classes, **told).fit(X, y, sample_weight=weights)
+    repeated = make_boosting(n_classes, **told).fit(X[rows], y[rows])
+    np.testing.assert_allclose(ask(weighted, X), ask(repeated, X), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(weighted.feature_importances_, repeated.feature_importances_, rtol=1e-9)
+
+
+@every_size
+@pytest.mark.parametrize("whole", [True, False])
+def test_weight_zero_is_absence(size: str, whole: bool) -> None:
+    n_rows, n_cols, kind, n_classes, told = SIZES[size]
+    X, signal = draw_table(n_rows, n_cols, kind)
+    y = cut(signal, n_classes)
+    rng = np.random.default_rng(1)
+    weights = np.ones(n_rows) if whole else rng.random(n_rows) + 0.1
+    weights[rng.random(n_rows) < 0.3] = 0.0
+    there = weights > 0.0
+    absent = make_boosting(n_classes, **told).fit(X[there], y[there], sample_weight=weights[there])
+    answer = ask(absent, X)
+    X = np.where(there[:, None], X, np.where(X == 0.0, np.nan, X + 1.0))
+    model = make_boosting(n_classes, **told).fit(X, np.where(there, y, y[::-1]), sample_weight=weights)
+    np.testing.assert_array_equal(ask(model, draw_table(n_rows, n_cols, kind)[0]), answer)
+    np.testing.assert_array_equal(model.feature_importances_, absent.feature_importances_)
+
+
+def test_the_learning_rate_goes_by_rows_and_their_repetition() -> None:
+    X, signal = draw_table(3000, 4, "numbers")
+    weights = np.random.default_rng(1).integers(0, 4, size=3000)
+    rows = np.repeat(np.arange(3000), weights)
+    told = {"learning_rate": "auto", "n_estimators": 2}
+    weighted = make_boosting(0, **told).fit(X, signal, sample_weight=weights)
+    assert weighted.learning_rate_ == make_boosting(0, **told).fit(X[rows], signal[rows]).learning_rate_
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("told", [{}, VECTORS, {"boosting": "dart"}, {"boosting": "goss"}], ids=str)
+def test_the_last_stage_is_the_prediction(n_classes: int, told: dict[str, Any]) -> None:
+    X, signal = draw_table(3000, 5, "numbers")
+    model = make_boosting(n_classes, n_estimators=25, **told).fit(X, cut(signal, n_classes))
+    np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+    if n_classes:
+        np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+def test_a_warm_start_draws_what_one_fit_draws(n_classes: int, subsample: float) -> None:
+    X, signal = draw_table(5000, 6, "numbers")
+    y = cut(signal, n_classes)
+    told = {"max_features": 0.5, "subsample": subsample, "n_estimators": 9}
+    whole = make_boosting(n_classes, **told).fit(X, y)
+    grown = make_boosting(n_classes, **told | {"n_estimators": 4}, warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=9).fit(X, y)
+    np.testing.assert_allclose(ask(grown, X), ask(whole, X), rtol=0, atol=1e-6)
+    for name in ("train_score_", "oob_scores_", "oob_improvement_"):
+        if hasattr(whole, name):
+            np.testing.assert_allclose(getattr(grown, name), getattr(whole, name), rtol=1e-6)
+
+
+def test_medians_of_leaves_do_not_know_the_scale_of_weights() -> None:
+    # Halves of the weight are equal or not, whatever all of it is multiplied by.
+    X, signal = draw_table(1200, 4, "levels")
+    weights = np.random.default_rng(1).integers(1, 5, size=1200).astype(float)
+    trees = [
+        DecisionTreeRegressor(criterion="absolute_error", max_depth=6).fit(X, signal, sample_weight=weights * factor)
+        for factor in (1.0, 0.1, 3.7)
+    ]
+    for tree in trees[1:]:
+        np.testing.assert_array_equal(tree.predict(X), trees[0].predict(X))
