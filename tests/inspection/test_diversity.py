@@ -14,11 +14,13 @@ from sklearn.naive_bayes import GaussianNB
 from committee import (
     BaggingClassifier,
     DecisionTreeClassifier,
+    GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
     measure_diversity,
 )
+from committee.exceptions import ParameterTypeError
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["a", "b", "c"])[Y]
@@ -105,3 +107,11 @@ def test_what_cannot_be_compared() -> None:
     for members, truth in (({}, [0, 1]), ([], [0, 1]), ({"a": [0, 1, 1]}, [0, 1]), ({"a": [0]}, [[0]])):
         with pytest.raises(ValueError, match=r"no predictions|no members|shape"):
             measure_diversity(members, None, truth)
+
+
+def test_members_that_cannot_be_asked() -> None:
+    table, classes = np.arange(20.0)[:, None], np.arange(20) % 2
+    boosted = GradientBoostingClassifier(n_estimators=2).fit(table, classes)
+    for members in (LogisticRegression().fit(table, classes), boosted, 3, ["a"]):
+        with pytest.raises(ParameterTypeError, match=f"members.*got {type(members).__name__}"):
+            measure_diversity(members, table, classes)

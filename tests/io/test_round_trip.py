@@ -280,3 +280,12 @@ def test_a_file_says_what_it_is_about(tmp_path):
     committee.save(make_model(committee.RandomForestRegressor), tmp_path / "model")
     about = describe_file(tmp_path / "model")
     assert (about.name, about.n_features, about.feature_names) == ("RandomForestRegressor", None, None)
+
+
+def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+    model = committee.DecisionTreeRegressor()
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file in it"):
+        committee.save(model, tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*none to write model in"):
+        committee.save(model, tmp_path / "none" / "model")
+    assert list(tmp_path.iterdir()) == []

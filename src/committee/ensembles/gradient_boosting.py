@@ -107,6 +107,8 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         The last of ``oob_scores_``.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the gain over all splits.
+    estimators_ : table of trees
+        ``estimators_[round, score]`` is a regression tree that says what it adds to a score.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int
@@ -215,6 +217,8 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         The last of ``oob_scores_``.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the gain over all splits.
+    estimators_ : table of trees
+        ``estimators_[round, score]`` is a regression tree that says what it adds to a score.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int

@@ -14,6 +14,7 @@ from committee.ensembles.boosting_dart import Dart
 from committee.ensembles.boosting_log import BoostingLog
 from committee.ensembles.boosting_rounds import Rounds, Start
 from committee.ensembles.boosting_stopping import choose_rounds, draw_folds
+from committee.ensembles.boosting_trees import BoostedTreeTable
 from committee.ensembles.boosting_watch import HeldOut, Judge, Watch, hold_out_rows, read_held_out
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
@@ -95,6 +96,11 @@ class FullBoosting(BaseBoosting):
     best_iteration_: int
     learning_rate_: float
     init_: Any
+
+    @property
+    def estimators_(self) -> BoostedTreeTable:
+        """The trees by round and by score, as regression trees that `plot_tree` and `export_text` show."""
+        return BoostedTreeTable(self._fitted_trees(), self._schema, self.n_estimators_)
 
     def fit(
         self,

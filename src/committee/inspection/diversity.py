@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterTypeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +151,15 @@ def _collect(members: Any, X: Any) -> dict[str, NDArray[Any]]:
         if not members:
             raise DataError("There are no predictions to compare.")
         return {str(name): np.asarray(said) for name, said in members.items()}
-    estimators = list(getattr(members, "estimators_", members))
+    try:
+        estimators = list(getattr(members, "estimators_", members))
+    except TypeError:
+        estimators = []
+    if not all(hasattr(member, "predict") for member in estimators) or not (estimators or isinstance(members, list)):
+        raise ParameterTypeError(
+            "The 'members' argument must be a fitted ensemble whose members predict by themselves, a list of fitted "
+            f"estimators or a dict of predictions; got {type(members).__name__}."
+        )
     if not estimators:
         raise DataError("There are no members to compare.")
     names = [f"member {k}" for k in range(len(estimators))]

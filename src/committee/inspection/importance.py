@@ -132,7 +132,9 @@ def _list_tree_importances(model: Any) -> FloatArray | None:
     if members is None or hasattr(model, "estimators_features_"):
         return None
     flat = [tree for tree in np.asarray(members, dtype=object).ravel() if hasattr(tree, "feature_importances_")]
-    return np.array([tree.feature_importances_ for tree in flat], dtype=np.float64) if flat else None
+    told = np.array([tree.feature_importances_ for tree in flat], dtype=np.float64)
+    # Single trees of boosting do not know theirs; the model does.
+    return told if flat and not np.isnan(told).any() else None
 
 
 def name_columns(model: Any, n_features: int) -> list[str]:

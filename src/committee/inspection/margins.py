@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.exceptions import DataError, ParameterTypeError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -37,6 +39,7 @@ def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1
     >>> measure_margins(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]]), np.array([0, 1, 0])).tolist()
     [0.5, 0.0, -1.0]
     """
+    scores, labels = _check_votes(scores, labels, "measure_margins")
     each = np.arange(len(labels))
     if scores.shape[1] == 1:
         return np.ones(len(labels))
@@ -68,6 +71,7 @@ def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 1
     >>> suspect_labels(np.array([[2.0, -2.0], [1.0, -1.0], [-3.0, 3.0]]), np.array([0, 1, 0]), 2).tolist()
     [2, 1]
     """
+    scores, labels = _check_votes(scores, labels, "suspect_labels")
     own = scores[np.arange(len(labels)), labels]
     return np.argsort(own, kind="stable")[:n_suspects]
 
@@ -93,6 +97,25 @@ def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
     >>> weigh_rows(np.array([[0.5, -0.5], [0.5, -0.5]]), np.array([0, 1])).round(3).tolist()
     [0.269, 0.731]
     """
+    scores, labels = _check_votes(scores, labels, "weigh_rows")
     own = scores[np.arange(len(labels)), labels] / max(1, scores.shape[1] - 1)
     raised = np.exp(own.min() - own)
     return np.asarray(raised / raised.sum())
+
+
+def _check_votes(scores: Any, labels: Any, where: str) -> tuple[FloatArray, NDArray[Any]]:
+    """Scores and numbers of classes that go together."""
+    if hasattr(scores, "predict"):
+        raise ParameterTypeError(
+            f"{where} takes scores of the classes, an array of shape (n_rows, n_classes); got {type(scores).__name__}. "
+            "Pass its predict_proba(X), for instance; AdaBoostClassifier has methods for margins, weights and suspects."
+        )
+    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    if scores.ndim != 2 or labels.shape != scores.shape[:1]:
+        raise DataError(
+            f"{where} takes scores of shape (n_rows, n_classes) and labels of shape (n_rows,); got {scores.shape} and "
+            f"{labels.shape}."
+        )
+    if labels.dtype.kind not in "iub" or (len(labels) and not 0 <= labels.min() <= labels.max() < scores.shape[1]):
+        raise DataError(f"{where} takes labels that are numbers of classes, from 0 to {scores.shape[1] - 1}.")
+    return scores, labels.astype(np.intp)

@@ -110,6 +110,10 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
         raise ModelFileError(f"The model needs a header of {len(text)} bytes; at most {MOST_HEADER_BYTES} are allowed.")
 
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder; name a file in it for the model.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} in.")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         # 0o666 less the umask: what an ordinary open would give.

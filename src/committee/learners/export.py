@@ -56,6 +56,17 @@ def _choose_palette(n_colors: int) -> list[tuple[int, int, int]]:
     return [tuple(int(255 * part) for part in colorsys.hsv_to_rgb(hue, 0.75, 0.9)) for hue in hues]  # type: ignore[misc]
 
 
+def _find_tree(estimator: Any, where: str) -> Any:
+    """The nodes of a tree; an ensemble has several."""
+    tree = getattr(estimator, "tree_", None)
+    if tree is not None:
+        return tree
+    members = getattr(estimator, "estimators_", None)
+    one = "estimators_[0, 0]" if len(getattr(members, "shape", ())) == 2 else "estimators_[0]"
+    hint = "" if members is None else f" Pass one of its members, {one} for instance."
+    raise TypeError(f"{where} shows a single tree; got {type(estimator).__name__}.{hint}")
+
+
 @dataclass
 class TreeCaption:
     """What to write and which colour to paint on each node of a fitted tree, for every way of showing one.
@@ -103,7 +114,7 @@ class TreeCaption:
             self.class_names = None
         if not isinstance(self.class_names, (bool, type(None))):
             self.class_names = [str(name) for name in self.class_names]
-        self.tree = self.estimator.tree_
+        self.tree = _find_tree(self.estimator, self.where)
         self.is_classifier = hasattr(self.estimator, "classes_")
         self.left_categories = getattr(self.tree, "left_categories", {})
         names = self.feature_names
@@ -166,7 +177,8 @@ class TreeCaption:
         def add(name: str, text: str) -> None:
             lines.extend((f"{name} = {text}" if labelled else text).split("\n"))
 
-        if self.style.get("impurity", True):
+        # Trees of boosting have kept none.
+        if self.style.get("impurity", True) and hasattr(self.tree, "impurity"):
             add(str(self.estimator.criterion), _format_number(self.tree.impurity[node], self.precision))
         samples = self.tree.n_node_samples
         if self.style.get("proportion"):

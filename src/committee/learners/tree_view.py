@@ -20,7 +20,9 @@ class _NodeArrays(dict[str, Any]):
     """Arrays by name; what a model that was saved for prediction does not know is asked for in vain."""
 
     def __missing__(self, name: str) -> Any:
-        raise AttributeError(f"The tree has no {name}: the model was saved with strip=True, for prediction only.")
+        raise AttributeError(
+            f"The tree has no {name}: boosting keeps none, or the model was saved with strip=True, for prediction only."
+        )
 
 
 class TreeView:
@@ -284,6 +286,6 @@ class TreeView:
 
 
 def normalize_importances(importances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Importances divided by their sum; zeros where no split lowered the impurity."""
+    """Importances divided by their sum; zeros where no split lowered the impurity, NaN where nothing is known."""
     total = importances.sum()
-    return importances / total if total > 0.0 else np.zeros_like(importances)
+    return np.zeros_like(importances) if total <= 0.0 else importances / total
