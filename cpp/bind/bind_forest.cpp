@@ -34,7 +34,6 @@ void bind_sampling(nb::module_& m) {
       .def_rw("first_tree", &ForestPlan::first_tree)
       .def_rw("n_trees", &ForestPlan::n_trees)
       .def_rw("balance_classes", &ForestPlan::balance_classes)
-      .def_rw("keep_training_info", &ForestPlan::keep_training_info)
       .def_rw("first_row", &ForestPlan::first_row)
       .def_rw("n_table_rows", &ForestPlan::n_table_rows);
   m.def(

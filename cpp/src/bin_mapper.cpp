@@ -85,7 +85,7 @@ class BlockLearner {
                      ColumnBins* out) {
     T tile[kTileRows];
     for (std::size_t first = 0; first < rows_.all.size; first += kTileRows) {
-      if (first % kPollRows == 0) watch_.poll();
+      if (first % kPollTableRows == 0) watch_.poll();
       const std::size_t count = std::min(kTileRows, rows_.all.size - first);
       for (std::size_t c = 0; c < n_cols; ++c) {
         const u32 levels = n_levels_[first_col + c];

@@ -16,11 +16,6 @@ class BinTable {
   explicit BinTable(const ColumnBins& bins);
   // out[i] = #{ thresholds < values[i] }, kMissingBin for NaN.
   void find_bins(const T* values, std::size_t n, u8* out) const;
-  u8 find_bin(T value) const {
-    u8 bin;
-    find_bins(&value, 1, &bin);
-    return bin;
-  }
 
  private:
   void count_below(const T* values, std::size_t n, u8* out) const;

@@ -10,7 +10,7 @@ constexpr std::size_t kRowsAhead = 32;  // whose records are on their way
 
 // The smallest and the largest bin of some rows.
 template <int kVectors>
-std::pair<u32, u32> find_ends(const RowLanes* column, const RowSet<kVectors>& rows) {
+std::pair<u32, u32> find_ends(const RowLanes* column, const LaneSet<kVectors>& rows) {
   RowLanes lo = column[0] | ~rows.lanes[0], hi = column[0] & rows.lanes[0];
   for (int v = 1; v < kVectors; ++v) {
     const RowLanes low = column[v] | ~rows.lanes[v], high = column[v] & rows.lanes[v];

@@ -11,7 +11,7 @@ namespace committee {
 
 // Rows of a block, a byte each: 255 if it is among them, else 0.
 template <int kVectors>
-struct RowSet {
+struct LaneSet {
   RowLanes lanes[kVectors];
 };
 
@@ -19,10 +19,10 @@ template <int kVectors>
 struct RowBlock {
   static constexpr std::size_t kRows = kRowLanes * kVectors;
   struct Node : DrawnNode {
-    RowSet<kVectors> rows;
+    LaneSet<kVectors> rows;
   };
   RowLanes columns[kMostBlockFeatures][kVectors];
-  RowSet<kVectors> positives;
+  LaneSet<kVectors> positives;
   u32 rows[kRows + kRowLanes];  // and what list_rows writes behind them
   std::vector<Node> open;
 };

@@ -36,8 +36,13 @@ class SpareTrees {
   std::vector<SpareTree> trees_;
 };
 
+constexpr double kMinThreadWork =
+    1e5;  // rows times trees: below, a thread costs more than it saves
+
 // Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
 constexpr std::size_t kVoteRows = 16384, kVoteBytes = std::size_t{4} << 20;
+
+// Weights under which every class has the same share of a sample, times those that were given.
 std::vector<double> balance_weights(const GrowInput& input, std::span<const u32> counts) {
   const Target& target = input.target;
   const std::size_t n = counts.size(), n_outputs = target.n_classes.size();
@@ -102,9 +107,6 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
   ArenaOptions options;
   options.n_features = n_features;
   options.outputs = input.target.n_classes;
-  options.keep_training_info = plan.keep_training_info;
-  constexpr double kMinThreadWork =
-      1e5;  // rows times trees: below, a thread costs more than it saves
   const int n_threads =
       choose_threads(params.n_jobs, static_cast<double>(n_rows) * static_cast<double>(plan.n_trees),
                      kMinThreadWork);
@@ -190,7 +192,6 @@ void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& p
   const std::size_t n_table_rows = plan.n_table_rows > 0 ? plan.n_table_rows : x.n_rows;
   if (x.n_rows > n_table_rows || plan.first_row > n_table_rows - x.n_rows)
     throw std::invalid_argument("the rows of x are not in the table");
-  constexpr double kMinThreadWork = 1e5;
   const int n_threads = choose_threads(
       n_jobs, static_cast<double>(x.n_rows) * static_cast<double>(trees.n_trees), kMinThreadWork);
   std::vector<std::vector<u64>> in_bag(trees.n_trees);

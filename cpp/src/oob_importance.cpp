@@ -25,13 +25,7 @@ class TreeReader {
   bool goes_left(u32 node, double value) const {
     return trees_.double_thresholds ? compare<double>(node, value) : compare<float>(node, value);
   }
-  double read(u32 row, u32 feature) const {
-    const MatrixView& x = question_.x;
-    const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(row) * x.row_stride +
-                                 static_cast<std::ptrdiff_t>(feature) * x.col_stride;
-    return x.is_double ? static_cast<const double*>(x.data)[place]
-                       : static_cast<double>(static_cast<const float*>(x.data)[place]);
-  }
+  double read(u32 row, u32 feature) const { return question_.x(row, feature); }
   // The leaf (numbered in the arena) of a row whose `feature` is taken from another row.
   std::size_t find_leaf(u32 row, u32 feature, u32 other) const {
     u32 node = 0;
@@ -59,11 +53,7 @@ class TreeReader {
     const Node<T>& found = node<T>(index);
     if (std::isnan(value)) return found.missing_left();
     if (!found.is_categorical()) return value <= static_cast<double>(found.threshold);
-    const u32 set = found.category_set();
-    const u32 first = trees_.category_offsets[set], last = trees_.category_offsets[set + 1];
-    if (!(value >= 0.0 && value < 32.0 * (last - first))) return false;
-    const u32 code = static_cast<u32>(value);
-    return trees_.category_words[first + code / 32] >> (code % 32) & 1;
+    return holds_code(trees_.category_set(found.category_set()), value);
   }
 
   const OobQuestion& question_;

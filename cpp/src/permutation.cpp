@@ -104,11 +104,7 @@ class Rewalk {
   u32 goes_right(const Node<T>& node, double x) const {
     if (kCategories && node.is_categorical()) {
       if (x != x) return !node.missing_left();
-      const u32 first = trees_.category_offsets[node.category_set()];
-      const u32 n_words = trees_.category_offsets[node.category_set() + 1] - first;
-      if (!(x >= 0.0 && x < 32.0 * n_words)) return 1;
-      const u32 code = static_cast<u32>(x);
-      return ~(trees_.category_words[first + code / 32] >> (code % 32)) & 1;
+      return !holds_code(trees_.category_set(node.category_set()), x);
     }
     const u32 above = x > static_cast<double>(node.threshold);
     const u32 missing = x != x;

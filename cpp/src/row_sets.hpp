@@ -27,7 +27,7 @@ TrainingRows choose_training_rows(std::size_t n_rows, std::span<const double> we
 // Rows are read in tiles, so that a row's neighbouring columns are found in the cache.
 inline constexpr std::size_t kTileRows = 256;
 // Long passes over the rows look for Ctrl-C once in this many: a look costs as much as some values.
-inline constexpr std::size_t kPollRows = 64 * kTileRows;
+inline constexpr std::size_t kPollTableRows = 64 * kTileRows;
 
 // out[k] = x(rows[first + k], col)
 template <class T>
@@ -51,7 +51,7 @@ template <class T>
 void gather_columns(const MatrixView& x, const RowSet& rows, std::size_t first_col,
                     std::size_t n_cols, T* out, InterruptWatch& watch) {
   for (std::size_t first = 0; first < rows.size; first += kTileRows) {
-    if (first % kPollRows == 0) watch.poll();
+    if (first % kPollTableRows == 0) watch.poll();
     const std::size_t count = std::min(kTileRows, rows.size - first);
     for (std::size_t c = 0; c < n_cols; ++c) {
       gather_values(x, rows, first, count, first_col + c, out + c * rows.size + first);

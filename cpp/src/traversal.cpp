@@ -18,14 +18,10 @@ constexpr std::size_t kUnfoldNodesPerRow = 8;
 // Straight on the arena's nodes.
 template <class T, bool kCategories>
 struct Walk {
+  const Trees& trees;
   const Node<T>* nodes;
-  const u32* category_offsets;
-  const u32* category_words;
 
-  explicit Walk(const Trees& trees)
-      : nodes(static_cast<const Node<T>*>(trees.nodes)),
-        category_offsets(trees.category_offsets.data()),
-        category_words(trees.category_words.data()) {}
+  explicit Walk(const Trees& of) : trees(of), nodes(static_cast<const Node<T>*>(of.nodes)) {}
 
   // 1 if x goes right. A float against a float threshold, else as doubles: both are exact.
   template <class X>
@@ -41,11 +37,7 @@ struct Walk {
 
   u32 category_goes_right(const Node<T>& node, double x) const {
     if (x != x) return !node.missing_left();
-    const u32 first = category_offsets[node.category_set()],
-              last = category_offsets[node.category_set() + 1];
-    if (!(x >= 0.0 && x < 32.0 * (last - first))) return 1;
-    const u32 code = static_cast<u32>(x);
-    return ~(category_words[first + code / 32] >> (code % 32)) & 1;
+    return !holds_code(trees.category_set(node.category_set()), x);
   }
 
   // One step of one of several walks; a walk that has ended stays. Written with a mask, because a

@@ -29,9 +29,7 @@ class WeighedTree {
   bool goes_left(const WeighedNode& node, double x) const {
     if (x != x) return node.missing_left;
     if (!node.categorical) return x <= node.threshold;
-    if (!(x >= 0.0 && x < 32.0 * node.n_words)) return false;
-    const u32 code = static_cast<u32>(x);
-    return words_[node.first_word + code / 32] >> (code % 32) & 1;
+    return holds_code({words_ + node.first_word, node.n_words}, x);
   }
 
  private:

@@ -88,7 +88,6 @@ class BinMapper {
   std::shared_ptr<const BinnedMatrix> transform_sparse(const SparseView& x, int n_jobs,
                                                        InterruptWatch& watch) const;
   const std::vector<ColumnBins>& columns() const { return *columns_; }
-  std::shared_ptr<const std::vector<ColumnBins>> shared_columns() const { return columns_; }
   explicit BinMapper(std::vector<ColumnBins> columns)
       : columns_(std::make_shared<const std::vector<ColumnBins>>(std::move(columns))) {}
 

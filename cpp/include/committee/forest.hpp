@@ -9,7 +9,6 @@ struct ForestPlan {
   RowSampling sampling;
   std::size_t first_tree = 0, n_trees = 0;  // numbers of the trees in their ensemble
   bool balance_classes = false;             // weights of the classes from each tree's own sample
-  bool keep_training_info = true;
   // Rows that x holds where it is a part of the table (out-of-bag); 0 rows in all: x is the table.
   std::size_t first_row = 0, n_table_rows = 0;
 };

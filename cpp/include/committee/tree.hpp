@@ -36,6 +36,13 @@ static_assert(sizeof(Node<float>) == 12 && sizeof(Node<double>) == 16);
 // integers as counts (u8, u16, u32), everything else as double.
 enum class ValueType : u8 { count8 = 0, count16 = 1, count32 = 2, real64 = 3 };
 
+// Whether the bit set holds the code that x, no NaN, is; codes beyond its words are not held.
+inline bool holds_code(std::span<const u32> words, double x) {
+  if (!(x >= 0.0 && x < 32.0 * static_cast<double>(words.size()))) return false;
+  const u32 code = static_cast<u32>(x);
+  return (words[code / 32] >> (code % 32) & 1) != 0;
+}
+
 // A view of flat arrays; `owner` keeps them alive (vectors of the grower, numpy arrays, a mapped
 // file).
 struct Trees {
@@ -68,6 +75,10 @@ struct Trees {
   }
   std::size_t n_leaves(std::size_t tree) const {
     return leaf_offsets[tree + 1] - leaf_offsets[tree];
+  }
+  std::span<const u32> category_set(u32 set) const {
+    return category_words.subspan(category_offsets[set],
+                                  category_offsets[set + 1] - category_offsets[set]);
   }
   double value(std::size_t leaf, u32 column) const {  // leaf: number in the arena
     const std::size_t at = leaf * width + column;
