@@ -1,51 +1,19 @@
 // The rows of a node, parted by its best split.
 #include "boosting_grower.hpp"
+#include "committee/partition.hpp"
 
 namespace committee {
-
-namespace {
-
-// As partition_items, four rows at a time: where each of them goes is then known after one step
-// instead of four.
-template <class GoesLeft>
-std::size_t part_by_fours(RowItem* rows, std::size_t n, RowItem* spare, GoesLeft&& goes_left) {
-  std::size_t n_left = 0, i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const RowItem a = rows[i], b = rows[i + 1], c = rows[i + 2], d = rows[i + 3];
-    const std::size_t to_b = n_left + goes_left(a.row), to_c = to_b + goes_left(b.row),
-                      to_d = to_c + goes_left(c.row), next = to_d + goes_left(d.row);
-    rows[n_left] = a;
-    spare[i - n_left] = a;
-    rows[to_b] = b;
-    spare[i + 1 - to_b] = b;
-    rows[to_c] = c;
-    spare[i + 2 - to_c] = c;
-    rows[to_d] = d;
-    spare[i + 3 - to_d] = d;
-    n_left = next;
-  }
-  for (; i < n; ++i) {
-    const RowItem item = rows[i];
-    rows[n_left] = item;
-    spare[i - n_left] = item;
-    n_left += goes_left(item.row);
-  }
-  std::memcpy(rows + n_left, spare, (n - n_left) * sizeof(RowItem));
-  return n_left;
-}
-
-}  // namespace
 
 std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
                                       const BoostSplit& best, const Parting& how) const {
   const auto part = [&](auto&& goes_left) {
-    if (!how.parallel) return part_by_fours(rows, n, spare, goes_left);
+    if (!how.parallel) return partition_items(rows, n, spare, goes_left);
     const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
     std::vector<std::size_t> n_left(n_blocks);
     const auto bound = [&](std::size_t block) { return n * block / n_blocks; };
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
       const std::size_t begin = bound(block), size = bound(block + 1) - begin;
-      const std::size_t left = part_by_fours(rows + begin, size, spare + begin, goes_left);
+      const std::size_t left = partition_items(rows + begin, size, spare + begin, goes_left);
       n_left[block] = left;
       if (how.built == Side::none) return;
       i64* cells = block == 0 ? how.cells : thread_cells_[block - 1];

@@ -54,11 +54,11 @@ void DrawnBlocks::finish(const DrawnNode& top, const DrawnRules& rules, const Dr
   records_ = records;
   tree_ = &tree;
   const std::size_t n = rows.size();
-  if (n <= RowBlock<1>::kRows) return finish_in<1>(top, rows);
-  if (n <= RowBlock<2>::kRows) return finish_in<2>(top, rows);
-  if (n <= RowBlock<4>::kRows) return finish_in<4>(top, rows);
-  if (n <= RowBlock<8>::kRows) return finish_in<8>(top, rows);
-  if (n <= RowBlock<16>::kRows) return finish_in<16>(top, rows);
+  if (n <= DrawnBlock<1>::kRows) return finish_in<1>(top, rows);
+  if (n <= DrawnBlock<2>::kRows) return finish_in<2>(top, rows);
+  if (n <= DrawnBlock<4>::kRows) return finish_in<4>(top, rows);
+  if (n <= DrawnBlock<8>::kRows) return finish_in<8>(top, rows);
+  if (n <= DrawnBlock<16>::kRows) return finish_in<16>(top, rows);
   return finish_in<32>(top, rows);
 }
 
@@ -74,9 +74,9 @@ void DrawnBlocks::finish_in(const DrawnNode& top, std::span<const u32> rows) {
 // Columns of the block's rows, which are the node's.
 template <int kVectors>
 void DrawnBlocks::fill(Node<kVectors>& node) {
-  RowBlock<kVectors>& own = block<kVectors>();
+  DrawnBlock<kVectors>& own = block<kVectors>();
   const std::size_t n = node.n_rows;
-  u8 positives[RowBlock<kVectors>::kRows] = {}, rows[RowBlock<kVectors>::kRows] = {};
+  u8 positives[DrawnBlock<kVectors>::kRows] = {}, rows[DrawnBlock<kVectors>::kRows] = {};
   for (std::size_t i = 0; i < n; ++i) {
     positives[i] = static_cast<u8>(0 - (own.rows[i] >> 31));
     rows[i] = 255;
@@ -102,7 +102,7 @@ void DrawnBlocks::grow(Node<kVectors> node) {
   for (open.clear();;) {
     const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
     bool is_split = false;
-    if (kVectors > 1 && !is_leaf && node.n_rows <= RowBlock<kVectors>::kRows / 2) {
+    if (kVectors > 1 && !is_leaf && node.n_rows <= DrawnBlock<kVectors>::kRows / 2) {
       if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
     } else {
       const u32 id = tree_->add_node(node.n_rows, node.n_positive, node.depth);
@@ -126,9 +126,9 @@ void DrawnBlocks::grow(Node<kVectors> node) {
 template <int kVectors, int kFrom>
 void DrawnBlocks::hand_over(const Node<kFrom>& node) {
   if constexpr (kVectors > 1) {
-    if (node.n_rows <= RowBlock<kVectors>::kRows / 2) return hand_over<kVectors / 2, kFrom>(node);
+    if (node.n_rows <= DrawnBlock<kVectors>::kRows / 2) return hand_over<kVectors / 2, kFrom>(node);
   }
-  const RowBlock<kFrom>& from = block<kFrom>();
+  const DrawnBlock<kFrom>& from = block<kFrom>();
   u32* to = block<kVectors>().rows;
   for (int v = 0; v < kFrom; ++v)
     to = list_rows(node.rows.lanes[v], from.rows + v * static_cast<int>(kRowLanes), to);
@@ -163,7 +163,7 @@ template <int kVectors>
 [[gnu::always_inline]] inline void DrawnBlocks::look_at(const Node<kVectors>& node,
                                                         std::span<const u8> features,
                                                         const NodeNumbers& numbers, Best& best) {
-  const RowBlock<kVectors>& own = block<kVectors>();
+  const DrawnBlock<kVectors>& own = block<kVectors>();
   DrawnCuts cuts;
   for (std::size_t k = 0; k < features.size(); ++k)
     std::tie(cuts.lo[k], cuts.hi[k]) = find_ends<kVectors>(own.columns[features[k]], node.rows);

@@ -16,7 +16,7 @@ struct LaneSet {
 };
 
 template <int kVectors>
-struct RowBlock {
+struct DrawnBlock {
   static constexpr std::size_t kRows = kRowLanes * kVectors;
   struct Node : DrawnNode {
     LaneSet<kVectors> rows;
@@ -38,7 +38,7 @@ class DrawnBlocks {
 
  private:
   template <int kVectors>
-  using Node = typename RowBlock<kVectors>::Node;
+  using Node = typename DrawnBlock<kVectors>::Node;
   struct Best;
 
   template <int kVectors>
@@ -56,14 +56,15 @@ class DrawnBlocks {
                Best& best);
 
   template <int kVectors>
-  RowBlock<kVectors>& block() {
-    return std::get<RowBlock<kVectors>>(blocks_);
+  DrawnBlock<kVectors>& block() {
+    return std::get<DrawnBlock<kVectors>>(blocks_);
   }
 
   const DrawnRules* rules_ = nullptr;
   DrawnRecords records_;
   CountTree* tree_ = nullptr;
-  std::tuple<RowBlock<32>, RowBlock<16>, RowBlock<8>, RowBlock<4>, RowBlock<2>, RowBlock<1>>
+  std::tuple<DrawnBlock<32>, DrawnBlock<16>, DrawnBlock<8>, DrawnBlock<4>, DrawnBlock<2>,
+             DrawnBlock<1>>
       blocks_;
 };
 

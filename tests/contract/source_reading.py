@@ -147,3 +147,12 @@ def _count_cpp_scalars(header: str) -> int:
     parts.append(current)
     types = (re.sub(r"\b(?:const|constexpr)\b|\s*=.*", "", part).split() for part in parts)
     return sum(bool(words) and words[0] in SCALARS and "*" not in words[-1] for words in types)
+
+
+def find_cpp_names(text: str) -> set[str]:
+    """Types, constants and aliases at namespace scope that other files of the program can see."""
+    seen = re.sub(r"^namespace \{\n.*?^\}  // namespace$", "", text, flags=re.MULTILINE | re.DOTALL)
+    types = re.findall(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? ?\{", seen, flags=re.MULTILINE)
+    constants = re.findall(r"^inline constexpr [\w:<> ]+? (k\w+)\b", seen, flags=re.MULTILINE)
+    aliases = re.findall(r"^using (\w+)\b[^;]*=", seen, flags=re.MULTILINE)
+    return {*types, *constants, *aliases}

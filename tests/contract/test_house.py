@@ -12,6 +12,7 @@ from tests.contract.source_reading import (
     count_cpp_lines,
     count_python_lines,
     find_cpp_functions,
+    find_cpp_names,
     find_imports,
     find_python_functions,
     list_sources,
@@ -64,6 +65,15 @@ def test_functions_are_short_and_take_few_scalars(path: Path) -> None:
     wide = [f for f in functions if defines and f.n_scalars > MOST_SCALAR_ARGUMENTS]
     assert not long
     assert not wide
+
+
+def test_a_name_of_the_core_means_one_thing() -> None:
+    owners: dict[str, list[str]] = {}
+    for path in CPP:
+        for name in find_cpp_names(path.read_text(encoding="utf-8")):
+            owners.setdefault(name, []).append(name_source(path))
+    assert {"AlignedBuffer", "Trees", "kMissingBin", "u32"} <= owners.keys()
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
 
 
 def test_no_file_is_a_room_for_leftovers() -> None:
@@ -152,6 +162,15 @@ def test_the_reader_of_cpp_measures_what_it_should() -> None:
     assert functions["set"].n_lines == 4
     assert functions["set"].n_scalars == 4
     assert functions["build"].n_scalars == 0
+
+
+def test_the_reader_of_cpp_sees_names() -> None:
+    text = (
+        "struct A {\n  struct Inner {};\n};\nstruct B;\nnamespace {\nclass Hidden {};\n}  // namespace\n"
+        "class C final : public A {};\ninline constexpr std::size_t kMany = 4;\n"
+        "template <class T>\nusing Kept = T;\nusing L [[gnu::vector_size(16)]] = int;\nusing namespace std;\n"
+    )
+    assert find_cpp_names(text) == {"A", "C", "kMany", "Kept", "L"}
 
 
 def test_the_reader_of_python_measures_what_it_should() -> None:

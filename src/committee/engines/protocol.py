@@ -88,14 +88,6 @@ class Engine(Protocol):
     BoostingParams: Any
     StumpTrainer: Any
 
-    def count_usable_cores(self) -> int:
-        """Cores that this process may use, by affinity and quota."""
-        ...
-
-    def choose_threads(self, n_jobs: int, work: float, min_work: float) -> int:
-        """How many threads a piece of work is worth."""
-        ...
-
     def grow_tree(
         self,
         data: Any,
