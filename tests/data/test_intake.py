@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from committee.base import CommitteeEstimator
-from committee.data import Dataset, note_columns, take_in
+from committee.data import Dataset, intake, note_columns, take_in
 from committee.exceptions import DataError
 
 pd = pytest.importorskip("pandas")
@@ -403,3 +403,42 @@ def test_dates_become_usable_with_the_hint() -> None:
     frame = pd.DataFrame({"day": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 3)]})
     frame["day"] = (frame["day"] - frame["day"].min()).dt.days
     assert_same(take(frame), [[0], [2]], [None])
+
+
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(0, 40), slice(0, 0)], ids=["one row", "all rows", "no rows"])
+@pytest.mark.parametrize(
+    "chosen",
+    [["a", "i"], ["f"], ["f", "b"], ["a", "b", "k", "n"], ["k"], ["b"], ["u", "k"], ["a", "t"], ["a", "N"], ["a", "o"]],
+    ids="".join,
+)
+def test_pandas_is_read_alike_by_both_ways(chosen: list[str], rows: slice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short way for plain columns gives what the general one does."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": np.where(rng.random(40) < 0.2, np.nan, rng.normal(size=40)),
+            "i": rng.integers(-5, 5, 40),
+            "u": rng.integers(0, 5, 40).astype(np.uint8),
+            "f": rng.normal(size=40).astype(np.float32),
+            "b": rng.random(40) < 0.5,
+            "k": pd.Categorical(rng.choice(["x", "y", None], 40), categories=["y", "z", "x"]),
+            "n": pd.Categorical(rng.choice([3, 1, 2], 40), categories=[3, 2, 1]),
+            "t": rng.choice(["p", "q"], 40),
+            "N": pd.array([1, None] * 20, dtype="Int64"),
+            "o": np.array([1, 2.5] * 20, dtype=object),
+        }
+    )[chosen].iloc[rows]
+    short = intake._read_table(frame, "Tree")
+    monkeypatch.setattr(intake, "_read_pandas", lambda X: None)
+    general = intake._read_table(frame, "Tree")
+    assert (short.names, short.n_rows, short.n_features) == (general.names, general.n_rows, general.n_features)
+    for one, other in zip(short.split_columns(), general.split_columns(), strict=True):
+        assert one.where == other.where
+        assert (one.levels is None) == (other.levels is None)
+        assert one.neutral == other.neutral or short.matrix is not None
+        if one.levels is None:
+            np.testing.assert_array_equal(one.as_numbers(), other.as_numbers())
+            assert one.as_numbers().dtype == other.as_numbers().dtype
+        else:
+            np.testing.assert_array_equal(one.levels, other.levels)
+            np.testing.assert_array_equal(one.codes, other.codes)
