@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import DataConversionWarning
 
+from committee import AdaBoostClassifier, AdaBoostRegressor
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.targets import encode_classes, encode_values, read_target
+from committee.exceptions import DataError
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -168,3 +170,12 @@ def test_floats_that_are_whole_are_classes(y: np.ndarray) -> None:
 def test_targets_can_be_pickled() -> None:
     target = pickle.loads(pickle.dumps(classify(WORDS)))
     assert target.decode(target.labels).tolist() == WORDS
+
+
+def test_several_outputs_where_one_is_predicted() -> None:
+    y = np.zeros((20, 2))
+    y[::2] = 1.0
+    with pytest.raises(DataError, match=r"one output only\. MultiOutputClassifier of sklearn"):
+        AdaBoostClassifier().fit(np.arange(20.0)[:, None], y)
+    with pytest.raises(DataError, match=r"one output only\. MultiOutputRegressor of sklearn"):
+        AdaBoostRegressor().fit(np.arange(20.0)[:, None], y)

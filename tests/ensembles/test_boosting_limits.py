@@ -230,3 +230,11 @@ def test_committees_share_bins_with_boosting() -> None:
     ]
     stack = StackingClassifier(members, cv=3).fit(X_IRIS, Y_IRIS)
     assert stack.score(X_IRIS, Y_IRIS) > 0.95
+
+
+def test_a_class_for_every_row_says_what_to_do() -> None:
+    X = np.arange(240.0).reshape(120, 2)
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0)
+    with pytest.raises(DataError, match=r"No class has two rows.*'early_stopping' to False"):
+        model.fit(X, np.arange(120))
+    assert model.set_params(early_stopping=False).fit(X, np.arange(120)).predict(X).shape == (120,)

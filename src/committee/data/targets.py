@@ -59,7 +59,8 @@ def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:
     if array.shape[1] > 1:
         raise DataError(
             f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
-            "output only."
+            f"output only. MultiOutput{'Regressor' if estimator_name.endswith('Regressor') else 'Classifier'} of "
+            "sklearn.multioutput fits one for each output; forests and bags take several."
         )
     warn_caller(
         "A column-vector y was passed when a 1d array was expected. Change the shape of y to (n_samples,), for "

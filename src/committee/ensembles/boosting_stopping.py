@@ -8,6 +8,7 @@ import numpy as np
 
 from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting_watch import HeldOut, Judge
+from committee.exceptions import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,11 @@ def choose_rounds(
     ndarray
         The mean scores, before the first round and after each.
     """
+    if not folds:
+        raise DataError(
+            "No class has two rows, one of which could be held out to find the number of rounds; set 'early_stopping' "
+            "to False."
+        )
     curve: list[float] = []
     judge.prepare(folds[0][0])
     sizes = np.array([held_out.X.shape[0] for _, held_out in folds], dtype=np.float64)
