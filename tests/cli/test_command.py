@@ -69,3 +69,9 @@ def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "pip install 'committee[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_flags_ask_for_no_value(run: Run) -> None:
+    for command in ("fit", "predict", "explain", "inspect", "compare", "bench", "reproduce"):
+        lines = [line for line in run(command, "--help").stdout.splitlines() if "bool>" in line or "BOOLEAN" in line]
+        assert all("--help" in line for line in lines), lines

@@ -48,7 +48,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _describe(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Show the version and leave."
+        ),
     ] = False,
 ) -> None:
     """Ensemble learning on one fast engine."""

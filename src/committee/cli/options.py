@@ -123,7 +123,7 @@ Seed = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; by default as many as help.")]
 Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
 ModelOut = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="MODEL", help="Write the model, fitted on all rows, to this file."),
@@ -132,7 +132,7 @@ ReportOut = Annotated[
     str | None,
     typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
+NoReport = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
 ResultNames = Annotated[
     list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
 ]
@@ -159,10 +159,14 @@ ReasonsOut = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="OUT", help="File for the reasons of every row: .csv, .tsv or .parquet."),
 ]
-Probabilities = Annotated[bool, typer.Option("--probabilities", "-p", help="The probability of each class as well.")]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", "-p", metavar="", help="The probability of each class as well.")
+]
 Calibrated = Annotated[
     bool,
-    typer.Option("--calibrated", help="The same, if the model has calibrated them on out-of-bag rows; else an error."),
+    typer.Option(
+        "--calibrated", metavar="", help="The same, if the model has calibrated them on out-of-bag rows; else an error."
+    ),
 ]
 Coverage = Annotated[
     float | None,
@@ -196,7 +200,9 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="For every library; by default all cores.", show_default=False),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Tiny data: shows that everything runs, times mean nothing.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", metavar="", help="Tiny data: shows that everything runs, times mean nothing.")
+]
 BenchOut = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Write bench.md, bench.json and bench.svg there."),
@@ -205,7 +211,7 @@ Trust = Annotated[
     list[str] | None,
     typer.Option("--trust", metavar="TYPE", help="A type of another library that the model may hold; repeatable."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
 
 
 def set_jobs(model: Any, jobs: int | None) -> Any:
