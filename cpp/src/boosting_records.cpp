@@ -18,9 +18,19 @@ constexpr std::size_t kLeastJointRows = 2048;
 constexpr u32 kMostCodes = 256, kFewCodes = 64;
 // After so many columns in a row that do not fit, a joint place is taken to be full.
 constexpr int kMostMisfits = 4;
+// Rows save an update for each column that gives up its place, but all places are as large as the
+// largest, and every node clears, subtracts and scans them: so many updates a cell (measured with
+// trees of 31 leaves).
+constexpr double kUpdatesPerCell = 100.0;
 constexpr std::size_t kCopyRows = 1024;
 constexpr std::size_t kPrefetchAhead = 16;
 constexpr u32 kMostSlots = 60;  // of a block: the word of 4 bytes fits into the cache line, too
+
+// Cells of a place that holds so many: powers of two from 16 on, so that neighbouring places start
+// on a cache line.
+std::size_t round_cells(std::size_t most) {
+  return std::max<std::size_t>(16, std::bit_ceil(most));
+}
 
 std::size_t round_stride(std::size_t bytes) {
   return bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
@@ -237,6 +247,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     for (u32 row = 0; row < n_rows_; ++row)
       if (weights[row] > 0) present.push_back(row);
     joints = join_columns(data, present);
+    if (!pays_to_join(data, joints, n_copies)) joints.clear();
   }
   for (u32 c = 0; c < data.n_cols; ++c) {
     ColumnPlace& place = places_[c];
@@ -248,10 +259,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, place.n_cells());
   }
   for (const Joint& joint : joints) place_joint(joint, data, present, static_cast<u32>(n_slots_++));
-  // Powers of two from 16 on: neighbouring slots then start on a cache line.
-  std::size_t step = 16;
-  while (step < cells_per_slot_) step *= 2;
-  cells_per_slot_ = step;
+  cells_per_slot_ = round_cells(cells_per_slot_);
   lay_out(weights, layout.precise || !weights.repeats());
   copy_bytes(data, joints, n_threads);
 }
@@ -324,6 +332,29 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
     waiting = std::move(left_over);
   }
   return joints;
+}
+
+bool Records::pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
+                           double n_copies) const {
+  std::vector<u8> shares(data.n_cols, 0);
+  std::size_t n_shared = 0, most_joined = 0, most = 0, n_alone = 0;
+  for (const Joint& joint : joints) {
+    for (const u32 c : joint.columns) shares[c] = 1;
+    n_shared += joint.columns.size() - 1;
+    most_joined = std::max<std::size_t>(most_joined, joint.n_codes);
+  }
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    const std::size_t cells = places_[c].n_cells();
+    if (cells < 2 || (*data.bins)[c].wide) continue;
+    ++n_alone;
+    most = std::max(most, cells);
+    if (!shares[c]) most_joined = std::max(most_joined, cells);
+  }
+  const auto count = [](std::size_t n, std::size_t cells) {
+    return static_cast<double>(n * round_cells(cells));
+  };
+  const double more_cells = count(n_alone - n_shared, most_joined) - count(n_alone, most);
+  return static_cast<double>(n_shared) * n_copies >= kUpdatesPerCell * more_cells;
 }
 
 void Records::place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,

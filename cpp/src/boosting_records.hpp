@@ -85,6 +85,9 @@ class Records {
     u32 n_codes = 1;
   };
   std::vector<Joint> join_columns(const BinnedMatrix& data, std::span<const u32> rows) const;
+  // Whether that is less work, for so many rows, than a place for every column.
+  bool pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
+                    double n_copies) const;
   void place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,
                    u32 slot);
   void lay_out(const RowWeights& weights, bool precise);

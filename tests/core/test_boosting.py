@@ -148,6 +148,23 @@ def test_columns_of_few_values_may_share_a_byte() -> None:
     assert scores[0] == scores[1]
 
 
+def test_columns_share_a_byte_where_it_pays() -> None:
+    rng = np.random.default_rng(5)
+    few, number = rng.integers(0, 12, (30_000, 20)).astype(float), rng.normal(size=(30_000, 1))
+
+    def measure(X: NDArray[Any], joint: bool) -> int:
+        state = start(X, X[:, 0], joint_columns=joint)
+        state.boost(1)
+        return int(state.nbytes)
+
+    # Pairs have 144 values: ten large places instead of twenty small ones pay with many rows only.
+    assert measure(few[:3000], True) == measure(few[:3000], False)
+    assert measure(few, True) != measure(few, False)
+    # Beside a number all places are large anyway.
+    mixed = np.hstack([few, number])[:3000]
+    assert measure(mixed, True) < measure(mixed, False)
+
+
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), n_values=st.sampled_from([2, 6, 0]))
 def test_weights_are_repetition_and_order_is_nothing(seed: int, n_values: int) -> None:
