@@ -1,5 +1,6 @@
 """Names of other libraries: errors tell what to write instead."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -126,3 +127,10 @@ def test_subclasses_say_what_they_take() -> None:
 
 def test_nothing_near() -> None:
     assert hint_parameter("zzz", []) == "Known are: none."
+
+
+@pytest.mark.parametrize("name", [name for name in committee.__all__ if name[0].isupper()])
+def test_editors_see_the_constructor(name: str) -> None:
+    cls = getattr(committee, name)
+    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    assert list(inspect.signature(cls).parameters.values()) == own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,14 @@ from committee.exceptions import ParameterError, ParameterTypeError
 __all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
 _SEED_LIMIT = 2**63
+
+
+class _ConstructorSignature:
+    """What ``help`` and editors show for a class: the arguments of its constructor, not of what checks their names."""
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        whole = inspect.signature(owner.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
 
 class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -33,6 +42,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     accepts_sparse: ClassVar[bool] = True
     accepts_categories: ClassVar[bool] = True
     bins_columns: ClassVar[bool] = True
+    __signature__: ClassVar = _ConstructorSignature()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
