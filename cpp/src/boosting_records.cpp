@@ -42,6 +42,13 @@ u8 read_cell(u8 bin, const ColumnPlace& place) {
   return bin != kMissingBin ? bin : place.has_missing ? static_cast<u8>(place.n_bins) : u8{0};
 }
 
+// Rows that weigh something.
+template <class Visit>
+void visit_present(std::size_t n_rows, const RowWeights& weights, Visit&& visit) {
+  for (std::size_t row = 0; row < n_rows; ++row)
+    if (weights[row] > 0) visit(row);
+}
+
 inline i64 widen(u32 word) {
   return static_cast<i64>(static_cast<u64>(static_cast<i64>(static_cast<i32>(word) >> 16)) << 32) +
          static_cast<i64>(word & 0xFFFFu);
@@ -241,12 +248,9 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
   }
   // Columns are joined by the rows that weigh something, as many as they stand for.
   const double n_copies = static_cast<double>(weights.total) * weights.unit;
-  std::vector<u32> present;
   std::vector<Joint> joints;
   if (layout.join && n_copies >= kLeastJointRows) {
-    for (u32 row = 0; row < n_rows_; ++row)
-      if (weights[row] > 0) present.push_back(row);
-    joints = join_columns(data, present);
+    joints = join_columns(data, weights);
     if (!pays_to_join(data, joints, n_copies)) joints.clear();
   }
   for (u32 c = 0; c < data.n_cols; ++c) {
@@ -258,7 +262,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     place.slot = static_cast<u32>(n_slots_++);
     cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, place.n_cells());
   }
-  for (const Joint& joint : joints) place_joint(joint, data, present, static_cast<u32>(n_slots_++));
+  for (const Joint& joint : joints) place_joint(joint, data, weights, static_cast<u32>(n_slots_++));
   cells_per_slot_ = round_cells(cells_per_slot_);
   lay_out(weights, layout.precise || !weights.repeats());
   copy_bytes(data, joints, n_threads);
@@ -281,7 +285,7 @@ Records::Records(const Records& other)
 // Columns of few values, greedily, as long as no more combinations of them occur than the cells of
 // the other columns' places, all of which are as large: 256, or 64 where that is enough for them.
 std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
-                                                  std::span<const u32> rows) const {
+                                                  const RowWeights& weights) const {
   std::vector<u32> waiting;
   u32 most_alone = 0;
   for (u32 c = 0; c < data.n_cols; ++c) {
@@ -310,8 +314,9 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
       const u8* column = data.column(c);
       const u32 n_cells = places_[c].n_cells();
       std::array<u8, kMostCodes * kMostJointCells> seen{};
-      for (const u32 i : rows)
+      visit_present(n_rows_, weights, [&](std::size_t i) {
         seen[joint.codes[i] * n_cells + read_cell(column[i], places_[c])] = 1;
+      });
       std::array<u8, kMostCodes * kMostJointCells> renumbered{};
       u32 n_codes = 0;
       for (u32 k = 0; k < joint.n_codes * n_cells; ++k)
@@ -322,8 +327,9 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
         continue;
       }
       misfits = 0;
-      for (const u32 i : rows)
+      visit_present(n_rows_, weights, [&](std::size_t i) {
         joint.codes[i] = renumbered[joint.codes[i] * n_cells + read_cell(column[i], places_[c])];
+      });
       joint.n_codes = n_codes;
       joint.columns.push_back(c);
     }
@@ -357,7 +363,7 @@ bool Records::pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& j
   return static_cast<double>(n_shared) * n_copies >= kUpdatesPerCell * more_cells;
 }
 
-void Records::place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,
+void Records::place_joint(const Joint& joint, const BinnedMatrix& data, const RowWeights& weights,
                           u32 slot) {
   cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, joint.n_codes);
   for (const u32 c : joint.columns) {
@@ -366,7 +372,8 @@ void Records::place_joint(const Joint& joint, const BinnedMatrix& data, std::spa
     place.joint = true;
     std::vector<u8> cell_of(joint.n_codes, 0);
     const u8* column = data.column(c);
-    for (const u32 i : rows) cell_of[joint.codes[i]] = read_cell(column[i], place);
+    visit_present(n_rows_, weights,
+                  [&](std::size_t i) { cell_of[joint.codes[i]] = read_cell(column[i], place); });
     std::vector<u32> n_codes(place.n_cells(), 0);
     for (const u8 cell : cell_of) ++n_codes[cell];
     place.rest =

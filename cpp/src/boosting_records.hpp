@@ -84,11 +84,11 @@ class Records {
     std::vector<u8> codes;  // per row
     u32 n_codes = 1;
   };
-  std::vector<Joint> join_columns(const BinnedMatrix& data, std::span<const u32> rows) const;
+  std::vector<Joint> join_columns(const BinnedMatrix& data, const RowWeights& weights) const;
   // Whether that is less work, for so many rows, than a place for every column.
   bool pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
                     double n_copies) const;
-  void place_joint(const Joint& joint, const BinnedMatrix& data, std::span<const u32> rows,
+  void place_joint(const Joint& joint, const BinnedMatrix& data, const RowWeights& weights,
                    u32 slot);
   void lay_out(const RowWeights& weights, bool precise);
   void copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints, int n_threads);

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from committee import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
+from committee import BernoulliNB, DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
 
 PLAIN: dict[str, Any] = {
     "n_estimators": 6,
@@ -145,3 +146,14 @@ def test_medians_of_leaves_do_not_know_the_scale_of_weights() -> None:
     ]
     for tree in trees[1:]:
         np.testing.assert_array_equal(tree.predict(X), trees[0].predict(X))
+
+
+@pytest.mark.parametrize(("n_features", "n_classes"), [(9, 2), (70, 3), (500, 12)])
+def test_naive_bayes_says_of_a_row_what_it_says_of_a_batch(n_features: int, n_classes: int) -> None:
+    X, signal = draw_table(400, n_features, "bits")
+    model = BernoulliNB().fit(X, cut(signal, n_classes))
+    for table in (X, np.asfortranarray(X), csr_array(X)):
+        whole = model.predict_joint_log_proba(table)
+        for size in (1, 3, 64):
+            parts = [model.predict_joint_log_proba(table[i : i + size]) for i in range(0, 192, size)]
+            np.testing.assert_array_equal(np.concatenate(parts), whole[:192])

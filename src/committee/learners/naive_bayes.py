@@ -269,7 +269,7 @@ class BernoulliNB(BayesAnswers):
             log_absent = np.log(-np.expm1(np.minimum(log_prob, 0.0)))
         never, always = np.isneginf(log_prob), np.isneginf(log_absent)
         finite = np.where(never, 0.0, log_prob), np.where(always, 0.0, log_absent)
-        joint = present @ (finite[0] - finite[1]).T + (self.class_log_prior_ + finite[1].sum(axis=1))
+        joint = _multiply_rows(present, finite[0] - finite[1]) + (self.class_log_prior_ + finite[1].sum(axis=1))
         if never.any() or always.any():
             # How often a row has what its class never has, or lacks what it always has.
             broken = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)
@@ -282,3 +282,13 @@ class BernoulliNB(BayesAnswers):
         # Whether a value is above zero says little of most tables.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _multiply_rows(table: Any, of_classes: FloatArray) -> Any:
+    """Product of each row with each row of ``of_classes``, which does not depend on the rows beside it.
+
+    Other products of matrices add up in an order that changes with the number of rows.
+    """
+    if issparse(table):
+        return table @ of_classes.T
+    return np.einsum("ij,kj->ik", np.ascontiguousarray(table), of_classes)
