@@ -105,10 +105,9 @@ TreePart grow_sample(GrowthPlan& plan, Sample<Tally>& sample) {
   total = sample.tally.weight(sum.data());
   plan.total_weight = total * sample.weight_unit;
   plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit;
-  // Counts of rows stay what they are, so that a weight means repetition; weights that are small on
-  // average, such as those that add up to one, count in rows of average weight.
-  const double row_weight = std::min(1.0, plan.total_weight / static_cast<double>(sample.n));
-  plan.rare_weight = kRareRows * row_weight / sample.weight_unit;
+  // A weight that can mean repetition does, whatever all are multiplied by; others count in rows of
+  // average weight.
+  plan.rare_weight = kRareRows * (sample.counts ? 1.0 : total / static_cast<double>(sample.n));
   Growth<Tally> growth(plan, sample);
   TreePart part = growth.grow();
   part.offsets = sample.targets.offsets;

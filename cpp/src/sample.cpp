@@ -79,6 +79,7 @@ Sample<BinaryTally> make_binary_sample(const SampleSource& source) {
   sample.tally.counted = source.weights.weights.empty();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
   sample.heaviest = source.weights.largest;
   sample.items = allocate_items<BinaryTally::Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
@@ -103,6 +104,7 @@ Sample<ClassTally<S>> make_class_sample(const SampleSource& source) {
   tally.labels = source.target.labels.data();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
   sample.heaviest = source.weights.largest;
   using Item = typename ClassTally<S>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
@@ -127,6 +129,7 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
   sample.tally.targets = sample.targets.values.data();  // stays valid when the sample moves
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
   using Item = typename MomentTally<kMulti>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;

@@ -82,6 +82,7 @@ FixedWeights fix_weights(std::span<const double> weights, WeightBits bits) {
   fixed.unit = find_unit(weights, lightest);
   fixed.integral =
       fixed.unit > 0.0 && total * (heaviest / fixed.unit) < std::ldexp(0.5, bits.whole);
+  fixed.counts = fixed.integral && (fixed.unit == lightest || fixed.unit == std::floor(fixed.unit));
   int shift = 0;
   if (!fixed.integral) {
     int exponent;

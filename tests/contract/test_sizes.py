@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from committee import BernoulliNB, DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
+from committee import (
+    BernoulliNB,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 
 PLAIN: dict[str, Any] = {
     "n_estimators": 6,
@@ -157,3 +163,19 @@ def test_naive_bayes_says_of_a_row_what_it_says_of_a_batch(n_features: int, n_cl
         for size in (1, 3, 64):
             parts = [model.predict_joint_log_proba(table[i : i + size]) for i in range(0, 192, size)]
             np.testing.assert_array_equal(np.concatenate(parts), whole[:192])
+
+
+@pytest.mark.parametrize("n_levels", [40, 300])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+def test_levels_of_few_rows_do_not_know_the_scale_of_weights(n_levels: int, n_classes: int) -> None:
+    # Where there are more than ten levels, those of less than five rows stay together.
+    rng = np.random.default_rng(n_levels)
+    X = np.column_stack([rng.integers(0, n_levels, size=1500), rng.normal(size=1500)])
+    y = cut((X[:, 0] % 5 > 2) * 2.0 + X[:, 1] + rng.normal(size=1500), n_classes)
+    cls: Any = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
+    for weights in (rng.integers(1, 4, size=1500).astype(float), rng.random(1500) + 0.1):
+        answers = [
+            cls(max_depth=9, categorical_features=[0]).fit(X, y, sample_weight=weights * factor).predict(X)
+            for factor in (1.0, 0.1, 7.0)
+        ]
+        np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)

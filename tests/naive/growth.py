@@ -281,7 +281,9 @@ class Twin:
 
     def pool_rare(self, rows: Ints, codes: Ints, present: list[int]) -> list[list[int]]:
         """Groups of levels that stay together: where there are more than ten, those of less than five rows are one."""
-        least = 4.5 * min(1.0, self.weights.sum() * self.unit / len(self.rows)) / self.unit if len(present) > 10 else 0
+        raw = self.raw_weights[self.rows]
+        counts = any(np.allclose(w, w.round(), rtol=1e-12, atol=0) for w in (raw, raw / raw.min()))
+        least = 4.5 * (1.0 if counts else self.weights.sum() / len(self.rows)) if len(present) > 10 else 0
         rare = [k for k in present if self.weights[rows[codes == k]].sum() < least]
         return [[k] for k in present if k not in rare] + ([rare] if rare else [])
 

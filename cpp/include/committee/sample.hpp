@@ -28,6 +28,7 @@ struct Sample {
   std::size_t n = 0;
   double weight_unit = 1.0;
   bool weighted = false;  // not all weights are equal
+  bool counts = false;    // a unit of weight is a row
   u64 heaviest = 1;       // weight of a row
   FixedTargets targets;   // moments only
 };

@@ -12,6 +12,8 @@ struct FixedWeights {
   double unit = 1.0;         // original weight = integer * unit
   u64 total = 0, largest = 1;
   bool integral = true;
+  // Whether a unit is a row: weights are whole numbers, or multiples of the lightest one.
+  bool counts = true;
   u64 operator[](std::size_t row) const { return weights.empty() ? 1 : weights[row]; }
 };
 
