@@ -134,3 +134,29 @@ def test_editors_see_the_constructor(name: str) -> None:
     cls = getattr(committee, name)
     own = list(inspect.signature(cls.__init__).parameters.values())[1:]
     assert list(inspect.signature(cls).parameters.values()) == own
+
+
+def test_an_argument_of_another_library() -> None:
+    model = committee.GradientBoostingClassifier(n_estimators=2)
+    with pytest.raises(ParameterTypeError, match=r"fit\(\) .*'early_stopping_rounds'.*'n_iter_no_change'"):
+        model.fit(X, Y, eval_set=[(X, Y)], early_stopping_rounds=5)
+    with pytest.raises(ParameterTypeError, match=r"fit\(\) .*'eval_sets'. Did you mean 'eval_set'"):
+        model.fit(X, Y, eval_sets=[(X, Y)])
+    model.fit(X, Y)
+    with pytest.raises(ParameterTypeError, match=r"predict_proba\(\) .*'num_iteration'.*staged_predict"):
+        model.predict_proba(X, num_iteration=1)
+    regressor = committee.HistGradientBoostingRegressor(max_iter=2).fit(X, Y)
+    with pytest.raises(ParameterTypeError, match=r"predict\(\) .*shap_values"):
+        regressor.predict(X, pred_contribs=True)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        model.fit(X)
+    assert "eval_set" in inspect.signature(model.fit).parameters
+
+
+def test_complaints_from_inside_a_method_are_left_alone() -> None:
+    def complain(report: object) -> None:
+        raise TypeError("of my own")
+
+    with pytest.raises(TypeError, match="of my own") as caught:
+        committee.GradientBoostingClassifier(n_estimators=2).fit(X, Y, callbacks=[complain])
+    assert not isinstance(caught.value, CommitteeError)

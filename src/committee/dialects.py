@@ -6,14 +6,19 @@ Nothing of this is accepted in place of our names: one thing has one name, in co
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+import functools
+import inspect
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from committee.exceptions import ParameterError
+from committee.exceptions import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["check_scorer", "hint_attribute", "hint_parameter", "hint_value"]
+__all__ = ["answer_arguments", "check_scorer", "hint_attribute", "hint_parameter", "hint_value"]
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
 
 # Ours first, then theirs (scikit-learn's other classes and old names, LightGBM, XGBoost, CatBoost, ranger, mlxtend).
 # Of several of ours the first that a class has is meant.
@@ -129,6 +134,57 @@ _ATTRIBUTES = {
     "get_best_iteration": "It is the attribute best_iteration_.",
     "tree_count_": "It is n_estimators_.",
 }
+
+
+# Arguments of methods of other libraries' boosting.
+_METHOD_REMARKS = {
+    "early_stopping_rounds": "It is the parameter 'n_iter_no_change' of the constructor.",
+    "verbose": "It is a parameter of the constructor.",
+    "categorical_feature cat_features": "It is the parameter 'categorical_features' of the constructor.",
+    "feature_name feature_names": "Names are those of the columns of a frame.",
+    "init_score base_margin baseline": "See the parameters 'init' and 'base_score' of the constructor.",
+    "init_model xgb_model": "With warm_start=True in the constructor a fit goes on from the last one.",
+    "sample_weight_eval_set eval_weights": "It is called 'eval_sample_weight' here.",
+    "num_iteration ntree_limit ntree_end iteration_range": "staged_predict and staged_predict_proba give the answers "
+    "after each round.",
+    "raw_score output_margin prediction_type": "decision_function gives the scores of classes.",
+    "pred_leaf": "apply gives the leaves.",
+    "pred_contrib pred_contribs pred_interactions": "committee.inspection.shap_values(model, X) gives Shapley values.",
+}
+_ASKED = {theirs: remark for listed, remark in _METHOD_REMARKS.items() for theirs in listed.split()}
+
+
+def answer_arguments(method: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+    """A method whose complaint about an argument that it does not have tells what to write instead.
+
+    Examples
+    --------
+    >>> @answer_arguments
+    ... def predict(model, X):
+    ...     return X
+    >>> try:
+    ...     predict(None, 3, pred_leaf=True)
+    ... except TypeError as error:
+    ...     print(error)
+    predict() got an unexpected keyword argument 'pred_leaf'. apply gives the leaves.
+    """
+
+    @functools.wraps(method)
+    def call(*args: _Given.args, **given: _Given.kwargs) -> _Answer:
+        try:
+            return method(*args, **given)
+        except TypeError as error:
+            # One that was raised inside the method is none of ours.
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            unknown = [] if inside else [name for name in given if name not in inspect.signature(method).parameters]
+            if not unknown:
+                raise
+            hint = _ASKED.get(unknown[0]) or hint_parameter(unknown[0], list(inspect.signature(method).parameters)[1:])
+        raise ParameterTypeError(
+            f"{method.__name__}() got an unexpected keyword argument {unknown[0]!r}. {hint}"
+        ) from None
+
+    return call
 
 
 def hint_parameter(name: str, known: Iterable[str]) -> str:

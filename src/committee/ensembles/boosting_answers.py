@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
 from committee.data.dataset import ValueTarget
+from committee.dialects import answer_arguments
 from committee.ensembles.boosting_base import BaseBoosting
 from committee.ensembles.staged_answers import StagedAnswers
 from committee.exceptions import DataError, ParameterError
@@ -67,6 +68,7 @@ class BoostedClasses(ClassifierMixin, StagedAnswers, BaseBoosting):  # type: ign
         """
         return self._show(self._raw_predict(X))
 
+    @answer_arguments
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class.
 
@@ -83,6 +85,7 @@ class BoostedClasses(ClassifierMixin, StagedAnswers, BaseBoosting):  # type: ign
         self._fitted_trees()
         return self._predict_means(X, two_classes=self.n_classes_ == 2)
 
+    @answer_arguments
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: the most probable one, the first of equals.
 
@@ -133,6 +136,7 @@ class BoostedValues(RegressorMixin, MultiOutputMixin, BaseBoosting):  # type: ig
             raise DataError(f"Several levels of quantiles are of one output; y has {target.n_outputs}.")
         return LossFunction(name, nan, len(levels), levels)
 
+    @answer_arguments
     def predict(self, X: Any) -> FloatArray:
         """Value of each row.
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
+from committee.dialects import answer_arguments
 from committee.ensembles.boosting_base import BaseBoosting, count_present, count_repeated
 from committee.ensembles.boosting_dart import Dart
 from committee.ensembles.boosting_log import BoostingLog
@@ -102,6 +103,7 @@ class FullBoosting(BaseBoosting):
         """The trees by round and by score, as regression trees that `plot_tree` and `export_text` show."""
         return BoostedTreeTable(self._fitted_trees(), self._schema, self.n_estimators_)
 
+    @answer_arguments
     def fit(
         self,
         X: Any,
