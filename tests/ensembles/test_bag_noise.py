@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
@@ -49,7 +50,7 @@ def measure_slowly(bag: Any, X: Any, columns: Any) -> Any:
 )
 def test_the_noise_of_shares_is_what_single_members_say(bag: Any) -> None:
     X, y = load_iris(return_X_y=True)
-    bag.fit(X, y)
+    bag = clone(bag).fit(X, y)
     classes = [np.arange(3)]
     noise, share = measure_noise(bag, X, len(X), classes, lambda answers: answers)
     np.testing.assert_allclose(noise, measure_slowly(bag, X, lambda m, rows: m.predict_proba(rows)), atol=1e-12)
@@ -64,7 +65,8 @@ def test_the_noise_of_shares_is_what_single_members_say(bag: Any) -> None:
 )
 def test_the_noise_of_values_is_what_single_members_say(bag: Any) -> None:
     X, y = make_friedman1(600, random_state=0)
-    noise, _ = measure_noise(bag.fit(X, y), X, len(X), None, lambda answers: answers)
+    bag = clone(bag).fit(X, y)
+    noise, _ = measure_noise(bag, X, len(X), None, lambda answers: answers)
     np.testing.assert_allclose(noise, measure_slowly(bag, X, lambda m, rows: m.predict(rows)), rtol=1e-9)
 
 

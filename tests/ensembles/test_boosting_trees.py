@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 import committee
@@ -56,7 +57,7 @@ def test_a_tree_is_shown_without_what_it_does_not_know() -> None:
     ],
 )
 def test_an_ensemble_is_no_tree(model: object, told: str) -> None:
-    fitted = model.fit(X, (Y > 150).astype(int))  # type: ignore[attr-defined]
+    fitted = clone(model).fit(X, (Y > 150).astype(int))  # type: ignore[attr-defined]
     for show in (committee.export_text, committee.export_graphviz, committee.plot_tree):
         with pytest.raises(TypeError, match=f"{show.__name__} shows a single tree; got .*{told}"):
             show(fitted)
