@@ -14,7 +14,7 @@ constexpr std::size_t kSampleRows =
 
 // One row from each of kSampleRows equal stretches; which one is drawn, lest a period in the data
 // that divides the stride show up in the sample.
-std::size_t draw_sample_row(std::size_t k, std::size_t n) {
+std::size_t draw_sample_row(std::size_t k, u64 n) {
   const u64 begin = static_cast<u64>(k) * n / kSampleRows;
   const u64 end = static_cast<u64>(k + 1) * n / kSampleRows;
   return static_cast<std::size_t>(begin + (((mix_bits(k) >> 32) * (end - begin)) >> 32));
@@ -24,12 +24,30 @@ bool takes_part(double weight) {
   return weight > 0.0 && weight <= std::numeric_limits<double>::max();
 }
 
-// Integers in proportion to the weights of the rows; empty where all are equal.
-std::vector<u64> fix_row_weights(std::span<const double> weights, const RowSet& rows) {
+// Integers in proportion to the weights of the rows.
+FixedWeights fix_row_weights(std::span<const double> weights, const RowSet& rows) {
   constexpr WeightBits kBits{52, 52, 52};  // times the number of bins below 2^61
   std::vector<double> own(rows.size);
   for (std::size_t k = 0; k < rows.size; ++k) own[k] = weights[rows[k]];
-  return fix_weights(own, kBits).weights;
+  return fix_weights(own, kBits);
+}
+
+// The sample that copies of the rows, each as often as it weighs, would give: a row weighs as many
+// copies as were drawn of it.
+void sample_copies(const FixedWeights& copies, TrainingRows& chosen) {
+  std::size_t at = 0;
+  u64 end = copies[0];
+  for (std::size_t k = 0; k < kSampleRows; ++k) {
+    const u64 place = draw_sample_row(k, copies.total);
+    while (place >= end) end += copies[++at];
+    if (chosen.weights.empty() || chosen.sample.rows.back() != chosen.all[at]) {
+      chosen.sample.rows.push_back(chosen.all[at]);
+      chosen.weights.push_back(0);
+    }
+    ++chosen.weights.back();
+  }
+  chosen.sample.size = chosen.sample.rows.size();
+  chosen.total_weight = kSampleRows;
 }
 
 }  // namespace
@@ -56,6 +74,13 @@ TrainingRows choose_training_rows(std::size_t n_rows, std::span<const double> we
       }
     }
   }
+  if (!equal) {
+    const FixedWeights fixed = fix_row_weights(weights, chosen.all);
+    if (fixed.counts && fixed.total > kSampleRows) {
+      sample_copies(fixed, chosen);
+      return chosen;
+    }
+  }
   const std::size_t n = chosen.all.size;
   if (n <= kSampleRows) {
     chosen.sample = chosen.all;
@@ -66,7 +91,7 @@ TrainingRows choose_training_rows(std::size_t n_rows, std::span<const double> we
       chosen.sample.rows[k] = chosen.all[draw_sample_row(k, n)];
     }
   }
-  if (!equal) chosen.weights = fix_row_weights(weights, chosen.sample);
+  if (!equal) chosen.weights = fix_row_weights(weights, chosen.sample).weights;
   chosen.total_weight = chosen.weights.empty() ? chosen.sample.size : 0;
   for (const u64 w : chosen.weights) chosen.total_weight += w;
   return chosen;

@@ -14,6 +14,7 @@ from committee import (
     DecisionTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    _core,
 )
 
 PLAIN: dict[str, Any] = {
@@ -179,3 +180,18 @@ def test_levels_of_few_rows_do_not_know_the_scale_of_weights(n_levels: int, n_cl
             for factor in (1.0, 0.1, 7.0)
         ]
         np.testing.assert_allclose(answers[1:], [answers[0]] * 2, rtol=1e-9)
+
+
+def test_bins_of_many_rows_hold_a_weight_for_repetition() -> None:
+    # Quantiles of more than 200,000 rows are those of a sample: of copies, where weights stand for such.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120_000, 1))
+    weights = rng.integers(0, 5, size=len(X)).astype(float)
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    n_levels = np.zeros(1, dtype=np.uint32)
+    whole = _core.BinMapper.fit(X[rows], None, n_levels, 255, 1).thresholds(0)
+    for factor in (1.0, 0.1):
+        np.testing.assert_array_equal(_core.BinMapper.fit(X, weights * factor, n_levels, 255, 1).thresholds(0), whole)
+    present = weights > 0.0
+    absent = _core.BinMapper.fit(X[present], weights[present], n_levels, 255, 1).thresholds(0)
+    np.testing.assert_array_equal(absent, whole)
