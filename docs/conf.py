@@ -25,6 +25,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "abort_on_example_error": True,
 }
+# Pages of one level need no list of sections beside them.
+html_sidebars = {"**": []}
 bibtex_bibfiles = ["references.bib"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
