@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 import committee
