@@ -2,6 +2,7 @@
 #pragma once
 #include "committee/binning.hpp"
 #include "sort_keys.hpp"
+#include "whole_counts.hpp"
 
 namespace committee {
 
@@ -34,6 +35,10 @@ class DistinctValues {
 
   // weights: fixed point, or null for one each.
   void collect(const T* values, const u64* weights, std::size_t n) {
+    if (!weights && n > 0 && whole_.count(values, n)) {
+      list_counted();
+      return;
+    }
     std::size_t seen = 0;
     K* keys = sorter_.keys();
     for (std::size_t i = 0; i < n; ++i) {
@@ -96,6 +101,17 @@ class DistinctValues {
   }
 
  private:
+  void list_counted() {
+    has_missing_ = whole_.n_missing() > 0;
+    u64 sum = 0;
+    size_ = 0;
+    for (std::size_t place = 0; place < whole_.size(); ++place) {
+      if (whole_[place] == 0) continue;
+      sorter_.keys()[size_] = make_key(whole_.value(place));
+      cumulative_[size_++] = sum += whole_[place];
+    }
+  }
+
   void merge_equal(const u64* weights, std::size_t n) {
     K* keys = sorter_.keys();
     u64 sum = 0;
@@ -109,6 +125,7 @@ class DistinctValues {
     }
   }
 
+  WholeCounts<T> whole_;
   KeySorter<K> sorter_;
   AlignedBuffer<u64> cumulative_;
   std::size_t size_ = 0;

@@ -94,6 +94,9 @@ def test_bins_of_longer_columns_equal_the_twin(seed: int, max_bins: int, dtype: 
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 1500))
     shapes = [rng.normal(size=n), rng.geometric(0.02, n), np.exp(3 * rng.normal(size=n)), rng.integers(0, 300, n) ** 3]
+    # Whole numbers of a short range; the same but for one of them; zeros of both signs.
+    whole = rng.integers(-200, 200, n) + float(rng.choice([0, 3, 2**19, -(2**20), 2**23]))
+    shapes += [whole, np.where(np.arange(n) == n - 1, 0.5, whole), np.where(rng.random(n) < 0.5, -0.0, whole % 3)]
     X = np.array(shapes).T.astype(dtype)
     X[rng.random(X.shape) < 0.05] = np.nan
     X[rng.random(n) < rng.random(), 0] = 7.0  # a heavy value
