@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "committee/parallel.hpp"
 
@@ -243,16 +244,17 @@ inline Rows scramble(Rows row, u32 key) {
 }
 
 // Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
-// the hessian is never negative.
-template <bool kConstant>
-void make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
-                      std::size_t n, i64* words) {
+// the hessian is never negative. Returns the sum of the words.
+template <bool kConstant, class Word>
+i64 make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
+                     std::size_t n, Word* words) {
   const int gs = plan.gradient_shift, hs = plan.hessian_shift;
   const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
   const u32 low = static_cast<u32>(key), high = static_cast<u32>(key >> 32);
   Lanes row = {0, 1, 2, 3};
   row += static_cast<u32>(begin);
-  const auto make_four = [&](const FixedSlope* from, i64* to) {
+  Halves g_sum = {}, h_sum = {};
+  const auto make_four = [&](const FixedSlope* from, Word* to) {
     Halves first, second;
     std::memcpy(&first, from, sizeof first);
     std::memcpy(&second, from + 2, sizeof second);
@@ -262,37 +264,52 @@ void make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, s
     // One and the same number in all rows is a power of two, of which nothing is cut off.
     if constexpr (!kConstant) h += (Halves)(scramble(row, high) & h_mask);
     h >>= hs;
-    first = __builtin_shufflevector(h, g, 0, 4, 1, 5);
-    second = __builtin_shufflevector(h, g, 2, 6, 3, 7);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + 2, &second, sizeof second);
+    g_sum += g;
+    h_sum += h;
+    if constexpr (sizeof(Word) == 4) {
+      const Lanes packed = ((Lanes)g << 16) + (Lanes)h;
+      std::memcpy(to, &packed, sizeof packed);
+    } else {
+      first = __builtin_shufflevector(h, g, 0, 4, 1, 5);
+      second = __builtin_shufflevector(h, g, 2, 6, 3, 7);
+      std::memcpy(to, &first, sizeof first);
+      std::memcpy(to + 2, &second, sizeof second);
+    }
   };
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4, row += 4) make_four(slopes + i, words + i);
-  if (i == n) return;
+  i64 total = pack(i64{g_sum[0]} + g_sum[1] + g_sum[2] + g_sum[3],
+                   i64{h_sum[0]} + h_sum[1] + h_sum[2] + h_sum[3]);
+  if (i == n) return total;
   FixedSlope last[4] = {};
-  i64 made[4];
+  Word made[4];
   std::copy_n(slopes + i, n - i, last);
   make_four(last, made);
   std::copy_n(made, n - i, words + i);
+  for (const Word word : std::span(made, n - i)) total += widen(word);
+  return total;
 }
 
 }  // namespace
 
-void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
-                std::size_t begin, std::size_t end, i64* words) {
+i64 make_narrow_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
+                      std::size_t end, u32* words) {
+  const auto make =
+      plan.constant_hessian ? make_plain_words<true, u32> : make_plain_words<false, u32>;
+  return make(slopes + begin, plan, key, begin, end - begin, words);
+}
+
+i64 make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
+               std::size_t begin, std::size_t end, i64* words) {
   const int gs = plan.gradient_shift, hs = plan.hessian_shift;
   const i64 g_half = gs > 0 ? i64{1} << (gs - 1) : 0, h_half = hs > 0 ? i64{1} << (hs - 1) : 0;
   const std::size_t n = end - begin;
-  slopes += begin;
   if (weights.values.empty() && plan.stochastic) {
-    if (plan.constant_hessian) {
-      make_plain_words<true>(slopes, plan, key, begin, n, words);
-    } else {
-      make_plain_words<false>(slopes, plan, key, begin, n, words);
-    }
-    return;
+    const auto make =
+        plan.constant_hessian ? make_plain_words<true, i64> : make_plain_words<false, i64>;
+    return make(slopes + begin, plan, key, begin, n, words);
   }
+  slopes += begin;
   const auto round = [&](i64 g, i64 h, u32 place) {
     i64 a = g_half, b = h_half;
     if (plan.stochastic) {
@@ -314,6 +331,7 @@ void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordP
       for (u32 k = 0; k < w; ++k) words[i] += round(g, h, place + k);
     }
   }
+  return std::accumulate(words, words + n, i64{0});
 }
 
 }  // namespace committee

@@ -83,9 +83,20 @@ class Gradients {
   AlignedBuffer<FixedSlope> slopes_;  // [score][row]
 };
 
-// Words of rows begin .. end - 1 (all of them, whether or not they take part). `key` decides the
-// chances of stochastic rounding.
-void make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
-                std::size_t begin, std::size_t end, i64* words);
+// Words of rows begin .. end - 1 (all of them, whether or not they take part), at most 65,536;
+// returns their sum. `key` decides the chances of stochastic rounding.
+i64 make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
+               std::size_t begin, std::size_t end, i64* words);
+
+// A narrow word holds the gradient above 16 bits of hessian. Such words are made without weights.
+inline i64 widen(u32 word) {
+  return static_cast<i64>(static_cast<u64>(static_cast<i64>(static_cast<i32>(word) >> 16)) << 32) +
+         static_cast<i64>(word & 0xFFFFu);
+}
+inline i64 widen(i64 word) {
+  return word;
+}
+i64 make_narrow_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
+                      std::size_t end, u32* words);
 
 }  // namespace committee

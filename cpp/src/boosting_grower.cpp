@@ -331,9 +331,17 @@ i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
     if (cells) records_.add_range(begin, end, {vectors_.data(), width_}, cells);
     return static_cast<i64>(end - begin);
   }
-  i64 words[kFillRows];
-  make_words(scores_[0].slopes, weights_, word_plan_, key, begin, end, words);
-  const i64 total = records_.write_words(begin, end, words);
+  const FixedSlope* const slopes = scores_[0].slopes;
+  i64 total;
+  if (word_plan_.narrow) {
+    u32 words[kFillRows];
+    total = make_narrow_words(slopes, word_plan_, key, begin, end, words);
+    records_.write_words(begin, end, words);
+  } else {
+    i64 words[kFillRows];
+    total = make_words(slopes, weights_, word_plan_, key, begin, end, words);
+    records_.write_words(begin, end, words);
+  }
   if (cells) records_.add_range(begin, end, cells);
   return total;
 }

@@ -28,15 +28,17 @@ class ScalarLoss final : public Loss {
       const double* y = view.y + k * view.stride + begin;
       const double* f = view.scores + k * view.stride + begin;
       double* g = gradients + k * kLossBlock;
-      if (Function::kShape.constant_hessian && !hessians) {
-        for (std::size_t i = 0; i < end - begin; ++i) g[i] = function.slope(y[i], f[i]).gradient;
-        continue;
+      if constexpr (Function::kShape.constant_hessian) {
+        if (!hessians) {
+          for (std::size_t i = 0; i < end - begin; ++i) g[i] = function.slope(y[i], f[i]).gradient;
+          continue;
+        }
       }
       double* h = hessians + k * kLossBlock;
       constexpr bool kByPower = requires { function.slope_by_power(y[0], f[0]); };
       if constexpr (kByPower) {
         for (std::size_t i = 0; i < end - begin; ++i) g[i] = -f[i];
-        take_exponentials(g, end - begin);
+        take_quick_exponentials(g, end - begin);
       }
       for (std::size_t i = 0; i < end - begin; ++i) {
         Slope slope;
@@ -153,18 +155,12 @@ class MulticlassLoss final : public Loss {
 
   void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                    double* hessians) const override {
-    const std::size_t n = end - begin;
-    find_shares(view, begin, n, gradients);
-    const double* y = view.y + begin;
-    for (u32 k = 0; k < n_scores_; ++k) {
-      double* g = gradients + k * kLossBlock;
-      double* h = hessians + k * kLossBlock;
-      for (std::size_t i = 0; i < n; ++i) {
-        const Slope slope = function_.slope(y[i] == static_cast<double>(k), g[i]);
-        g[i] = slope.gradient;
-        h[i] = slope.hessian;
-      }
-    }
+    constexpr std::size_t kSize = EightDoubles::kSize;
+    std::size_t row = begin;
+    for (; row + kSize <= end; row += kSize)
+      find_row_slopes<EightDoubles>(view, row, gradients + (row - begin), hessians + (row - begin));
+    for (; row < end; ++row)
+      find_row_slopes<double>(view, row, gradients + (row - begin), hessians + (row - begin));
   }
 
   void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
@@ -205,6 +201,22 @@ class MulticlassLoss final : public Loss {
   }
 
  private:
+  // Slopes of a row, or of eight: of score k at k * kLossBlock.
+  template <class Number>
+  void find_row_slopes(const ScoreView& view, std::size_t row, double* g, double* h) const {
+    const auto power = [](const Number& x) __attribute__((always_inline)) {
+      return quick_exponential(take_larger(x, -708.0));
+    };
+    const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
+    const Number y = load_numbers<Number>(view.y + row);
+    for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {
+      const Number share = load_numbers<Number>(g) * factor;
+      const SlopeOf<Number> slope = function_.slope(mark_equal(y, static_cast<double>(k)), share);
+      store_numbers(slope.gradient, g);
+      store_numbers(slope.hessian, h);
+    }
+  }
+
   // Probabilities of n rows from `begin` on: shares[k * kLossBlock + i].
   void find_shares(const ScoreView& view, std::size_t begin, std::size_t n, double* shares) const {
     std::size_t i = 0;
@@ -215,21 +227,29 @@ class MulticlassLoss final : public Loss {
 
   template <class Number>
   void share_rows(const double* scores, std::size_t stride, double* shares) const {
-    Number largest = load_numbers<Number>(scores);
-    for (u32 k = 1; k < n_scores_; ++k)
-      largest = take_larger(load_numbers<Number>(scores + k * stride), largest);
-    Number sum = exponential(load_numbers<Number>(scores) - largest);
-    store_numbers(sum, shares);
-    for (u32 k = 1; k < n_scores_; ++k) {
-      const Number share = exponential(load_numbers<Number>(scores + k * stride) - largest);
-      store_numbers(share, shares + k * kLossBlock);
-      sum = sum + share;
-    }
-    const Number factor = 1.0 / sum;
+    const auto power = [](const Number& x)
+                           __attribute__((always_inline)) { return exponential(x); };
+    const Number factor = 1.0 / sum_powers<Number>(scores, stride, shares, power);
     for (u32 k = 0; k < n_scores_; ++k) {
       double* const at = shares + k * kLossBlock;
       store_numbers(load_numbers<Number>(at) * factor, at);
     }
+  }
+
+  // Sum over the scores of e^(score - the largest), and each of these.
+  template <class Number, class Power>
+  Number sum_powers(const double* scores, std::size_t stride, double* powers, Power&& power) const {
+    Number largest = load_numbers<Number>(scores);
+    for (u32 k = 1; k < n_scores_; ++k)
+      largest = take_larger(load_numbers<Number>(scores + k * stride), largest);
+    Number sum = power(load_numbers<Number>(scores) - largest);
+    store_numbers(sum, powers);
+    for (u32 k = 1; k < n_scores_; ++k) {
+      const Number share = power(load_numbers<Number>(scores + k * stride) - largest);
+      store_numbers(share, powers + k * kLossBlock);
+      sum = sum + share;
+    }
+    return sum;
   }
 
   SoftmaxLoss function_;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <type_traits>
+#include <numeric>
+#include <utility>
 
 #include "bin_tables.hpp"
 #include "committee/parallel.hpp"
@@ -23,7 +24,6 @@ constexpr int kMostMisfits = 4;
 // trees of 31 leaves).
 constexpr double kUpdatesPerCell = 100.0;
 constexpr std::size_t kCopyRows = 1024;
-constexpr std::size_t kPrefetchAhead = 16;
 constexpr u32 kMostSlots = 60;  // of a block: the word of 4 bytes fits into the cache line, too
 
 // Cells of a place that holds so many: powers of two from 16 on, so that neighbouring places start
@@ -42,44 +42,30 @@ u8 read_cell(u8 bin, const ColumnPlace& place) {
   return bin != kMissingBin ? bin : place.has_missing ? static_cast<u8>(place.n_bins) : u8{0};
 }
 
-// Rows that weigh something.
-template <class Visit>
-void visit_present(std::size_t n_rows, const RowWeights& weights, Visit&& visit) {
-  for (std::size_t row = 0; row < n_rows; ++row)
-    if (weights[row] > 0) visit(row);
+// The bin that most of the first rows have.
+u8 find_common(const u8* bins, std::size_t n) {
+  u32 counts[kHistogramBins] = {};
+  for (std::size_t i = 0; i < std::min<std::size_t>(n, 256); ++i) ++counts[bins[i]];
+  return static_cast<u8>(std::max_element(std::begin(counts), std::end(counts)) -
+                         std::begin(counts));
 }
 
-inline i64 widen(u32 word) {
-  return static_cast<i64>(static_cast<u64>(static_cast<i64>(static_cast<i32>(word) >> 16)) << 32) +
-         static_cast<i64>(word & 0xFFFFu);
-}
-
-template <bool kNarrow>
-using RecordWord = std::conditional_t<kNarrow, u32, i64>;
-
-template <bool kNarrow>
-inline i64 load_word(const u8* at) {
-  RecordWord<kNarrow> word;
-  std::memcpy(&word, at, sizeof word);
-  if constexpr (kNarrow) {
-    return widen(word);
-  } else {
-    return word;
+// Rows that have another bin; eight at a time of those that have not are passed over.
+template <class Use>
+void for_each_other(const u8* bins, std::size_t n, u8 common, Use&& use) {
+  const u64 eight = common * 0x0101010101010101ull;
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    u64 some;
+    std::memcpy(&some, bins + i, sizeof some);
+    for (u64 other = some ^ eight; other != 0;) {
+      const int k = std::countr_zero(other) / 8;
+      use(i + static_cast<std::size_t>(k));
+      other &= ~(u64{0xFF} << (8 * k));
+    }
   }
-}
-
-// The bins of up to eight columns, which are read at once: memory is what a row waits for.
-inline u64 load_bins(const u8* at) {
-  static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
-  u64 bins;
-  std::memcpy(&bins, at, sizeof bins);  // a record is a multiple of 16 bytes
-  return bins;
-}
-
-template <std::size_t... kSlot>
-[[gnu::always_inline]] inline void add_columns(u64 bins, i64* cells, std::size_t step, i64 word,
-                                               std::index_sequence<kSlot...>) {
-  ((cells[kSlot * step + (bins >> (8 * kSlot) & 0xFF)] += word), ...);
+  for (; i < n; ++i)
+    if (bins[i] != common) use(i);
 }
 
 // Missing values into the cell that they have; most words hold none.
@@ -110,132 +96,6 @@ void copy_eight_rows(SlotBlock& block, const u8* const* sources, const ColumnPla
   }
 }
 
-struct RowsToAdd {
-  const RowItem* listed;  // null: rows from `begin` on
-  std::size_t begin, n;
-};
-
-// Eight columns at a time and kRest at the end, without a branch among them; the distance of the
-// columns' cells is known where it is 256. What a row begins with is loaded before the cells of the
-// row before it, and each eight before the cells of the eight before: they would wait otherwise.
-template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
-void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
-  const std::size_t step = kStep > 0 ? kStep : step_given;
-  const std::size_t tail = block.tail, n_eights = block.n_slots / 8;
-  const int shift = std::countr_zero(block.stride);  // a product would take longer
-  const u8* const records = block.bytes.data() + (rows.begin << shift);
-  const RowItem* const listed = rows.listed;
-  struct Head {
-    const u8* record;
-    u64 bins;
-    i64 word;
-  };
-  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
-    return records + ((kListed ? std::size_t{listed[i].row} : i) << shift);
-  };
-  const auto load_head = [=](std::size_t i) __attribute__((always_inline)) {
-    const u8* const record = find_record(i);
-    return Head{record, load_bins(record), load_word<kNarrow>(record + tail)};
-  };
-  const auto add_row = [=](const Head& head) __attribute__((always_inline)) {
-    const u8* record = head.record;
-    u64 bins = head.bins;
-    i64* at = cells;
-    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * step) {
-      record += 8;
-      const u64 next = load_bins(record);  // behind the last column is at least the word
-      add_columns(bins, at, step, head.word, std::make_index_sequence<8>());
-      bins = next;
-    }
-    add_columns(bins, at, step, head.word, std::make_index_sequence<kRest>());
-  };
-  if (rows.n == 0) return;
-  Head next = load_head(0);
-  std::size_t i = 0;
-  // No row beyond the last is looked at: it may be another thread's.
-  for (; kListed && i + kPrefetchAhead < rows.n; ++i) {
-    const Head head = next;
-    __builtin_prefetch(find_record(i + kPrefetchAhead));
-    next = load_head(i + 1);
-    add_row(head);
-  }
-  for (; i + 1 < rows.n; ++i) {
-    const Head head = next;
-    next = load_head(i + 1);
-    add_row(head);
-  }
-  add_row(next);
-}
-
-template <bool kNarrow, bool kListed, std::size_t kStep>
-void add_block_of(const SlotBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
-  [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
-    constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
-        add_rows<kNarrow, kListed, kStep, kRest>...};
-    kKernels[block.n_slots % 8](block, rows, step, cells);
-  }(std::make_index_sequence<8>());
-}
-
-// Cells of several words fill more than the first cache: of so many rows some slots are added to,
-// whose cells fit into it, then the next slots.
-constexpr std::size_t kVectorRows = 2048;
-constexpr std::size_t kVectorWords = 6144;
-
-struct SlotRange {
-  std::size_t begin, end;
-};
-
-// kWidth words a cell, or as many as given where that is zero.
-template <std::size_t kWidth>
-void add_vectors(const SlotBlock& block, const RowsToAdd& rows, const SlotRange& slots,
-                 std::size_t step, const Records::Words& given, i64* cells) {
-  const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
-  const u8* const records = block.bytes.data();
-  const auto row_at = [&](std::size_t i) {
-    return rows.listed ? rows.listed[i].row : rows.begin + i;
-  };
-  for (std::size_t i = 0; i < rows.n; ++i) {
-    if (rows.listed && i + kPrefetchAhead < rows.n) {
-      const std::size_t ahead = row_at(i + kPrefetchAhead);
-      __builtin_prefetch(records + ahead * stride);
-      __builtin_prefetch(given.words + ahead * width);
-    }
-    const std::size_t row = row_at(i);
-    const u8* const record = records + row * stride;
-    const i64* const words = given.words + row * width;
-    for (std::size_t slot = slots.begin; slot < slots.end; ++slot) {
-      i64* const cell = cells + (slot * step + record[slot]) * width;
-      for (std::size_t k = 0; k < width; ++k) cell[k] += words[k];
-    }
-  }
-}
-
-void add_vector_block(const SlotBlock& block, const RowsToAdd& rows, std::size_t step,
-                      const Records::Words& words, i64* cells) {
-  constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
-                                                    add_vectors<3>, add_vectors<4>, add_vectors<5>,
-                                                    add_vectors<6>, add_vectors<7>, add_vectors<8>};
-  const auto add = kKernels[words.width < std::size(kKernels) ? words.width : 0];
-  const std::size_t at_once = std::max<std::size_t>(1, kVectorWords / (step * words.width));
-  i64* const own = cells + block.first_slot * step * words.width;
-  for (std::size_t begin = 0; begin < rows.n; begin += kVectorRows) {
-    const RowsToAdd some{rows.listed ? rows.listed + begin : nullptr, rows.begin + begin,
-                         std::min(kVectorRows, rows.n - begin)};
-    for (std::size_t slot = 0; slot < block.n_slots; slot += at_once)
-      add(block, some, {slot, std::min<std::size_t>(slot + at_once, block.n_slots)}, step, words,
-          own);
-  }
-}
-
-template <bool kListed>
-void add_block(const SlotBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
-               i64* cells) {
-  const auto add =
-      step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
-                  : (narrow ? add_block_of<true, kListed, 0> : add_block_of<false, kListed, 0>);
-  add(block, rows, step, cells + block.first_slot * step);
-}
-
 }  // namespace
 
 Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout,
@@ -262,7 +122,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layo
     place.slot = static_cast<u32>(n_slots_++);
     cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, place.n_cells());
   }
-  for (const Joint& joint : joints) place_joint(joint, data, weights, static_cast<u32>(n_slots_++));
+  for (const Joint& joint : joints) place_joint(joint, static_cast<u32>(n_slots_++));
   cells_per_slot_ = round_cells(cells_per_slot_);
   lay_out(weights, layout.precise || !weights.repeats());
   copy_bytes(data, joints, n_threads);
@@ -300,38 +160,23 @@ std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
   const u32 most_codes = most_alone == 0 || most_alone > kFewCodes ? kMostCodes : kFewCodes;
   std::stable_sort(waiting.begin(), waiting.end(),
                    [&](u32 a, u32 b) { return places_[a].n_cells() < places_[b].n_cells(); });
+  u32 n_present = 0;
+  for (std::size_t i = 0; i < n_rows_; ++i) n_present += weights[i] > 0;
   std::vector<Joint> joints;
   while (waiting.size() > 1) {
     Joint joint;
     joint.codes.assign((n_rows_ + 7) / 8 * 8, 0);  // eight are read at once
+    joint.n_rows = {n_present};
+    joint.cells.resize(1);
     std::vector<u32> left_over;
     int misfits = 0;
     for (const u32 c : waiting) {
-      if (misfits >= kMostMisfits) {
-        left_over.push_back(c);
-        continue;
-      }
-      const u8* column = data.column(c);
-      const u32 n_cells = places_[c].n_cells();
-      std::array<u8, kMostCodes * kMostJointCells> seen{};
-      visit_present(n_rows_, weights, [&](std::size_t i) {
-        seen[joint.codes[i] * n_cells + read_cell(column[i], places_[c])] = 1;
-      });
-      std::array<u8, kMostCodes * kMostJointCells> renumbered{};
-      u32 n_codes = 0;
-      for (u32 k = 0; k < joint.n_codes * n_cells; ++k)
-        if (seen[k] != 0) renumbered[k] = static_cast<u8>(n_codes++);
-      if (n_codes > most_codes) {
+      if (misfits < kMostMisfits && join_column(joint, c, data.column(c), weights, most_codes)) {
+        misfits = 0;
+      } else {
         left_over.push_back(c);
         ++misfits;
-        continue;
       }
-      misfits = 0;
-      visit_present(n_rows_, weights, [&](std::size_t i) {
-        joint.codes[i] = renumbered[joint.codes[i] * n_cells + read_cell(column[i], places_[c])];
-      });
-      joint.n_codes = n_codes;
-      joint.columns.push_back(c);
     }
     if (joint.columns.size() < 2) break;
     joints.push_back(std::move(joint));
@@ -347,7 +192,7 @@ bool Records::pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& j
   for (const Joint& joint : joints) {
     for (const u32 c : joint.columns) shares[c] = 1;
     n_shared += joint.columns.size() - 1;
-    most_joined = std::max<std::size_t>(most_joined, joint.n_codes);
+    most_joined = std::max(most_joined, joint.cells.size());
   }
   for (u32 c = 0; c < data.n_cols; ++c) {
     const std::size_t cells = places_[c].n_cells();
@@ -363,24 +208,62 @@ bool Records::pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& j
   return static_cast<double>(n_shared) * n_copies >= kUpdatesPerCell * more_cells;
 }
 
-void Records::place_joint(const Joint& joint, const BinnedMatrix& data, const RowWeights& weights,
-                          u32 slot) {
-  cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, joint.n_codes);
-  for (const u32 c : joint.columns) {
-    ColumnPlace& place = places_[c];
+bool Records::join_column(Joint& joint, u32 column, const u8* bins, const RowWeights& weights,
+                          u32 most_codes) const {
+  const ColumnPlace& place = places_[column];
+  const u32 n_cells = place.n_cells(), n_old = static_cast<u32>(joint.cells.size());
+  // Rows of the most frequent bin keep their codes, and are not looked at.
+  const u8 common = find_common(bins, n_rows_);
+  const u8 rest = read_cell(common, place);
+  std::array<u32, kMostCodes * kMostJointCells> counts{};
+  const auto visit_others = [&](auto&& use) {
+    for_each_other(bins, n_rows_, common, [&](std::size_t i) {
+      if (weights[i] > 0) use(joint.codes[i], read_cell(bins[i], place));
+    });
+  };
+  visit_others([&](u8 code, u8 cell) { ++counts[code * n_cells + cell]; });
+  std::array<u32, kMostCodes * kMostJointCells> code_of{};
+  std::vector<u32> n_rows = joint.n_rows;
+  std::vector<std::vector<u8>> cells = joint.cells;
+  for (u32 code = 0; code < n_old; ++code) {
+    u32* const own = counts.data() + code * n_cells;
+    own[rest] += joint.n_rows[code] - std::accumulate(own, own + n_cells, u32{0});
+    // The first that occurs keeps the code: the rest, if it does.
+    bool kept = false;
+    for (u32 k = 0; k < n_cells; ++k) {
+      const u32 cell = k == 0 ? rest : k <= rest ? k - 1 : k;
+      if (own[cell] == 0) continue;
+      const u32 to = std::exchange(kept, true) ? static_cast<u32>(cells.size()) : code;
+      if (to == most_codes) return false;
+      if (to != code) {
+        cells.push_back(joint.cells[code]);
+        n_rows.push_back(0);
+      }
+      cells[to].push_back(static_cast<u8>(cell));
+      n_rows[to] = own[cell];
+      code_of[code * n_cells + cell] = to;
+    }
+  }
+  visit_others([&](u8& code, u8 cell) { code = static_cast<u8>(code_of[code * n_cells + cell]); });
+  joint.n_rows = std::move(n_rows);
+  joint.cells = std::move(cells);
+  joint.columns.push_back(column);
+  return true;
+}
+
+void Records::place_joint(const Joint& joint, u32 slot) {
+  cells_per_slot_ = std::max<std::size_t>(cells_per_slot_, joint.cells.size());
+  for (std::size_t j = 0; j < joint.columns.size(); ++j) {
+    ColumnPlace& place = places_[joint.columns[j]];
     place.slot = slot;
     place.joint = true;
-    std::vector<u8> cell_of(joint.n_codes, 0);
-    const u8* column = data.column(c);
-    visit_present(n_rows_, weights,
-                  [&](std::size_t i) { cell_of[joint.codes[i]] = read_cell(column[i], place); });
     std::vector<u32> n_codes(place.n_cells(), 0);
-    for (const u8 cell : cell_of) ++n_codes[cell];
+    for (const std::vector<u8>& cells : joint.cells) ++n_codes[cells[j]];
     place.rest =
         static_cast<u8>(std::max_element(n_codes.begin(), n_codes.end()) - n_codes.begin());
-    for (u32 code = 0; code < joint.n_codes; ++code)
-      if (cell_of[code] != place.rest)
-        place.codes.emplace_back(static_cast<u8>(code), cell_of[code]);
+    for (std::size_t code = 0; code < joint.cells.size(); ++code)
+      if (joint.cells[code][j] != place.rest)
+        place.codes.emplace_back(static_cast<u8>(code), joint.cells[code][j]);
   }
 }
 
@@ -431,27 +314,16 @@ void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joi
   });
 }
 
-i64 Records::write_words(std::size_t begin, std::size_t end, const i64* words) {
-  i64 total = 0;
+template <class Word>
+void Records::write_words(std::size_t begin, std::size_t end, const Word* words) {
   for (SlotBlock& block : blocks_) {
-    total = 0;
     u8* at = block.bytes.data() + begin * block.stride + block.tail;
-    if (words_.narrow) {
-      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
-        const u32 word =
-            (static_cast<u32>(static_cast<u64>(words[i]) >> 32) << 16) + static_cast<u32>(words[i]);
-        std::memcpy(at, &word, sizeof word);
-        total += words[i];
-      }
-    } else {
-      for (std::size_t i = 0; i < end - begin; ++i, at += block.stride) {
-        std::memcpy(at, words + i, sizeof(i64));
-        total += words[i];
-      }
-    }
+    for (std::size_t i = 0; i < end - begin; ++i, at += block.stride)
+      std::memcpy(at, words + i, sizeof(Word));
   }
-  return total;
 }
+template void Records::write_words(std::size_t, std::size_t, const u32*);
+template void Records::write_words(std::size_t, std::size_t, const i64*);
 
 void Records::change_words(std::span<const RowItem> rows, i64 change,
                            std::span<const u32> weights) {
@@ -472,33 +344,6 @@ std::size_t Records::bytes() const {
   std::size_t bytes = 0;
   for (const SlotBlock& block : blocks_) bytes += block.bytes.size();
   return bytes;
-}
-
-i64 Records::word(std::size_t row) const {
-  const u8* at = blocks_[0].bytes.data() + row * blocks_[0].stride + blocks_[0].tail;
-  return words_.narrow ? load_word<true>(at) : load_word<false>(at);
-}
-
-void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_block<true>(block, words_.narrow, {rows, 0, n}, cells_per_slot_, cells);
-}
-
-void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
-}
-
-void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
-                         i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_vector_block(block, {rows, 0, n}, cells_per_slot_, of_rows, cells);
-}
-
-void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
-                        i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_vector_block(block, {nullptr, begin, end - begin}, cells_per_slot_, of_rows, cells);
 }
 
 const i64* Records::column_cells(u32 column, const i64* cells, std::span<const i64> total,

@@ -55,8 +55,9 @@ class Records {
   // Other weights for the next trees; words are of 8 bytes.
   void change_weights(const RowWeights& weights) { words_ = plan_words(weights, false); }
 
-  // Writes the words of rows begin .. end - 1 behind their bins; returns their sum.
-  i64 write_words(std::size_t begin, std::size_t end, const i64* words);
+  // Writes the words of rows begin .. end - 1 behind their bins: u32 where they are narrow, or i64.
+  template <class Word>
+  void write_words(std::size_t begin, std::size_t end, const Word* words);
   // The same word, times a row's weight (none: one), added to those of some rows; words are of 8
   // bytes.
   void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
@@ -81,15 +82,18 @@ class Records {
  private:
   struct Joint {
     std::vector<u32> columns;
-    std::vector<u8> codes;  // per row
-    u32 n_codes = 1;
+    std::vector<u8> codes;               // per row
+    std::vector<u32> n_rows;             // of each code, that weigh something
+    std::vector<std::vector<u8>> cells;  // of each code: the cell in every column
   };
   std::vector<Joint> join_columns(const BinnedMatrix& data, const RowWeights& weights) const;
+  // False, and nothing done, if more than most_codes combinations would occur.
+  bool join_column(Joint& joint, u32 column, const u8* bins, const RowWeights& weights,
+                   u32 most_codes) const;
   // Whether that is less work, for so many rows, than a place for every column.
   bool pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
                     double n_copies) const;
-  void place_joint(const Joint& joint, const BinnedMatrix& data, const RowWeights& weights,
-                   u32 slot);
+  void place_joint(const Joint& joint, u32 slot);
   void lay_out(const RowWeights& weights, bool precise);
   void copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints, int n_threads);
 

@@ -139,6 +139,31 @@ def test_exponentials_are_those_of_numpy() -> None:
     np.testing.assert_allclose(means, np.exp(scores), rtol=4e-16)
 
 
+def test_slopes_of_classes_are_those_of_numpy_to_ten_digits() -> None:
+    scores = np.concatenate([np.linspace(-700, 700, 4001), np.linspace(-3, 3, 1006), [-1e4, 1e4]])[:, None]
+    y = np.random.default_rng(0).integers(0, 2, scores.shape).astype(float)
+    with np.errstate(over="ignore"):
+        shares = 1.0 / (1.0 + np.exp(-scores))
+    gradients, hessians = LossFunction("logistic").find_slopes(y, scores)
+    np.testing.assert_allclose(gradients, shares - y, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(hessians, shares * (1.0 - shares), rtol=1e-10, atol=1e-15)
+
+    scores = np.random.default_rng(1).normal(scale=12.0, size=(1003, 4))
+    scores[-1] = [0.0, -1e4, 1e4, 2.0]
+    labels = np.random.default_rng(2).integers(0, 4, len(scores)).astype(float)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares = powers / powers.sum(axis=1, keepdims=True)
+    softmax = LossFunction("softmax", nan, 4)
+    gradients, hessians = softmax.find_slopes(labels, scores)
+    np.testing.assert_allclose(gradients, shares - np.eye(4)[labels.astype(int)], rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(hessians, 4.0 / 3.0 * shares * (1.0 - shares), rtol=1e-9, atol=1e-15)
+    # Whether a row is one of eight or by itself.
+    for row in (0, 5, 1000, 1002):
+        alone = softmax.find_slopes(labels[row : row + 1], scores[row : row + 1])
+        np.testing.assert_array_equal(alone[0][0], gradients[row])
+        np.testing.assert_array_equal(alone[1][0], hessians[row])
+
+
 def test_a_loss_survives_pickling() -> None:
     loss = LossFunction("quantile", 0.2)
     loss.find_means(np.zeros((1, 1)))

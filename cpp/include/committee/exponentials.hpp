@@ -10,8 +10,13 @@ namespace committee {
 class EightDoubles {
  public:
   static constexpr std::size_t kSize = 8;
-  explicit EightDoubles(const double* at) { std::memcpy(pairs_, at, sizeof pairs_); }
-  void store(double* at) const { std::memcpy(at, pairs_, sizeof pairs_); }
+  // Pair by pair: a copy of all of them would be made in memory first.
+  explicit EightDoubles(const double* at) {
+    for (int k = 0; k < 4; ++k) std::memcpy(&pairs_[k], at + 2 * k, sizeof pairs_[k]);
+  }
+  void store(double* at) const {
+    for (int k = 0; k < 4; ++k) std::memcpy(at + 2 * k, &pairs_[k], sizeof pairs_[k]);
+  }
 
   friend EightDoubles operator+(const EightDoubles& a, const EightDoubles& b) {
     return combine([](Pair x, Pair y) { return x + y; }, a, b);
@@ -29,14 +34,27 @@ class EightDoubles {
   friend EightDoubles operator-(const EightDoubles& a, double b) {
     return combine([b](Pair x) { return x - b; }, a);
   }
+  friend EightDoubles operator-(double a, const EightDoubles& b) {
+    return combine([a](Pair x) { return a - x; }, b);
+  }
   friend EightDoubles operator*(const EightDoubles& a, double b) {
     return combine([b](Pair x) { return x * b; }, a);
   }
+  friend EightDoubles operator*(double a, const EightDoubles& b) { return b * a; }
   friend EightDoubles operator/(double a, const EightDoubles& b) {
     return combine([a](Pair x) { return a / x; }, b);
   }
   friend EightDoubles take_larger(const EightDoubles& a, const EightDoubles& b) {
     return combine([](Pair x, Pair y) { return x > y ? x : y; }, a, b);
+  }
+  friend EightDoubles take_larger(const EightDoubles& a, double b) {
+    const Pair other = {b, b};
+    return combine([=](Pair x) { return x > other ? x : other; }, a);
+  }
+  // One where a is b, zero elsewhere.
+  friend EightDoubles mark_equal(const EightDoubles& a, double b) {
+    const Pair other = {b, b}, one = {1.0, 1.0}, zero = {0.0, 0.0};
+    return combine([=](Pair x) { return x == other ? one : zero; }, a);
   }
   friend EightDoubles hold_within(const EightDoubles& a, double least, double most) {
     const Pair low = {least, least}, high = {most, most};
@@ -72,6 +90,9 @@ class EightDoubles {
 inline double take_larger(double a, double b) {
   return a > b ? a : b;
 }
+inline double mark_equal(double a, double b) {
+  return a == b ? 1.0 : 0.0;
+}
 
 // One number, or eight, so that a loop over eights and one over the rest share their body.
 template <class Number>
@@ -89,12 +110,12 @@ inline void store_numbers(const EightDoubles& x, double* at) {
   x.store(at);
 }
 
-// e^x of n numbers, in place; each as exponential(x) alone gives it.
-inline void take_exponentials(double* x, std::size_t n) {
+// e^x of n numbers, in place, for slopes; each as alone.
+inline void take_quick_exponentials(double* x, std::size_t n) {
   std::size_t i = 0;
   for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
-    exponential(EightDoubles(x + i)).store(x + i);
-  for (; i < n; ++i) x[i] = exponential(x[i]);
+    quick_exponential(hold_within(EightDoubles(x + i), -708.0, 709.0)).store(x + i);
+  for (; i < n; ++i) x[i] = quick_exponential(hold_within(x[i], -708.0, 709.0));
 }
 
 }  // namespace committee

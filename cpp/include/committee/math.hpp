@@ -65,6 +65,21 @@ template <class Number>
   return scale_by_power(1.0 + (r + r2 * (low + r4 * upper)), shifted);
 }
 
+// The same within 2^-34 of its size, for slopes, which are kept in steps of 2^-30: e^r by the
+// polynomial of degree 7 that begins with 1 + r and has the least largest error. x is within
+// [-708, 709].
+template <class Number>
+[[gnu::always_inline]] inline Number quick_exponential(Number x) {
+  constexpr double kShift = 0x1.8p52;
+  const Number shifted = x * 1.4426950408889634074 + kShift;
+  const Number r = x - (shifted - kShift) * 0.69314718055994530942;
+  const Number r2 = r * r;
+  const Number high = (0x1.55548dc82c384p-5 + r * 0x1.111270ca29539p-7) +
+                      r2 * (0x1.6d8d05177aa0ep-10 + r * 0x1.9f08924f4a6c7p-13);
+  const Number low = (1.0 + r) + r2 * (0x1.0000003a200a2p-1 + r * 0x1.55555443140c9p-3);
+  return scale_by_power(low + (r2 * r2) * high, shifted);
+}
+
 // ln(1 + e^x) without overflow.
 inline double log_one_plus_exp(double x) {
   const double small = exponential(x > 0.0 ? -x : x), y = 1.0 + small;

@@ -8,7 +8,6 @@ struct LogisticLoss {
   static constexpr const char* kName = "logistic";
   static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -2, .largest_step = 10.0};
   double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
-  Slope slope(double y, double f) const { return slope_by_power(y, exponential(-f)); }
   // From e^-f: loops take the exponentials of a block first.
   Slope slope_by_power(double y, double power) const {
     const double p = 1.0 / (1.0 + power);

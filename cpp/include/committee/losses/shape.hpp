@@ -6,9 +6,11 @@
 namespace committee {
 
 // First and second derivative of a row's loss by its score.
-struct Slope {
-  double gradient, hessian;
+template <class Number>
+struct SlopeOf {
+  Number gradient, hessian;
 };
+using Slope = SlopeOf<double>;
 
 // How far the baseline and the leaves of a loss are from the plain Newton step.
 enum class LeafRule : u8 {

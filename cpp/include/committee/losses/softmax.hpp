@@ -10,10 +10,11 @@ struct SoftmaxLoss {
   static constexpr const char* kName = "softmax";
   static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -1, .largest_step = 10.0};
   u32 n_classes = 3;
-  // p: probability of class k; is_class: whether the row is of it.
-  Slope slope(bool is_class, double p) const {
+  // p: probability of class k; is_class: one if the row is of it, or else zero.
+  template <class Number>
+  SlopeOf<Number> slope(const Number& is_class, const Number& p) const {
     const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
-    return {is_class ? p - 1.0 : p, factor * p * (1.0 - p)};
+    return {p - is_class, factor * p * (1.0 - p)};
   }
 };
 
