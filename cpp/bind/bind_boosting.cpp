@@ -11,7 +11,6 @@
 #include "bound_trees.hpp"
 #include "committee/binning.hpp"
 #include "committee/boosting.hpp"
-#include "committee/losses/softmax.hpp"
 #include "interrupts.hpp"
 
 namespace committee {
@@ -30,11 +29,21 @@ const double* check_columns(const Columns& array, std::size_t n_rows, u32 n_scor
   return array.data();
 }
 
-std::size_t check_target(const Loss& loss, std::size_t n_values, std::size_t n_rows) {
-  const bool classes = loss.n_scores() == 1 || n_values == n_rows;
-  if (n_values != (classes ? n_rows : n_rows * loss.n_scores()))
+// A value for each row and score, or the class of each row.
+void check_target(const Loss& loss, std::span<const double> target, std::size_t n_rows) {
+  const u32 n_scores = loss.n_scores();
+  if (target.size() != n_rows * (loss.has_classes() ? 1 : n_scores))
     throw nb::value_error("the target must have a value for each row (and output)");
-  return n_rows;
+  if (loss.has_classes() && !std::all_of(target.begin(), target.end(),
+                                         [&](double y) { return y >= 0.0 && y < n_scores; })) {
+    throw nb::value_error("classes must be numbers from 0 on, below that of the scores");
+  }
+}
+
+ScoreView check_view(const Loss& loss, const Vector<double>& y, const Columns& scores) {
+  const std::size_t n = scores.shape(0);
+  check_target(loss, view_vector(y), n);
+  return {y.data(), check_columns(scores, n, loss.n_scores()), n};
 }
 
 Array<double> own_columns(std::vector<double> values, std::size_t n_rows, u32 n_scores) {
@@ -45,8 +54,8 @@ Array<double> own_columns(std::vector<double> values, std::size_t n_rows, u32 n_
 }
 
 nb::tuple find_slopes(const Loss& loss, const Vector<double>& y, const Columns& scores) {
-  const std::size_t n = check_target(loss, y.shape(0), scores.shape(0));
-  const ScoreView view{y.data(), check_columns(scores, n, loss.n_scores()), n};
+  const ScoreView view = check_view(loss, y, scores);
+  const std::size_t n = view.stride;
   const u32 width = loss.n_scores();
   std::vector<double> g(n * width), h(n * width), block(2 * width * kLossBlock);
   for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
@@ -82,10 +91,9 @@ void bind_loss(nb::module_& m) {
   c.def(
       "find_values",
       [](const Loss& loss, const Vector<double>& y, const Columns& scores) {
-        const std::size_t n = check_target(loss, y.shape(0), scores.shape(0));
-        const ScoreView view{y.data(), check_columns(scores, n, loss.n_scores()), n};
-        std::vector<double> values(n);
-        loss.find_values(view, 0, n, values.data());
+        const ScoreView view = check_view(loss, y, scores);
+        std::vector<double> values(view.stride);
+        loss.find_values(view, 0, view.stride, values.data());
         return own_array<double>(std::move(values));
       },
       nb::arg("y"), nb::arg("scores"), "Loss of each row, summed over outputs.");
@@ -103,7 +111,7 @@ void bind_loss(nb::module_& m) {
       "find_baseline",
       [](const Loss& loss, const Vector<double>& y, const std::optional<Vector<double>>& weights,
          std::size_t n_rows) {
-        check_target(loss, y.shape(0), n_rows);
+        check_target(loss, view_vector(y), n_rows);
         if (weights && weights->shape(0) != n_rows)
           throw nb::value_error("a weight for each row is needed");
         return loss.find_baseline({y.data(), nullptr, n_rows}, n_rows,
@@ -141,18 +149,6 @@ void check_params(const BoostingParams& params, const BinnedMatrix& data) {
   }
 }
 
-// A value for each row and score, or the class of each row.
-void check_whole_target(std::span<const double> target, const std::string& loss, u32 n_scores,
-                        std::size_t n_rows) {
-  const bool classes = loss == SoftmaxLoss::kName;
-  if (target.size() != n_rows * (classes ? 1 : n_scores))
-    throw nb::value_error("the target must have a value for each row (and output)");
-  if (classes && !std::all_of(target.begin(), target.end(),
-                              [&](double y) { return y >= 0.0 && y < n_scores; })) {
-    throw nb::value_error("classes must be numbers from 0 on, below that of the scores");
-  }
-}
-
 // Before anything that reads the target.
 void require_target(const Boosting& self) {
   if (!self.has_target()) throw nb::value_error("the fit has no target: its gradients are given");
@@ -169,7 +165,7 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
   check_params(params, data);
   auto function = make_checked_loss(loss, parameter, n_scores, levels);
   if (target) {
-    check_whole_target(view_vector(*target), loss, n_scores, data.n_rows);
+    check_target(*function, view_vector(*target), data.n_rows);
     input.target = view_vector(*target);
     input.target_owner = std::make_shared<const Vector<double>>(*target);
   }

@@ -152,6 +152,7 @@ class MulticlassLoss final : public Loss {
   explicit MulticlassLoss(u32 n_classes) : Loss(SoftmaxLoss::kShape, n_classes) {
     function_.n_classes = n_classes;
   }
+  bool has_classes() const override { return true; }
 
   void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                    double* hessians) const override {

@@ -119,6 +119,21 @@ def test_boosting_reads_no_target_beyond_its_end() -> None:
         _core.Loss.make("softmax", nan, 0)
 
 
+def test_losses_read_no_target_beyond_its_end() -> None:
+    scores = np.zeros((N_ROWS, 2), order="F")
+    two, classes = _core.Loss.make("squared_error", nan, 2), _core.Loss.make("softmax", nan, 2)
+    for loss, y in ((two, Y), (classes, np.tile(Y, 2))):
+        for ask in (
+            lambda o, t: o.find_slopes(t, scores),
+            lambda o, t: o.find_values(t, scores),
+            lambda o, t: o.find_baseline(t, None, N_ROWS),
+        ):
+            with pytest.raises(ValueError, match="a value for each row"):
+                ask(loss, y)
+    with pytest.raises(ValueError, match="numbers from 0 on"):
+        classes.find_values(np.full(N_ROWS, 2.0), scores)
+
+
 @pytest.mark.parametrize(
     "ask",
     [

@@ -186,6 +186,17 @@ def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
     assert GradientBoostingRegressor(**FEW).fit(X_VALUES, Y_VALUES).apply(X_VALUES).shape == (442, 15)
 
 
+def test_a_warm_start_holds_the_same_rows_out_and_counts_all_rounds() -> None:
+    told = {"learning_rate": 0.1, "early_stopping": True, "stopping_folds": None, "random_state": 0}
+    grown = GradientBoostingRegressor(n_estimators=10, warm_start=True, **told).fit(X_VALUES, Y_VALUES)
+    assert grown.n_estimators_ == 10
+    grown.set_params(n_estimators=25).fit(X_VALUES, Y_VALUES)
+    whole = GradientBoostingRegressor(n_estimators=25, refit=False, **told).fit(X_VALUES, Y_VALUES)
+    assert grown.n_estimators_ == whole.n_estimators_ > 10
+    np.testing.assert_allclose(grown.validation_score_, whole.validation_score_, rtol=1e-9)
+    np.testing.assert_allclose(grown.predict(X_VALUES), whole.predict(X_VALUES), rtol=1e-9)
+
+
 def test_contradictions_are_refused() -> None:
     for told, words in (
         ({"init": "zero", "base_score": 1.0}, "set only one"),

@@ -22,6 +22,8 @@ class Loss {
   virtual ~Loss() = default;
   const LossShape& shape() const { return shape_; }
   u32 n_scores() const { return n_scores_; }  // scores of a row
+  // Whether a target is the number of a class, whose scores are all of the row's.
+  virtual bool has_classes() const { return false; }
   // Of the quantile that leaves of score k are, where they are one.
   virtual double level(u32) const { return 0.5; }
   // Gradient and hessian of score k of rows begin .. end - 1 (at most kLossBlock) at

@@ -157,5 +157,5 @@ StoppingFolds: TypeAlias = Annotated[
 Refit: TypeAlias = Annotated[
     bool,
     "Whether all rows are learnt from in the end, for as many rounds as the rows held out have chosen; always so with "
-    "folds.",
+    "folds, never with ``warm_start``, which will hold the same rows out again.",
 ]

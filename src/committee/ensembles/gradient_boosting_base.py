@@ -225,10 +225,11 @@ class FullBoosting(BaseBoosting):
             rounds.boost(last, log, tell)
         if rule in ("held_out", "table") and log.watch is not None:
             curve = np.array(log.watch.held_out_scores)
-            best = max(1, int(np.argmax(curve)))
+            best = max(1, rounds.n_kept + int(np.argmax(curve)))
         elif rule == "oob":
             best = rounds.n_kept + log.best_out_of_bag
-        if rule == "held_out" and self.refit and not self._keeps_trees() and best is not None:
+        # Rows that a warm start will hold out again are not learnt from.
+        if rule == "held_out" and self.refit and not self.warm_start and best is not None:
             rounds = self._open_rounds(dataset, loss, seed, start)
             rounds.boost(best, None)
         self._conclude(rounds, best, self._report(rounds, log, best, curve, seed, init))
@@ -409,7 +410,7 @@ class FullBoosting(BaseBoosting):
     ) -> dict[str, Any]:
         n_rounds = rounds.n_rounds if best is None else best
 
-        def go_on(name: str, values: list[float]) -> FloatArray:
+        def go_on(name: str, values: Sequence[float] | FloatArray) -> FloatArray:
             """The values of these rounds after those of the rounds that were kept."""
             earlier = self.__dict__.get(name, ()) if self._keeps_trees() else ()
             return np.array([*earlier[: rounds.n_kept], *values])
@@ -426,7 +427,8 @@ class FullBoosting(BaseBoosting):
             "learning_rate_": self._resolve_rate(rounds.dataset),
             "n_trees_per_iteration_": rounds.trees_per_round,
             **curves,
-            "validation_score_": np.array([]) if curve is None else curve,
+            # From before the first round on, or from after the last one that was kept.
+            "validation_score_": np.array([]) if curve is None else go_on("validation_score_", curve),
             "evals_result_": {n: {m: np.array(v) for m, v in by.items()} for n, by in log.evals.items()},
             "init_": init if init is not None else ("zero" if self.init == "zero" else None),
             "_seed": seed,
