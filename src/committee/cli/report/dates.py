@@ -71,7 +71,7 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
             continue
         # Round years are counted from the first one, not from 1970.
         before = (first + (1970 if unit == "Y" else 0)) % step
-        marks = [np.datetime64(0, "s").astype(f"M8[{unit}]") + k for k in range(first - before, last + 1, step)]
+        marks = np.arange(first - before, last + 1, step, dtype=np.int64).astype(f"M8[{unit}]")
         found = [(float(_count(mark, "s")), _write(mark, letters)) for mark in marks]
         found = [(place, text) for place, text in found if low <= place <= high]
         if len(found) <= _MOST:
