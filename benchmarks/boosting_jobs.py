@@ -15,6 +15,7 @@ from benchmarks.forest_jobs import make_problem
 from benchmarks.measure import Outcome, time_calls, time_fit
 from committee.cli.bench.contenders import make_boosting
 
+LIGHT = "LightGBM"
 WARM_UP_ROWS = 200
 
 
@@ -22,7 +23,7 @@ class Compiled:
     """A model of LightGBM's, compiled by lleaves; how long that takes is not measured."""
 
     def __init__(self, task: str, rounds: int, leaves: int, threads: int) -> None:
-        self.model, self.threads = make_model("LightGBM", task, rounds, leaves, threads), threads
+        self.model, self.threads = make_model(LIGHT, task, rounds, leaves, threads), threads
 
     def fit(self, X: Any, y: Any) -> Compiled:
         """Train and compile."""
@@ -78,12 +79,7 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
     """Equal leaves, rounds, bins and learning rate in every library."""
     is_class = task != "values"
     if contender == "committee, vectors":
-        from committee import GradientBoostingClassifier, GradientBoostingRegressor
-
-        made = GradientBoostingClassifier if is_class else GradientBoostingRegressor
-        told = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
-        told |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
-        return made(multi_strategy="multi_output_tree", random_state=0, n_jobs=threads, **told)
+        return make_full(is_class, rounds, leaves, threads).set_params(multi_strategy="multi_output_tree")
     if contender == "XGBoost, vectors":
         return make_boosting("XGBoost", rounds, leaves, threads, is_class).set_params(
             multi_strategy="multi_output_tree"
@@ -93,6 +89,16 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
     if contender == "hessboost":
         return Hessboost(task, rounds, leaves, threads)
     return make_boosting(contender, rounds, leaves, threads, is_class)
+
+
+def make_full(is_class: bool, rounds: int, leaves: int, threads: int) -> Any:
+    """The class with all parameters, told to do what the one with scikit-learn's defaults does."""
+    from committee import GradientBoostingClassifier, GradientBoostingRegressor
+
+    made = GradientBoostingClassifier if is_class else GradientBoostingRegressor
+    told = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+    told |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
+    return made(random_state=0, n_jobs=threads, **told)
 
 
 def score_model(model: Any, task: str, found: data.Problem) -> float:
@@ -158,7 +164,7 @@ def split_boosting(
     X, y = read_table(problem["kind"])
     seconds, scores = [], []
     for train, test in ShuffleSplit(n_splits, test_size=0.2, random_state=0).split(X):
-        model = make_model(contender, task, rounds, leaves, threads).set_params(**_name_loss(contender, loss))
+        model = make_with_loss(contender, loss, rounds, leaves, threads)
         began = time.perf_counter()
         model.fit(X[train], y[train])
         seconds.append(time.perf_counter() - began)
@@ -175,8 +181,15 @@ def read_table(kind: str) -> tuple[Any, Any]:
     return table.to_numpy(dtype=np.float64), target.to_numpy()
 
 
-def _name_loss(contender: str, loss: str) -> dict[str, Any]:
-    if contender.startswith("LightGBM"):
-        # Where it turns linear: ours is at a quantile of the residuals, theirs a number.
-        return {"objective": {"squared_error": "regression"}.get(loss, loss)}
-    return {"loss": loss}
+def make_with_loss(contender: str, loss: str, rounds: int, leaves: int, threads: int) -> Any:
+    """A model of numbers.
+
+    Huber's loss turns linear at the same place in both: LightGBM's default is 0.9 in units of the target, which 96 %
+    of its residuals do not reach in the end, and ours is named by that share.
+    """
+    if contender.startswith(LIGHT):
+        objective = {"squared_error": "regression"}.get(loss, loss)
+        return make_model(contender, "values", rounds, leaves, threads).set_params(objective=objective)
+    if loss == "huber":
+        return make_full(False, rounds, leaves, threads).set_params(loss=loss, alpha=0.96)
+    return make_model(contender, "values", rounds, leaves, threads).set_params(loss=loss)
