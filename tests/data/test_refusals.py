@@ -283,6 +283,12 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.t
 ROWS = st.integers(1, 3).flatmap(lambda width: st.lists(st.lists(LEAVES, min_size=width, max_size=width), min_size=1))
 
 
+@pytest.mark.parametrize("X", [(np.ma.masked, []), ([1.0, 2.0], np.ma.masked), (np.array(3.0), [1.0, 2.0])])
+def test_arrays_without_axes_are_no_rows(X: Any) -> None:
+    with pytest.raises(CommitteeError):
+        take_in(Tree(), X, [0, 1], task="classify")
+
+
 @given(X=ANYTHING | ROWS, y=ANYTHING, weights=st.none() | ANYTHING, task=st.sampled_from(["classify", "regress"]))
 def test_fuzz_fit(X: Any, y: Any, weights: Any, task: Any) -> None:
     try:

@@ -89,18 +89,30 @@ def _read_rows(X: Any, error: Exception) -> NDArray[Any]:
     """Rows that NumPy makes no array of: ragged, or with something inside a value; the latter are told apart later."""
     if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in X[:1]):
         raise DataTypeError(f"X cannot be read as a table: {error}") from None
-    widths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in X]
+    widths = [_measure_width(row) for row in X]
     odd = next((i for i, width in enumerate(widths) if width != widths[0]), None)
     if odd is not None:
         raise DataError(
             f"X is ragged: row {odd} has {_count(widths[odd])} where row 0 has {_count(widths[0])}. "
             "Every row must have the same number of values."
         ) from None
-    array = np.empty((len(X), len(X[0])), dtype=object)
+    if widths[0] is None:
+        raise DataTypeError(f"X cannot be read as a table: {error}") from None
+    array = np.empty((len(X), widths[0]), dtype=object)
     for i, row in enumerate(X):
         for j, value in enumerate(row):
             array[i, j] = value
     return array
+
+
+def _measure_width(row: Any) -> int | None:
+    """Values of a row; none of a single value, as arrays without axes are, which have a length that cannot be asked."""
+    if isinstance(row, str):
+        return None
+    try:
+        return len(row)
+    except TypeError:
+        return None
 
 
 def _count(width: int | None) -> str:
