@@ -7,29 +7,31 @@ little more than ``import sklearn.base``.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from committee import moved
+
 if TYPE_CHECKING:
-    from committee.automatic.ensemble import CommitteeClassifier, CommitteeRegressor
-    from committee.ensembles.adaboost import AdaBoostClassifier
-    from committee.ensembles.adaboost_regressor import AdaBoostRegressor
-    from committee.ensembles.arcing import ArcingClassifier
-    from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
-    from committee.ensembles.boostexter import BoosTexterClassifier
-    from committee.ensembles.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from committee.ensembles.forest import (
+    from committee.automatic.estimators import CommitteeClassifier, CommitteeRegressor
+    from committee.ensembles.adaboost.arcing import ArcingClassifier
+    from committee.ensembles.adaboost.classifier import AdaBoostClassifier
+    from committee.ensembles.adaboost.regressor import AdaBoostRegressor
+    from committee.ensembles.bagging.estimators import BaggingClassifier, BaggingRegressor
+    from committee.ensembles.boostexter.classifier import BoosTexterClassifier
+    from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+    from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from committee.ensembles.combining.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
+    from committee.ensembles.combining.stacking import StackingClassifier, StackingRegressor
+    from committee.ensembles.combining.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
+    from committee.ensembles.combining.voting import VotingClassifier, VotingRegressor
+    from committee.ensembles.forest.estimators import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
     )
-    from committee.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
-    from committee.ensembles.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
-    from committee.ensembles.stacking import StackingClassifier, StackingRegressor
-    from committee.ensembles.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
-    from committee.ensembles.voting import VotingClassifier, VotingRegressor
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.inspection.diversity import measure_diversity
-    from committee.inspection.jury import measure_jury
+    from committee.inspection.majority_vote import measure_jury
     from committee.io.model_file import load, save
     from committee.learners.export import export_graphviz, export_text
     from committee.learners.naive_bayes import BernoulliNB
@@ -92,37 +94,37 @@ __all__ = [
 
 # Where each public name lives; the imports above say the same to type checkers and editors.
 _HOMES = {
-    "AdaBoostClassifier": "committee.ensembles.adaboost",
-    "AdaBoostRegressor": "committee.ensembles.adaboost_regressor",
-    "ArcingClassifier": "committee.ensembles.arcing",
-    "BaggingClassifier": "committee.ensembles.bagging",
-    "BaggingRegressor": "committee.ensembles.bagging",
+    "AdaBoostClassifier": "committee.ensembles.adaboost.classifier",
+    "AdaBoostRegressor": "committee.ensembles.adaboost.regressor",
+    "ArcingClassifier": "committee.ensembles.adaboost.arcing",
+    "BaggingClassifier": "committee.ensembles.bagging.estimators",
+    "BaggingRegressor": "committee.ensembles.bagging.estimators",
     "BernoulliNB": "committee.learners.naive_bayes",
-    "BoosTexterClassifier": "committee.ensembles.boostexter",
-    "CommitteeClassifier": "committee.automatic.ensemble",
-    "CommitteeRegressor": "committee.automatic.ensemble",
+    "BoosTexterClassifier": "committee.ensembles.boostexter.classifier",
+    "CommitteeClassifier": "committee.automatic.estimators",
+    "CommitteeRegressor": "committee.automatic.estimators",
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",
-    "EnsembleSelectionClassifier": "committee.ensembles.selection",
-    "EnsembleSelectionRegressor": "committee.ensembles.selection",
+    "EnsembleSelectionClassifier": "committee.ensembles.combining.selection",
+    "EnsembleSelectionRegressor": "committee.ensembles.combining.selection",
     "ExtraTreeClassifier": "committee.learners.tree",
     "ExtraTreeRegressor": "committee.learners.tree",
-    "ExtraTreesClassifier": "committee.ensembles.forest",
-    "ExtraTreesRegressor": "committee.ensembles.forest",
-    "GradientBoostingClassifier": "committee.ensembles.gradient_boosting",
-    "GradientBoostingRegressor": "committee.ensembles.gradient_boosting",
-    "HistGradientBoostingClassifier": "committee.ensembles.boosting",
-    "HistGradientBoostingRegressor": "committee.ensembles.boosting",
-    "RandomForestClassifier": "committee.ensembles.forest",
-    "RandomForestRegressor": "committee.ensembles.forest",
+    "ExtraTreesClassifier": "committee.ensembles.forest.estimators",
+    "ExtraTreesRegressor": "committee.ensembles.forest.estimators",
+    "GradientBoostingClassifier": "committee.ensembles.boosting.estimators",
+    "GradientBoostingRegressor": "committee.ensembles.boosting.estimators",
+    "HistGradientBoostingClassifier": "committee.ensembles.boosting.hist",
+    "HistGradientBoostingRegressor": "committee.ensembles.boosting.hist",
+    "RandomForestClassifier": "committee.ensembles.forest.estimators",
+    "RandomForestRegressor": "committee.ensembles.forest.estimators",
     "SingleFeatureNB": "committee.learners.single_feature_bayes",
-    "StackingClassifier": "committee.ensembles.stacking",
-    "StackingRegressor": "committee.ensembles.stacking",
-    "SuperLearnerClassifier": "committee.ensembles.super_learner",
-    "SuperLearnerRegressor": "committee.ensembles.super_learner",
-    "VotingClassifier": "committee.ensembles.voting",
-    "VotingRegressor": "committee.ensembles.voting",
+    "StackingClassifier": "committee.ensembles.combining.stacking",
+    "StackingRegressor": "committee.ensembles.combining.stacking",
+    "SuperLearnerClassifier": "committee.ensembles.combining.super_learner",
+    "SuperLearnerRegressor": "committee.ensembles.combining.super_learner",
+    "VotingClassifier": "committee.ensembles.combining.voting",
+    "VotingRegressor": "committee.ensembles.combining.voting",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "export_graphviz": "committee.learners.export",
@@ -130,10 +132,13 @@ _HOMES = {
     "load": "committee.io.model_file",
     "measure_bag_variance": "committee.inspection.bias_variance",
     "measure_diversity": "committee.inspection.diversity",
-    "measure_jury": "committee.inspection.jury",
+    "measure_jury": "committee.inspection.majority_vote",
     "plot_tree": "committee.plots.tree",
     "save": "committee.io.model_file",
 }
+
+
+moved.install()
 
 
 def __getattr__(name: str) -> object:

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
 from committee.constraints import document_params, list_names, validate_params
-from committee.dialects import hint_attribute, hint_parameter
 from committee.exceptions import ParameterError, ParameterTypeError
+from committee.foreign_names import hint_attribute, hint_parameter
 
 __all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed", "seed_estimator"]
 

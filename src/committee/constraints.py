@@ -20,8 +20,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import numpy as np
 
-from committee.dialects import hint_value
 from committee.exceptions import ParameterError, ParameterTypeError
+from committee.foreign_names import hint_value
 
 __all__ = [
     "ArrayLike",

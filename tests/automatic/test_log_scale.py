@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import skew
 
 from committee import CommitteeRegressor, load, save
+from committee.automatic.baseline_members import LinearMember
 from committee.automatic.log_scale import _measure_skew, is_skewed, return_from_logs
-from committee.automatic.plain_members import LinearMember
-from committee.ensembles.lesson import Lesson
-from committee.ensembles.out_of_fold import Candidate
+from committee.ensembles.combining.out_of_fold import Candidate
+from committee.ensembles.combining.training_set import TrainingSet
 from committee.exceptions import ParameterError
 
 LOGS = {"shallow boosting of logs"}
@@ -42,12 +42,12 @@ def test_what_counts_as_a_long_tail() -> None:
 
 def test_answers_come_back_in_their_own_unit() -> None:
     X, y = make_prices()
-    lesson = Lesson(X, y)
+    training = TrainingSet(X, y)
     member = LinearMember(False).fit(X, np.log(y))
     logs = member.predict(X)[:, None]
     logs[0] = 99.0
     logs[1] = np.nan
-    one = return_from_logs(Candidate("line", None, whole=member, by_fold=[member], answers=logs), lesson)
+    one = return_from_logs(Candidate("line", None, whole=member, by_fold=[member], answers=logs), training)
     known = np.isfinite(one.answers[:, 0])
     assert known.sum() == len(y) - 1
     assert one.answers[known].mean() == pytest.approx(y[known].mean())

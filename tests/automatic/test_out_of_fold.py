@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 
 import committee
 from committee import CommitteeClassifier, CommitteeRegressor
-from committee.automatic.margins import find_margin, rank_errors
+from committee.automatic.intervals import find_margin, rank_errors
 from committee.exceptions import DataError
 
 SMALL = {"portfolio": ["linear", "extra trees"], "random_state": 0}

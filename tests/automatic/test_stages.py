@@ -14,10 +14,10 @@ from committee.automatic.combination import Combination, raise_shares
 from committee.automatic.portfolio import list_rounds
 from committee.automatic.stages import Course, boost_in_stages
 from committee.data.targets import encode_classes
-from committee.ensembles.lesson import Lesson
-from committee.ensembles.metric import measure_log_loss
-from committee.ensembles.out_of_fold import Candidate
-from committee.ensembles.selection import select_greedily, select_likeliest, select_nearest
+from committee.ensembles.combining.metrics import measure_log_loss
+from committee.ensembles.combining.out_of_fold import Candidate
+from committee.ensembles.combining.selection import select_greedily, select_likeliest, select_nearest
+from committee.ensembles.combining.training_set import TrainingSet
 
 
 @pytest.mark.parametrize("classify", [True, False])
@@ -28,7 +28,7 @@ def test_stages_go_on_while_they_get_better(classify: bool) -> None:
     one = Candidate("boosting", member, "predict_proba" if classify else "predict")
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     classes = [np.arange(2)] if classify else None
-    stages = boost_in_stages(one, Lesson(X, y), folds, classes, Course([5, 20, 80, 320, 1280]), 1)
+    stages = boost_in_stages(one, TrainingSet(X, y), folds, classes, Course([5, 20, 80, 320, 1280]), 1)
     goal = np.eye(2)[y] if classify else y[:, None]
     losses = [
         measure_log_loss(one.answers, goal) if classify else float(((one.answers - goal) ** 2).mean()) for one in stages

@@ -16,11 +16,11 @@ import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
 import committee
-from committee.cli.assembly import assemble
+from committee.cli.automl_run import assemble
+from committee.cli.cross_validation import Plan, Study
 from committee.cli.errors import CommandError
-from committee.cli.findings import Comparison, Estimate
 from committee.cli.problem import Roles, pose_problem
-from committee.cli.study import Plan, Study
+from committee.cli.results import Comparison, Estimate
 from committee.cli.table import Source, read_source
 from tests.cli.conftest import Run
 

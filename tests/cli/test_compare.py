@@ -9,9 +9,9 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 
 import committee
-from committee.cli.comparing import adjust_holm, compare_parts, plan_contest
+from committee.cli.compare import adjust_holm, compare_parts, plan_contest
+from committee.cli.cross_validation import Plan
 from committee.cli.problem import Roles, pose_problem
-from committee.cli.study import Plan
 from committee.cli.table import read_source
 from tests.cli.conftest import Run
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from committee.cli.cross_validation import Plan, Study
 from committee.cli.errors import CommandError
 from committee.cli.problem import Roles, pose_problem
-from committee.cli.study import Plan, Study
 from committee.cli.table import Source
 from tests.cli.conftest import Run
 

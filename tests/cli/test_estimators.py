@@ -9,14 +9,14 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
-from committee.cli.inspecting import inspect_model
+from committee.cli.cross_validation import Plan, Study
+from committee.cli.inspect import inspect_model
 from committee.cli.metrics import choose_metrics
+from committee.cli.model_rows import load_model
 from committee.cli.output import write_model
-from committee.cli.predicting import Predictor, Wanted
+from committee.cli.predict import Predictor, Wanted
 from committee.cli.problem import Roles, pose_problem
-from committee.cli.rows import load_model
 from committee.cli.stream import open_stream
-from committee.cli.study import Plan, Study
 from committee.cli.table import read_source
 from tests.cli.conftest import Run
 

@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import committee
-from committee.cli.predicting import Predictor, Wanted
-from committee.cli.reasons import Explainer
+from committee.cli.explanations import Explainer
+from committee.cli.predict import Predictor, Wanted
 from committee.cli.stream import open_stream
 from committee.cli.table import read_source
 from committee.inspection import permutation_importance, shap_values

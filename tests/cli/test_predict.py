@@ -13,8 +13,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import committee
-from committee.cli.inspecting import inspect_model
-from committee.cli.predicting import Predictor, Wanted
+from committee.cli.inspect import inspect_model
+from committee.cli.predict import Predictor, Wanted
 from committee.cli.stream import open_stream
 from tests.cli.conftest import Run, make_run
 

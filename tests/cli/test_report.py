@@ -13,13 +13,13 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
-from committee.cli.fitting import fit_problem
+from committee.cli.cross_validation import Plan
+from committee.cli.fit import fit_problem
 from committee.cli.problem import Roles, pose_problem
 from committee.cli.report import Witness, write_report
 from committee.cli.report.dates import list_dates, show_date
 from committee.cli.report.raster import encode_png
-from committee.cli.report.recipe import Recipe
-from committee.cli.study import Plan
+from committee.cli.report.reproduction_section import Recipe
 from committee.cli.table import Source, read_source
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run, make_run

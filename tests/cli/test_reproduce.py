@@ -9,8 +9,8 @@ import pytest
 
 from committee.cli.errors import CommandError
 from committee.cli.reproduce import EXPERIMENTS, choose_rows, reproduce_rows
-from committee.cli.reproduce.telling import write_results_page
-from committee.cli.reproduce.verdict import Line, Result, Setting, compare_value
+from committee.cli.reproduce.output import write_results_page
+from committee.cli.reproduce.results import Line, Result, Setting, compare_value
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run
 from tests.cli.test_report import read_page

@@ -66,7 +66,7 @@ def test_permutation_in_the_core_is_that_of_any_model(scoring):
         """The same model, with no trees to show."""
 
         @property
-        def _present_trees(self):
+        def to_tree_model(self):
             raise AttributeError
 
     stranger = Stranger()

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 import committee
 from committee.engines import get_engine
-from committee.ensembles.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection import ShapValues, partial_dependence, permutation_importance, shap_values
 from tests.core.random_trees import convert_sklearn

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from committee.automatic.baseline_members import PlainMember, soften
 from committee.automatic.encoding import make_dense
-from committee.automatic.plain_members import PlainMember, soften
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

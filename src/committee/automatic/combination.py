@@ -19,10 +19,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from committee.data import ClassTarget
-from committee.ensembles.blend import blend_by_least_squares, blend_by_log_loss
-from committee.ensembles.metric import choose_metric
-from committee.ensembles.selection import select_greedily, select_likeliest, select_nearest
-from committee.ensembles.weighted_roster import spell_out
+from committee.ensembles.combining.convex_weights import blend_by_least_squares, blend_by_log_loss
+from committee.ensembles.combining.metrics import choose_metric
+from committee.ensembles.combining.selection import select_greedily, select_likeliest, select_nearest
+from committee.ensembles.combining.weighted_ensemble import spell_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.data import ValueTarget
-    from committee.ensembles.out_of_fold import Folds
+    from committee.ensembles.combining.out_of_fold import Folds
     from committee.typing import FloatArray
 
 __all__ = ["Combination", "Estimate", "raise_shares"]

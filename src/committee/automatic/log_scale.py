@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from committee.ensembles.lesson import Lesson
-    from committee.ensembles.out_of_fold import Candidate
+    from committee.ensembles.combining.out_of_fold import Candidate
+    from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 
 __all__ = ["LogScale", "is_skewed", "return_from_logs"]
@@ -80,22 +80,22 @@ def _measure_skew(values: FloatArray, weights: FloatArray | None) -> float:
     return float(np.average(rest**3, weights=weights)) / variance**1.5 if variance > 0.0 else 0.0
 
 
-def return_from_logs(one: Candidate, lesson: Lesson) -> Candidate:
+def return_from_logs(one: Candidate, training: TrainingSet) -> Candidate:
     """A candidate that has learnt logarithms as one for the values themselves.
 
     Parameters
     ----------
     one : Candidate
         Its answers are logarithms.
-    lesson : Lesson
+    training : TrainingSet
         The values.
     """
-    logs = np.log(lesson.y if lesson.weights is None else lesson.y[lesson.weights > 0.0])
+    logs = np.log(training.y if training.weights is None else training.y[training.weights > 0.0])
     ends = float(logs.min() - np.log(_FARTHEST)), float(logs.max() + np.log(_FARTHEST))
     answers = np.exp(np.clip(one.answers, *ends))
     known = np.isfinite(answers[:, 0])
-    weights = np.ones(len(known)) if lesson.weights is None else lesson.weights
-    factor = float(weights[known] @ lesson.y[known] / (weights[known] @ answers[known, 0])) if known.any() else 1.0
+    weights = np.ones(len(known)) if training.weights is None else training.weights
+    factor = float(weights[known] @ training.y[known] / (weights[known] @ answers[known, 0])) if known.any() else 1.0
 
     def turn(member: Any) -> LogScale:
         return LogScale(member, factor, *ends)

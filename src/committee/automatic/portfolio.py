@@ -25,27 +25,27 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from committee.automatic.baseline_members import LinearMember, NeighbourMember, PlainMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
-from committee.automatic.plain_members import LinearMember, NeighbourMember, PlainMember, PriorMember
 from committee.automatic.stages import Course
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
-from committee.ensembles.forest import (
+from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from committee.ensembles.forest.estimators import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from committee.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from committee.automatic.views import View
-    from committee.ensembles.lesson import Lesson
-    from committee.ensembles.replies import Classes
+    from committee.ensembles.combining.member_predictions import Classes
+    from committee.ensembles.combining.training_set import TrainingSet
 
 __all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds", "plan_course"]
 
@@ -205,12 +205,12 @@ def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
     return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
 
 
-def plan_course(lesson: Lesson, setting: Setting, losses: Sequence[float]) -> Course:
+def plan_course(training: TrainingSet, setting: Setting, losses: Sequence[float]) -> Course:
     """How far to boost, after members with these losses, the prior's first.
 
     Where one of them has learnt nearly all that there is to learn, the first stage has to do.
     """
-    rounds = list_rounds(lesson.n_rows, lesson.X.shape[1], setting.n_classes)
+    rounds = list_rounds(training.n_rows, training.X.shape[1], setting.n_classes)
     if not losses:
         return Course(rounds, setting.deadline)
     best = min(losses)

@@ -17,13 +17,13 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from committee.data.rows import select_rows
-from committee.ensembles.metric import measure_log_loss, measure_squared_error
-from committee.ensembles.out_of_fold import Candidate, average_answers
-from committee.ensembles.replies import Classes, ask_member
+from committee.ensembles.combining.member_predictions import Classes, predict_member
+from committee.ensembles.combining.metrics import measure_log_loss, measure_squared_error
+from committee.ensembles.combining.out_of_fold import Candidate, average_answers
 
 if TYPE_CHECKING:
-    from committee.ensembles.lesson import Lesson
-    from committee.ensembles.out_of_fold import Folds
+    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 
 __all__ = ["Course", "boost_in_stages", "measure_answers"]
@@ -67,7 +67,7 @@ class Course:
 
 
 def boost_in_stages(
-    one: Candidate, lesson: Lesson, folds: Folds, classes: Classes, course: Course, n_jobs: int
+    one: Candidate, training: TrainingSet, folds: Folds, classes: Classes, course: Course, n_jobs: int
 ) -> list[Candidate]:
     """A candidate for each stage: fold models of so many rounds, and what they say about rows that they have not seen.
 
@@ -75,7 +75,7 @@ def boost_in_stages(
     ----------
     one : Candidate
         Its member has ``n_estimators`` and ``warm_start``.
-    lesson : Lesson
+    training : TrainingSet
         What is learnt.
     folds : list of (train, test)
         From `plan_folds`.
@@ -91,37 +91,37 @@ def boost_in_stages(
     list of Candidate
         Up to the first stage that is hardly better than the one before, or worse, or far behind the rival.
     """
-    lesson.prepare([one.member], n_jobs)
+    training.prepare([one.member], n_jobs)
     models = [clone(one.member).set_params(warm_start=True) for _ in folds]
     stages: list[Candidate] = []
     losses: list[float] = []
     for number in course.rounds:
         heard = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_go_on)(model, number, lesson, one, fold, classes)
+            delayed(_go_on)(model, number, training, one, fold, classes)
             for model, fold in zip(models, folds, strict=True)
         )
-        answers = average_answers([(test, said) for (_, test), said in zip(folds, heard, strict=True)], lesson.n_rows)
+        answers = average_answers([(test, said) for (_, test), said in zip(folds, heard, strict=True)], training.n_rows)
         # Trees of a fit are never changed, so that a shallow copy stays at its stage.
         stages.append(replace(one, by_fold=[copy(model) for model in models], answers=answers))
-        losses.append(measure_answers(answers, lesson, classes))
+        losses.append(measure_answers(answers, training, classes))
         if course.is_over(losses):
             break
     return stages
 
 
-def _go_on(model: Any, number: int, lesson: Lesson, one: Candidate, fold: Any, classes: Classes) -> FloatArray:
+def _go_on(model: Any, number: int, training: TrainingSet, one: Candidate, fold: Any, classes: Classes) -> FloatArray:
     train, test = fold
-    lesson.teach(model.set_params(n_estimators=number), train, one.params)
-    return ask_member(model, select_rows(lesson.X, test), one.method, classes)
+    training.teach(model.set_params(n_estimators=number), train, one.params)
+    return predict_member(model, select_rows(training.X, test), one.method, classes)
 
 
-def measure_answers(answers: FloatArray, lesson: Lesson, classes: Classes) -> float:
+def measure_answers(answers: FloatArray, training: TrainingSet, classes: Classes) -> float:
     """Log-loss or squared error of answers about the rows that have some."""
     known = np.isfinite(answers).all(axis=1)
-    weights = None if lesson.weights is None else lesson.weights[known]
+    weights = None if training.weights is None else training.weights[known]
     if not known.any() or (weights is not None and not weights.any()):
         return float("inf")
-    said, true = answers[known], lesson.y[known]
+    said, true = answers[known], training.y[known]
     if classes is None:
         return measure_squared_error(said, true[:, None], weights)
     return measure_log_loss(said, np.eye(len(classes[0]))[true], weights)

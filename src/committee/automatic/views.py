@@ -11,7 +11,7 @@ from scipy import sparse
 from committee.automatic.log_scale import is_skewed
 from committee.automatic.word_encoding import WordEncoding, learn_words
 from committee.data.text_columns import find_texts, lift_texts
-from committee.ensembles.lesson import Lesson
+from committee.ensembles.combining.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from committee.typing import FloatArray
@@ -74,23 +74,23 @@ def learn_texts(X: Any, asked: Any, categories: Any) -> TextReader:
     return TextReader(tuple(places), tuple(learn_words(told) for told in texts))
 
 
-def open_views(lesson: Lesson, with_words: Any, classify: bool) -> dict[View, Lesson]:
+def open_views(training: TrainingSet, with_words: Any, classify: bool) -> dict[View, TrainingSet]:
     """What members of each kind learn from; views that say nothing of their own are not there.
 
     Parameters
     ----------
-    lesson : Lesson
+    training : TrainingSet
         The table with the target.
     with_words : CSR matrix or None
         The table with the weights of terms behind it.
     classify : bool
         Whether classes are predicted.
     """
-    views: dict[View, Lesson] = {"table": lesson}
-    if with_words is not None and with_words.shape[1] > lesson.X.shape[1]:
-        views["words"] = Lesson(with_words, lesson.y, lesson.weights, lesson.groups)
-    if not classify and is_skewed(lesson.y, lesson.weights):
-        views["logs"] = Lesson(lesson.X, _take_logs(lesson.y), lesson.weights, lesson.groups)
+    views: dict[View, TrainingSet] = {"table": training}
+    if with_words is not None and with_words.shape[1] > training.X.shape[1]:
+        views["words"] = TrainingSet(with_words, training.y, training.weights, training.groups)
+    if not classify and is_skewed(training.y, training.weights):
+        views["logs"] = TrainingSet(training.X, _take_logs(training.y), training.weights, training.groups)
     return views
 
 

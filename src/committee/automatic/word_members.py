@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from committee.automatic.baseline_members import PlainMember, soften
 from committee.automatic.encoding import learn_encoding
-from committee.automatic.plain_members import PlainMember, soften
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

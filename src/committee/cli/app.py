@@ -109,9 +109,9 @@ def fit(
     page = choose_report_place(report, no_report, place, table, config)
     problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
-    from committee.cli.fitting import fit_problem
+    from committee.cli.cross_validation import Plan
+    from committee.cli.fit import fit_problem
     from committee.cli.report import Witness, read_recipe, write_report
-    from committee.cli.study import Plan
 
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
@@ -163,10 +163,10 @@ def predict(
     Without -o the answers go to the screen as CSV.
     """
     del debug  # looked up by `run`
-    from committee.cli.predicting import Predictor, Wanted
-    from committee.cli.rows import load_model
+    from committee.cli.model_rows import load_model
+    from committee.cli.predict import Predictor, Wanted
+    from committee.cli.prediction_writer import choose_writer, write_chunks
     from committee.cli.stream import open_stream
-    from committee.cli.writing import choose_writer, write_chunks
 
     place = None if output is None else check_place(output, model, table)
     open_writer = choose_writer(place)
@@ -212,10 +212,10 @@ def explain(
     -o writes what each feature adds to the prediction of every row (Shapley values).
     """
     del debug  # looked up by `run`
-    from committee.cli.explaining import Question, explain_model, explain_rows, show_account
-    from committee.cli.rows import ModelRows, load_model
+    from committee.cli.explain import Question, explain_model, explain_rows, show_account
+    from committee.cli.model_rows import ModelRows, load_model
+    from committee.cli.prediction_writer import choose_writer, write_chunks
     from committee.cli.stream import open_stream
-    from committee.cli.writing import choose_writer, write_chunks
 
     place = None if output is None else check_place(output, model, table)
     open_writer = None if place is None else choose_writer(place)
@@ -252,7 +252,7 @@ def inspect(
 ) -> None:
     """Tell what a model file holds: its class, parameters, columns and importances."""
     del debug  # looked up by `run`
-    from committee.cli.inspecting import inspect_model, show_inspection
+    from committee.cli.inspect import inspect_model, show_inspection
 
     found = inspect_model(model, trust or [])
     if as_json:
@@ -310,8 +310,8 @@ def compare(
     del debug  # looked up by `run`
     chosen = options.parse_settings(settings)
     problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
-    from committee.cli.comparing import plan_contest, show_results, write_results
-    from committee.cli.study import Plan
+    from committee.cli.compare import plan_contest, show_results, write_results
+    from committee.cli.cross_validation import Plan
 
     plan = Plan("", {}, folds, seed, jobs, metric)
     contest = plan_contest(problem, estimators or [], chosen, plan, repeats)

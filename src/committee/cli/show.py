@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from committee.cli.findings import Estimate, Findings, Leaderboard
     from committee.cli.problem import Problem
+    from committee.cli.results import Estimate, Findings, Leaderboard
 
 _MOST_ROWS = 12
 _BAR = 30

@@ -75,7 +75,7 @@ class SamplePlan:
         return self.weights is not None and self.replace and not self.whole_groups
 
     def fill(self, sampling: Any) -> Any:
-        """Tell an engine's RowSampling what this plan says, and return it."""
+        """Fill an engine's RowSampling from this plan, and return it."""
         sampling.replace = self.replace
         sampling.n_draws = self.n_draws
         sampling.whole_groups = self.whole_groups

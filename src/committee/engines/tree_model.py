@@ -19,7 +19,7 @@ __all__ = ["TreeModel", "present_trees"]
 class TreeModel:
     r"""A model as a sum of trees: raw prediction = baseline + combination of the leaves, then a link.
 
-    An estimator offers it by a method ``_present_trees()`` that takes no argument and returns its fitted state in this
+    An estimator offers it by a method ``to_tree_model()`` that takes no argument and returns its fitted state in this
     form; nothing is copied. Importance, partial dependence and Shapley values then work with it.
 
     Attributes
@@ -80,7 +80,7 @@ def present_trees(model: Any) -> TreeModel:
     >>> model.trees.n_trees, model.combine, model.width
     (1, 'mean', 1)
     """
-    present = getattr(model, "_present_trees", None)
+    present = getattr(model, "to_tree_model", None)
     if present is None or isinstance(model, type):
         raise ParameterTypeError(
             f"The 'model' argument must be a fitted estimator of this library that is made of trees; got "

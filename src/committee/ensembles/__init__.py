@@ -1,24 +1,50 @@
-"""The story of each ensemble: its class, its parameters, its loop."""
+"""The ensemble methods, one folder a family. Modules beside the folders are shared by several families."""
 
+from committee.ensembles.adaboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    ArcingClassifier,
+)
 from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
+from committee.ensembles.boostexter import BoosTexterClassifier
+from committee.ensembles.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from committee.ensembles.combining import (
+    EnsembleSelectionClassifier,
+    EnsembleSelectionRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    SuperLearnerClassifier,
+    SuperLearnerRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from committee.ensembles.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from committee.ensembles.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
-from committee.ensembles.stacking import StackingClassifier, StackingRegressor
-from committee.ensembles.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
-from committee.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "ArcingClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BoosTexterClassifier",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StackingClassifier",

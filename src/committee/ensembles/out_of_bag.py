@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 
 from committee.data import ClassTarget, ValueTarget
-from committee.dialects import check_scorer
 from committee.exceptions import DataError, warn_caller
+from committee.foreign_names import check_scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +100,7 @@ class OutOfBag:
         """The mean vote on each row, NaN where nobody voted."""
         return self._average(slice(None))
 
-    def conclude(self) -> dict[str, Any]:
+    def finalize(self) -> dict[str, Any]:
         """Fitted attributes that tell the result; warns where rows were in every sample."""
         voted = self.n_votes > 0
         if not (voted if self._counted is None else voted | ~self._counted).all():

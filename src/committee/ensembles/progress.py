@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Listener", "Tell", "listen", "show_progress"]
+__all__ = ["Listener", "ProgressCallback", "listen", "show_progress"]
 
 _PLAIN_SECONDS = 2.0
 """Seconds between two lines of plain text."""
 
 
-class Tell(Protocol):
+class ProgressCallback(Protocol):
     """Says how much is done, and what came of it."""
 
     def __call__(self, done: int, note: str = "") -> None:
@@ -27,7 +27,7 @@ class Tell(Protocol):
 class Listener(Protocol):
     """Whoever wants to show the progress of fits in a way of their own."""
 
-    def open(self, title: str, total: int) -> Tell:
+    def open(self, title: str, total: int) -> ProgressCallback:
         """A fit begins, perhaps inside another one."""
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Tell | None]:
+def show_progress(title: str, total: int, *, verbose: int) -> Iterator[ProgressCallback | None]:
     """A function to tell how much is done, or None where nobody wants to know.
 
     Parameters
@@ -69,9 +69,9 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Tell | No
     """
     listener = _listening.get()
     if listener is not None:
-        tell = listener.open(title, total)
+        on_progress = listener.open(title, total)
         try:
-            yield tell
+            yield on_progress
         finally:
             listener.close()
         return
@@ -88,17 +88,17 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[Tell | No
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)
 
-        def tell(done: int, note: str = "") -> None:
+        def on_progress(done: int, note: str = "") -> None:
             bar.update(task, completed=done, description=f"{title} ({note})" if note else title)
 
-        yield tell
+        yield on_progress
 
 
-def _write_lines(title: str, total: int) -> Iterator[Tell]:
+def _write_lines(title: str, total: int) -> Iterator[ProgressCallback]:
     started = time.monotonic()
     told = started
 
-    def tell(done: int, note: str = "") -> None:
+    def on_progress(done: int, note: str = "") -> None:
         nonlocal told
         now = time.monotonic()
         if now - told >= _PLAIN_SECONDS or done >= total:
@@ -107,4 +107,4 @@ def _write_lines(title: str, total: int) -> Iterator[Tell]:
             sys.stderr.write(f"{title}{said}: {done} of {total}, {now - started:.0f} s\n")
             sys.stderr.flush()
 
-    yield tell
+    yield on_progress

@@ -16,7 +16,7 @@ from committee.inspection.importance import (
     permutation_importance,
     shap_importance,
 )
-from committee.inspection.jury import JuryCurve, measure_jury
+from committee.inspection.majority_vote import JuryCurve, measure_jury
 from committee.inspection.margins import measure_margins, suspect_labels, weigh_rows
 from committee.inspection.pair_effects import accumulated_pair_effects
 from committee.inspection.proximity import measure_proximity, scale_proximity

@@ -12,7 +12,7 @@ from committee.base import resolve_seed, seed_estimator
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError
 from committee.inspection.importance import Importance, choose_score, name_columns
-from committee.inspection.response import read_row_weights
+from committee.inspection.model_access import read_row_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ from sklearn.utils import Bunch
 from committee.base import resolve_seed
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError, ParameterError
+from committee.inspection.model_access import Response, TreeResponse, find_features, make_response, read_row_weights
 from committee.inspection.resampling import check_count
-from committee.inspection.response import Response, TreeResponse, find_features, make_response, read_row_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 
 from committee.base import resolve_seed
-from committee.dialects import check_scorer
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.foreign_names import check_scorer
+from committee.inspection.model_access import Response, TreeResponse, make_response, read_row_weights
 from committee.inspection.resampling import check_count
-from committee.inspection.response import Response, TreeResponse, make_response, read_row_weights
 from committee.inspection.shap import name_features, shap_values
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from scipy.ndimage import distance_transform_edt
 from sklearn.utils import Bunch
 
 from committee.exceptions import DataError, ParameterError
+from committee.inspection.model_access import find_features, make_response, read_row_weights
 from committee.inspection.resampling import check_count
-from committee.inspection.response import find_features, make_response, read_row_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -187,10 +187,10 @@ class ForeignParts:
         """
         if type(number) is not int or not 0 <= number < len(self._values):
             raise ModelFileError("The file refers to a part that is not in its archive.")
-        self._values[number] = self._settle(self._values[number], refer)
+        self._values[number] = self._set_fitted(self._values[number], refer)
         return self._values[number]
 
-    def _settle(self, value: Any, refer: Callable[[Any], Any]) -> Any:
+    def _set_fitted(self, value: Any, refer: Callable[[Any], Any]) -> Any:
         if isinstance(value, _SIMPLE + _CODE) or _is_own(value):
             return value
         if id(value) in self._done:
@@ -198,21 +198,21 @@ class ForeignParts:
         if type(value) is dict and value.keys() == {_STAND_IN}:
             return refer(value[_STAND_IN])
         if type(value) is tuple:
-            self._done[id(value)] = value, tuple([self._settle(item, refer) for item in value])
+            self._done[id(value)] = value, tuple([self._set_fitted(item, refer) for item in value])
             return self._done[id(value)][1]
         self._done[id(value)] = value, value
         if isinstance(value, list):
-            value[:] = [self._settle(item, refer) for item in value]
+            value[:] = [self._set_fitted(item, refer) for item in value]
         elif isinstance(value, dict):
             for key, item in value.items():
-                value[key] = self._settle(item, refer)
+                value[key] = self._set_fitted(item, refer)
         elif isinstance(value, np.ndarray) and value.dtype.kind == "O":
             flat = value.reshape(-1)
             for k, item in enumerate(flat.tolist()):
-                flat[k] = self._settle(item, refer)
+                flat[k] = self._set_fitted(item, refer)
         attributes = getattr(value, "__dict__", {})
         for key, item in attributes.items():
-            attributes[key] = self._settle(item, refer)
+            attributes[key] = self._set_fitted(item, refer)
         if isinstance(value, CommitteeEstimator):
             check_instance(value)
         return value

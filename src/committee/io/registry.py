@@ -54,35 +54,39 @@ STATES = {
     "Schema": StateClass("committee.data.dataset", "Schema"),
     "SamplePlan": StateClass("committee.data.sampling", "SamplePlan"),
     "TreeView": StateClass("committee.learners.tree_view", "TreeView", ("_trees", "_criterion", "_tree"), ("_cache",)),
-    "LeafRecord": StateClass("committee.ensembles.forest_quantiles", "LeafRecord"),
+    "LeafRecord": StateClass("committee.ensembles.forest.quantiles", "LeafRecord"),
     "ShareCalibration": StateClass(
-        "committee.ensembles.forest_calibration", "ShareCalibration", ("_n_classes", "_curves")
+        "committee.ensembles.forest.calibration", "ShareCalibration", ("_n_classes", "_curves")
     ),
-    "Steps": StateClass("committee.ensembles.forest_calibration", "_Steps", ("_places", "_heights")),
-    "Sigmoid": StateClass("committee.ensembles.forest_calibration", "_Sigmoid", ("_slope", "_offset")),
+    "Steps": StateClass("committee.ensembles.forest.calibration", "_Steps", ("_places", "_heights")),
+    "Sigmoid": StateClass("committee.ensembles.forest.calibration", "_Sigmoid", ("_slope", "_offset")),
     "LossFunction": StateClass("committee.losses", "LossFunction"),
-    "LabelTarget": StateClass("committee.ensembles.boostexter_votes", "LabelTarget"),
-    "WordVotes": StateClass("committee.ensembles.boostexter_votes", "WordVotes"),
+    "LabelTarget": StateClass("committee.ensembles.boostexter.model", "LabelTarget"),
+    "WordVotes": StateClass("committee.ensembles.boostexter.model", "WordVotes"),
     "BoostedTrees": StateClass(
-        "committee.ensembles.adaboost_members",
+        "committee.ensembles.adaboost.members",
         "BoostedTrees",
         ("estimator", "trees", "importances", "schema", "named", "seed"),
         ("_scored",),
     ),
-    "BoostedMembers": StateClass("committee.ensembles.adaboost_members", "BoostedMembers", ("estimators", "classes")),
-    "MemberSamples": StateClass("committee.ensembles.bag_members", "MemberSamples"),
-    "AnyMembers": StateClass("committee.ensembles.bag_members", "AnyMembers", ("samples", "n_classes", "estimators")),
+    "BoostedMembers": StateClass("committee.ensembles.adaboost.members", "BoostedMembers", ("estimators", "classes")),
+    "MemberSamples": StateClass("committee.ensembles.bagging.members", "MemberSamples"),
+    "AnyMembers": StateClass(
+        "committee.ensembles.bagging.members", "AnyMembers", ("samples", "n_classes", "estimators")
+    ),
     "TreeMembers": StateClass(
-        "committee.ensembles.bag_trees",
+        "committee.ensembles.bagging.tree_members",
         "TreeMembers",
         ("estimator", "trees", "importances", "schema", "samples", "named"),
     ),
-    "Layer": StateClass("committee.ensembles.stacking_layers", "Layer"),
-    "FoldAverage": StateClass("committee.ensembles.fold_average", "FoldAverage", ("models", "classes")),
+    "Layer": StateClass("committee.ensembles.combining.stacking_layers", "Layer"),
+    "FoldAverage": StateClass("committee.ensembles.combining.fold_average", "FoldAverage", ("models", "classes")),
     "ShareBlend": StateClass(
-        "committee.ensembles.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
+        "committee.ensembles.combining.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
     ),
-    "ValueBlend": StateClass("committee.ensembles.meta_models", "ValueBlend", ("how", "n_members", "weights_")),
+    "ValueBlend": StateClass(
+        "committee.ensembles.combining.meta_models", "ValueBlend", ("how", "n_members", "weights_")
+    ),
     "TableEncoding": StateClass("committee.automatic.encoding", "TableEncoding"),
     "WordEncoding": StateClass("committee.automatic.word_encoding", "WordEncoding"),
     "TextReader": StateClass("committee.automatic.views", "TextReader"),
@@ -91,9 +95,9 @@ STATES = {
 
 #: Members of the automatic committee: where they live, and what they keep besides what all of them have.
 _PLAIN = {
-    "PriorMember": ("plain_members", ("means_",)),
-    "LinearMember": ("plain_members", ("encoding_", "coef_", "intercept_")),
-    "NeighbourMember": ("plain_members", ("encoding_", "table_", "goal_", "counts_")),
+    "PriorMember": ("baseline_members", ("means_",)),
+    "LinearMember": ("baseline_members", ("encoding_", "coef_", "intercept_")),
+    "NeighbourMember": ("baseline_members", ("encoding_", "table_", "goal_", "counts_")),
     "KernelMember": ("kernel_member", ("encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_")),
     "BayesMember": ("bayes_member", ("cuts_", "n_levels_", "logs_", "prior_", "slope_")),
     "WordLinearMember": ("word_members", ("n_columns", "encoding_", "coef_", "intercept_")),
@@ -111,9 +115,9 @@ STATES |= {
 }
 
 _RULES = {
-    "adaboost_rules": ("Discrete", "Samme", "SammeR", "Real"),
-    "adaboost_additive": ("Gentle", "Logit"),
-    "arcing": ("Majority",),
+    "adaboost.algorithms": ("Discrete", "Samme", "SammeR", "Real"),
+    "adaboost.additive": ("Gentle", "Logit"),
+    "adaboost.arcing": ("Majority",),
 }
 STATES |= {
     name + "Rule": StateClass("committee.ensembles." + home, name) for home, names in _RULES.items() for name in names

@@ -15,7 +15,7 @@ from committee.data.intake import note_columns, take_in, take_in_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterError, warn_caller
-from committee.learners.bayes_answers import BayesAnswers, ClassPrior, FitPrior, encode_known, sum_cells
+from committee.learners.bayes_predictions import BayesAnswers, ClassPrior, FitPrior, encode_known, sum_cells
 from committee.params import (
     ArrayLike,
     Interval,
@@ -132,7 +132,7 @@ class BernoulliNB(BayesAnswers):
         dataset = take_in(self, X, y, task="classify", multi_output=False)
         target: Any = dataset.target
         counts = self._count(dataset.X, target.labels[:, 0].astype(np.intp), target.n_classes[0], sample_weight)
-        self._settle(dataset.schema, target.classes[0], *counts)
+        self._set_fitted(dataset.schema, target.classes[0], *counts)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -161,7 +161,7 @@ class BernoulliNB(BayesAnswers):
         counts = self._count(rows, labels, len(known), sample_weight)
         if not first:
             counts = (counts[0] + self.class_count_, counts[1] + self.feature_count_)
-        self._settle(schema, known, *counts)
+        self._set_fitted(schema, known, *counts)
         return self
 
     def _read_classes(self, classes: Any, first: bool) -> NDArray[Any]:
@@ -208,7 +208,7 @@ class BernoulliNB(BayesAnswers):
         present.data = (X.data > threshold).astype(np.float64)
         return present
 
-    def _settle(
+    def _set_fitted(
         self, schema: Schema, classes: NDArray[Any], class_count: FloatArray, feature_count: FloatArray
     ) -> None:
         """From counts to logarithms; nothing is kept if a parameter does not fit the data."""

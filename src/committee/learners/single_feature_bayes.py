@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from committee.base import resolve_jobs
 from committee.data.intake import note_columns, take_in
 from committee.data.weights import count_as_rows
-from committee.learners.bayes_answers import BayesAnswers, FitPrior, sum_cells
+from committee.learners.bayes_predictions import BayesAnswers, FitPrior, sum_cells
 from committee.params import (
     CategoricalFeatures,
     ClassWeight,

@@ -74,7 +74,7 @@ class DecisionStumpClassifier(ClassTree):
         unseen: Unseen = "missing",
         n_jobs: NJobs = None,
     ) -> None:
-        self._keep_params(locals())
+        self._store_params(locals())
 
     def _answers(self) -> NDArray[np.intp]:
         """Class number that each side answers with, of shape (2, n_outputs): up to the threshold, beyond it."""

@@ -80,7 +80,7 @@ class DecisionTreeClassifier(ClassTree):
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
-        self._keep_params(locals())
+        self._store_params(locals())
 
 
 class DecisionTreeRegressor(ValueTree):
@@ -129,7 +129,7 @@ class DecisionTreeRegressor(ValueTree):
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
-        self._keep_params(locals())
+        self._store_params(locals())
 
 
 class ExtraTreeClassifier(ClassTree):
@@ -184,7 +184,7 @@ class ExtraTreeClassifier(ClassTree):
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
-        self._keep_params(locals())
+        self._store_params(locals())
 
 
 class ExtraTreeRegressor(ValueTree):
@@ -234,4 +234,4 @@ class ExtraTreeRegressor(ValueTree):
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
-        self._keep_params(locals())
+        self._store_params(locals())

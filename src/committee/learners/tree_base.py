@@ -11,8 +11,8 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from committee.base import resolve_seed
 from committee.engines import get_engine
-from committee.learners.answers import ClassAnswers, TreeAnswers, ValueAnswers
-from committee.learners.growth import TreeSettings, count_features, name_criterion, set_up_growth
+from committee.learners.tree_estimator import TreeClassifierMixin, TreeEstimator, TreeRegressorMixin
+from committee.learners.tree_params import TreeSettings, count_features, name_criterion, set_up_growth
 from committee.learners.tree_view import TreeView, normalize_importances
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray
 
 
-class BaseTree(TreeAnswers):
+class BaseTree(TreeEstimator):
     """All that trees share: parameters to the engine, fitted state, ways of looking inside.
 
     A subclass says which settings of a tree it fixes (`_fixed`) rather than taking them as parameters.
@@ -91,7 +91,7 @@ class BaseTree(TreeAnswers):
         params = set_up_growth(settings, dataset, weights, seed, tree)
         trees, importances = self._put_to(get_engine().grow_tree, dataset, weights, params)
         settled = {
-            **self._name_target(dataset.target),
+            **self._target_attributes(dataset.target),
             "max_features_": count_features(settings.max_features, dataset.n_features),
         }
         return self.hold_tree(trees, importances, dataset.schema, settled)
@@ -115,7 +115,7 @@ class BaseTree(TreeAnswers):
         self
         """
         view = TreeView(tree, name_criterion(self.criterion))
-        self._settle({**settled, "tree_": view, "_trees": tree, "_importances": importances}, schema)
+        self._set_fitted({**settled, "tree_": view, "_trees": tree, "_importances": importances}, schema)
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
@@ -219,7 +219,7 @@ class BaseTree(TreeAnswers):
         return [] if levels is None else list(levels)
 
 
-class ClassTree(ClassAnswers, BaseTree):
+class ClassTree(TreeClassifierMixin, BaseTree):
     """A tree whose leaves hold class weights."""
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
@@ -259,7 +259,7 @@ class ClassTree(ClassAnswers, BaseTree):
         return super().predict_proba(X)
 
 
-class ValueTree(ValueAnswers, BaseTree):
+class ValueTree(TreeRegressorMixin, BaseTree):
     """A tree whose leaves hold numbers."""
 
     def predict(self, X: Any, check_input: bool = True) -> FloatArray:

@@ -10,9 +10,9 @@ from sklearn.base import is_classifier
 
 from committee.exceptions import ParameterError
 from committee.inspection.resampling import check_count
-from committee.plots.answers import Asked, ask, ask_rounds, find_trace, number_target
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.plane import Plane, draw_points, read_plane, size_points
+from committee.plots.predictions import Asked, ask, ask_rounds, find_trace, number_target
 from committee.plots.style import INK, add_legend, choose_colors, choose_map, name_classes, shorten, tint
 
 if TYPE_CHECKING:

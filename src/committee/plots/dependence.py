@@ -11,7 +11,7 @@ import numpy as np
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import ParameterError
 from committee.inspection.dependence import partial_dependence
-from committee.inspection.response import find_features, make_response
+from committee.inspection.model_access import find_features, make_response
 from committee.plots.display import PanelDisplay
 from committee.plots.style import ACCENT, GREY, choose_map, shorten, shorten_all, tidy_axes
 

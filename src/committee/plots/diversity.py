@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.exceptions import ParameterError
 from committee.inspection.diversity import Diversity, measure_diversity
-from committee.inspection.jury import JuryCurve, measure_jury
+from committee.inspection.majority_vote import JuryCurve, measure_jury
 from committee.plots.display import Display
 from committee.plots.style import INK, add_legend, choose_colors, choose_lines, choose_marker, shorten, tidy_axes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.exceptions import ParameterError
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
-from committee.inspection.response import find_features, make_response
+from committee.inspection.model_access import find_features, make_response
 from committee.plots.dependence import choose_output, mark_deciles, name_ticks
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.style import ACCENT, INK, choose_map, shorten, shorten_all, tidy_axes

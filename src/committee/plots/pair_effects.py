@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from committee.exceptions import ParameterError
+from committee.inspection.model_access import find_features, make_response
 from committee.inspection.pair_effects import accumulated_pair_effects
-from committee.inspection.response import find_features, make_response
 from committee.plots.dependence import choose_output, mark_deciles
 from committee.plots.display import Display
 from committee.plots.style import INK, choose_map, shorten

@@ -9,9 +9,9 @@ import numpy as np
 
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.margins import weigh_rows
-from committee.plots.answers import number_target
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.plane import draw_points, read_plane, size_points
+from committee.plots.predictions import number_target
 from committee.plots.style import COLORS, INK, add_legend, name_classes, shorten, shorten_all, tidy_axes
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import committee
-from committee.cli.report.evidence import Evidence
-from committee.cli.report.features import describe_dependence, describe_importance, rank_features
-from committee.cli.report.judgement import describe_curve, describe_model, describe_score
-from committee.cli.report.mistakes import describe_calibration, describe_mistakes, describe_surprises
-from committee.cli.report.overview import describe_data, describe_lead
+from committee.cli.report.data_section import describe_data, describe_lead
+from committee.cli.report.errors_section import describe_calibration, describe_mistakes, describe_surprises
+from committee.cli.report.features_section import describe_dependence, describe_importance, rank_features
+from committee.cli.report.fold_observer import Witness
 from committee.cli.report.page import render_page, write_page
-from committee.cli.report.recipe import Recipe, describe_recipe, read_recipe
-from committee.cli.report.witness import Witness
+from committee.cli.report.report_data import Evidence
+from committee.cli.report.reproduction_section import Recipe, describe_recipe, read_recipe
+from committee.cli.report.scores_section import describe_curve, describe_model, describe_score
 
 if TYPE_CHECKING:
-    from committee.cli.findings import Findings
+    from committee.cli.results import Findings
 
 __all__ = ["Witness", "read_recipe", "write_report"]
 

@@ -10,13 +10,13 @@ from committee.cli.reproduce.closed_forms import reproduce_bootstrap, reproduce_
 from committee.cli.reproduce.forests import reproduce_iris, reproduce_mnist, reproduce_titanic
 from committee.cli.reproduce.housing import reproduce_housing
 from committee.cli.reproduce.moons import reproduce_bags, reproduce_overfitting, reproduce_votes
+from committee.cli.reproduce.results import AbsentError, Result, Setting
 from committee.cli.reproduce.rounds import (
     reproduce_letters,
     reproduce_long_run,
     reproduce_plane,
     reproduce_ten_dimensions,
 )
-from committee.cli.reproduce.verdict import AbsentError, Result, Setting
 
 __all__ = ["EXPERIMENTS", "choose_rows", "reproduce_rows"]
 

@@ -7,7 +7,7 @@ from sklearn.datasets import make_friedman1
 
 from committee import AdaBoostClassifier, BaggingClassifier, DecisionStumpClassifier, DecisionTreeRegressor
 from committee.cli.reproduce.pictures import draw_curves
-from committee.cli.reproduce.verdict import Line, Result, Setting, show_spread
+from committee.cli.reproduce.results import Line, Result, Setting, show_spread
 from committee.inspection import measure_bag_variance
 
 __all__ = ["reproduce_bootstrap", "reproduce_toy"]

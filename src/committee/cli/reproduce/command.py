@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from committee.cli.output import show_size
 from committee.cli.reproduce import EXPERIMENTS, choose_rows, reproduce_rows
-from committee.cli.reproduce.telling import show_results, write_results, write_results_page
-from committee.cli.reproduce.verdict import Result, Setting
+from committee.cli.reproduce.output import show_results, write_results, write_results_page
+from committee.cli.reproduce.results import Result, Setting
 from committee.cli.show import make_console
 
 __all__ = ["reproduce_results"]

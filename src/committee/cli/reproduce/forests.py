@@ -10,8 +10,8 @@ from committee import RandomForestClassifier
 from committee.cli.report.charts import draw_bars
 from committee.cli.report.markup import make_figure
 from committee.cli.reproduce.pictures import draw_pixels
+from committee.cli.reproduce.results import Line, Result, Setting, compare_value, show_spread
 from committee.cli.reproduce.sources import load_table, read_numbers
-from committee.cli.reproduce.verdict import Line, Result, Setting, compare_value, show_spread
 from committee.inspection import oob_importance, partial_dependence
 
 __all__ = ["reproduce_iris", "reproduce_mnist", "reproduce_titanic"]

@@ -12,8 +12,8 @@ from committee import GradientBoostingRegressor
 from committee.cli.report.charts import Axis, draw_bars
 from committee.cli.report.markup import make_figure
 from committee.cli.reproduce.pictures import draw_curves, draw_map
+from committee.cli.reproduce.results import Line, Result, Setting, show_spread
 from committee.cli.reproduce.sources import load_housing
-from committee.cli.reproduce.verdict import Line, Result, Setting, show_spread
 from committee.inspection import partial_dependence
 from committee.typing import FloatArray
 

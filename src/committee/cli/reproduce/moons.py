@@ -17,8 +17,8 @@ from committee import (
     VotingClassifier,
 )
 from committee.cli.reproduce.pictures import draw_boundary
+from committee.cli.reproduce.results import Line, Result, Setting, compare_value, show_spread
 from committee.cli.reproduce.sources import draw_moons
-from committee.cli.reproduce.verdict import Line, Result, Setting, compare_value, show_spread
 
 # Moons a seed for the comparison of the two AdaBoosts, whose difference is small and whose fits are quick.
 _MOONS = 5

@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 
 from committee import AdaBoostClassifier, DecisionStumpClassifier, DecisionTreeClassifier
 from committee.cli.reproduce.pictures import draw_curves
+from committee.cli.reproduce.results import AbsentError, Line, Result, Setting, show_spread
 from committee.cli.reproduce.sources import draw_halves, load_table, read_numbers
-from committee.cli.reproduce.verdict import AbsentError, Line, Result, Setting, show_spread
 from committee.typing import FloatArray
 
 __all__ = ["reproduce_letters", "reproduce_long_run", "reproduce_plane", "reproduce_ten_dimensions"]

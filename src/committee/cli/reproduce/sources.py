@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_california_housing, make_moons
 from sklearn.model_selection import train_test_split
 
-from committee.cli.reproduce.verdict import AbsentError
+from committee.cli.reproduce.results import AbsentError
 from committee.typing import FloatArray
 
 __all__ = ["draw_halves", "draw_moons", "load_housing", "load_table", "read_numbers"]

@@ -1,0 +1,159 @@
+"""The work behind ``committee inspect``: what a model file holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from committee.cli.model_rows import load_model
+from committee.cli.output import show_size
+from committee.cli.show import make_table, show_importances, tell_rest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Inspection", "inspect_model", "show_inspection"]
+
+_MOST_COLUMNS = 30
+_SCORES = ("oob_score_", "score_estimate_", "score_error_")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    estimator : str
+        Name of the class.
+    parameters : dict
+        As they were set, or are by default.
+    columns : dict of str to str
+        The columns that it was fitted on and what they are; empty if it does not know.
+    n_features : int or None
+        How many; None if it is not fitted.
+    classes : tuple of str
+        What it tells apart; empty if it predicts a quantity.
+    importances : dict of str to float
+        By column, largest first; empty if it has none.
+    scores : dict of str to float
+        What it found out about itself while it was fitted: out-of-bag scores, the estimate of a committee.
+    members : list of dict
+        The leaderboard of an automatic committee; empty for others.
+    library : dict
+        Versions that it was written with.
+    stripped : bool
+        Whether it was saved for prediction only.
+    n_bytes : int
+        Size of the file.
+    """
+
+    estimator: str
+    parameters: dict[str, Any]
+    columns: dict[str, str]
+    n_features: int | None
+    classes: tuple[str, ...]
+    importances: dict[str, float]
+    scores: dict[str, float]
+    members: list[dict[str, Any]]
+    library: dict[str, Any]
+    stripped: bool
+    n_bytes: int
+
+    def write_json(self) -> str:
+        """The same as one JSON document."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False, default=str)
+
+
+def inspect_model(name: str, trusted: Sequence[str]) -> Inspection:
+    """Read a model file and say what it holds.
+
+    Parameters
+    ----------
+    name : str
+        Its path.
+    trusted : sequence of str
+        Types of other libraries that it may hold.
+
+    Returns
+    -------
+    Inspection
+        Everything of interest.
+    """
+    from committee.io import describe_file
+
+    model = load_model(name, trusted)
+    about = describe_file(name)
+    columns = _describe_columns(model)
+    importances = getattr(model, "feature_importances_", None)
+    ranked: dict[str, float] = {}
+    if importances is not None and len(importances) == len(columns):
+        pairs = zip(columns, map(float, importances), strict=True)
+        ranked = dict(sorted(pairs, key=lambda pair: -pair[1]))
+    return Inspection(
+        estimator=about.name or type(model).__name__,
+        parameters=about.params,
+        columns=columns,
+        n_features=about.n_features,
+        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        importances=ranked,
+        scores={name: float(value) for name in _SCORES if isinstance(value := getattr(model, name, None), float)},
+        members=[dict(row) for row in getattr(model, "leaderboard_", ())],
+        library=about.library,
+        stripped=about.stripped,
+        n_bytes=about.n_bytes,
+    )
+
+
+def _describe_columns(model: Any) -> dict[str, str]:
+    width = getattr(model, "n_features_in_", 0)
+    names = [str(name) for name in getattr(model, "feature_names_in_", range(width))]
+    levels = getattr(getattr(model, "_schema", None), "categories", None) or [None] * len(names)
+    kinds = ["number" if known is None else f"category of {len(known)} levels" for known in levels]
+    return dict(zip(names, kinds, strict=False))
+
+
+def show_inspection(console: Console, found: Inspection) -> None:
+    """Print what a model file holds.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to.
+    found : Inspection
+        What.
+    """
+    made = ", ".join(f"{name} {version}" for name, version in found.library.items())
+    console.print(f"[bold]{escape(found.estimator)}[/], {show_size(found.n_bytes)}; written with {escape(made)}")
+    if found.stripped:
+        console.print("Saved for prediction only: it has no importances and no counts.")
+    if found.n_features is None:
+        console.print("It is not fitted.")
+    if found.classes:
+        shown = ", ".join(found.classes[:_MOST_COLUMNS]) + (", …" if len(found.classes) > _MOST_COLUMNS else "")
+        console.print(f"{len(found.classes)} classes: {escape(shown)}")
+    for name, value in found.scores.items():
+        console.print(f"{name.rstrip('_').replace('_', ' ')}: {value:.4f}")
+    if found.members:
+        members = make_table("member", ">score, larger is better", ">weight")
+        for row in found.members:
+            members.add_row(escape(row["name"]), f"{row['score']:.4f} ± {row['error']:.4f}", f"{row['weight']:.2f}")
+        console.print()
+        console.print(members)
+    parameters = make_table("parameter", "value")
+    for name, value in found.parameters.items():
+        parameters.add_row(escape(name), escape(repr(value)))
+    console.print()
+    console.print(parameters)
+    if found.columns:
+        columns = make_table("column", "type")
+        for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
+            columns.add_row(escape(name), kind)
+        console.print()
+        console.print(columns)
+        tell_rest(console, len(found.columns), _MOST_COLUMNS)
+    show_importances(console, found.importances)

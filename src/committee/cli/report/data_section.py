@@ -1,0 +1,141 @@
+"""What matters most, and what the table is."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from committee.cli.report.charts import draw_bars, draw_histogram, draw_spark
+from committee.cli.report.dates import DAY, show_date
+from committee.cli.report.markup import Section, escape, make_figure, make_table, shorten, show_number
+
+if TYPE_CHECKING:
+    from committee.cli.problem import Column, Problem
+    from committee.cli.report.report_data import Evidence
+
+__all__ = ["describe_data", "describe_lead"]
+
+_MOST_COLUMNS = 60
+_MOST_CLASSES = 30
+_MOST_LEVELS = 12
+
+
+def describe_lead(evidence: Evidence) -> str:
+    """What matters most, in cards.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What is known.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    problem = evidence.problem
+    name, first = next(iter(evidence.findings.comparisons.items()))
+    cards = [
+        ("Table", escape(shorten(problem.source, 40)), f"{problem.n_rows:,} rows, {len(problem.columns):,} features"),
+        ("Target", escape(shorten(problem.target, 40)), problem.task),
+        ("Estimator", _allow_breaks(evidence.findings.estimator), f"seed {evidence.plan.seed}"),
+        (
+            f"{escape(name)}, held out",
+            f"{first.model.mean:.4f} <small>± {first.model.error:.4f}</small>".replace("-", "−"),
+            f"naive guess {first.baseline.mean:.4f}".replace("-", "−"),
+        ),
+    ]
+    body = "".join(
+        f"<div><dt>{title}</dt><dd>{value}</dd><dd><small>{more}</small></dd></div>" for title, value, more in cards
+    )
+    return f'<dl class="cards">{body}</dl>'
+
+
+def _allow_breaks(name: str) -> str:
+    """The name of a class, which may be broken before its capitals."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
+
+
+def describe_data(problem: Problem) -> Section:
+    """What was understood of the table.
+
+    Parameters
+    ----------
+    problem : Problem
+        The table.
+
+    Returns
+    -------
+    Section
+    """
+    shown = problem.columns[:_MOST_COLUMNS]
+    rows = [_describe_column(problem, column) for column in shown]
+    parts = [
+        make_table(
+            ["feature", "type", ">missing", ">values", "distribution", "range or most frequent"],
+            rows,
+            f"The features of {problem.source}",
+        )
+    ]
+    if len(problem.columns) > len(shown):
+        parts.append(f"<p>… and {len(problem.columns) - len(shown):,} more.</p>")
+    parts.append(f"<h3>Target: {escape(problem.target)}</h3>")
+    parts.append(_describe_target(problem))
+    parts += [f'<p class="note">{escape(notice)}</p>' for notice in problem.notices]
+    return Section("data", "Data", "\n".join(parts))
+
+
+def _describe_column(problem: Problem, column: Column) -> list[str]:
+    values = problem.features.column(column.name)
+    missing = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "–"
+    kind, cells = column.kind, [escape(shorten(column.name)), column.kind, missing, f"{column.n_distinct:,}"]
+    if kind in ("number", "date"):
+        numbers = values.cast(pa.float64(), safe=False).drop_null().to_numpy()
+        numbers = numbers[np.isfinite(numbers)]
+        if not len(numbers):
+            return [*cells, "", "–"]
+        low, high, mean = float(numbers.min()), float(numbers.max()), float(numbers.mean())
+        # Columns that somebody has centred have means of rounding errors.
+        mean = 0.0 if abs(mean) < 1e-9 * (high - low) else mean
+        show = show_date if column.is_calendar else show_number
+        if column.is_calendar and low % DAY == high % DAY == 0.0:
+            mean -= mean % DAY  # of days, the mean is one as well
+        told = f"{show(low)} to {show(high)}, mean {show(mean)}"
+        return [*cells, draw_spark(np.histogram(numbers, bins=20)[0], f"Distribution of {column.name}"), told]
+    levels = _count_levels(values)
+    told = ", ".join(f"{escape(shorten(level, 20))} {count / problem.n_rows:.0%}" for level, count in levels[:3])
+    counts = [count for _, count in levels[:_MOST_LEVELS]]
+    return [*cells, draw_spark(counts, f"Rows of each level of {column.name}, most frequent first"), told]
+
+
+def _count_levels(values: pa.ChunkedArray) -> list[tuple[str, int]]:
+    """Levels and how often they occur, most frequent first."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    counted = pc.value_counts(values.drop_null()).to_pylist()
+    return sorted(((str(one["values"]), one["counts"]) for one in counted), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _describe_target(problem: Problem) -> str:
+    if problem.task == "regression":
+        y = problem.y
+        told = (
+            f"From {show_number(float(y.min()))} to {show_number(float(y.max()))}, "
+            f"mean {show_number(float(y.mean()))}, standard deviation {show_number(float(y.std()))}."
+        )
+        return f'<div class="figures">{make_figure(draw_histogram(y, problem.target, told), told)}</div>'
+    counts = list(problem.count_classes().items())
+    rows = [[escape(shorten(label)), f"{n:,}", f"{n / problem.n_rows:.1%}"] for label, n in counts[:_MOST_CLASSES]]
+    more = f"<p>… and {len(counts) - _MOST_CLASSES:,} more.</p>" if len(counts) > _MOST_CLASSES else ""
+    picture = draw_bars(
+        [label for label, _ in counts[:_MOST_CLASSES]],
+        [n for _, n in counts[:_MOST_CLASSES]],
+        "rows",
+        "Rows of each class",
+    )
+    table = make_table(["class", ">rows", ">share"], rows, "Class balance")
+    return f'<div class="figures"><div>{table}{more}</div>{make_figure(picture, "Rows of each class.")}</div>'

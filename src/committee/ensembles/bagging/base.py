@@ -1,0 +1,416 @@
+"""What bags for classes and for values share: parameters, samples, the fit of the members, who is out of bag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from committee.base import CommitteeEstimator, resolve_seed
+from committee.data.intake import take_in, take_in_rows
+from committee.data.sampling import plan_samples
+from committee.engines.tree_model import TreeModel
+from committee.ensembles.bagging.members import AnyBag, AnyMembers, MemberSamples
+from committee.ensembles.bagging.tree_members import TreeBag, TreeMembers, can_share_bins
+from committee.ensembles.out_of_bag import OutOfBag
+from committee.ensembles.progress import show_progress
+from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
+from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from committee.params import (
+    HasMethods,
+    Interval,
+    MaxSamples,
+    NEstimators,
+    NJobs,
+    OobPatience,
+    OobScore,
+    OobTol,
+    RandomState,
+    Verbose,
+    WarmStart,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from committee.data import Dataset, Schema
+    from committee.typing import FloatArray, Task
+
+__all__ = ["BaseBagging", "ClassSampling", "Member", "MemberFeatures", "RepeatFeatures", "ValueSampling", "member_has"]
+
+
+_CHUNK = 20
+"""Members between two questions whether the out-of-bag score has settled; what is too much is dropped, so that the
+number does not enter the result."""
+
+Member: TypeAlias = Annotated[
+    Annotated[Any, HasMethods("fit", "predict")] | None,
+    "What the members are: any estimator, which is cloned. None: a decision tree. Trees of this library share one set "
+    "of bins, and a member's sample is a vector of counts over it; others get the counts as ``sample_weight`` where "
+    "their `fit` takes it, and copies of the rows otherwise.",
+]
+_HOW_ROWS = (
+    "How the rows of a member are drawn. True: with replacement (bagging), the chance of a row proportional to its "
+    "weight. False: without (pasting; with ``max_samples=None`` every member sees every row), and weights go to the "
+    "members. ``'subagging'``: without, and half the rows if ``max_samples`` is None. ``'group'``: whole groups with "
+    "replacement, which `fit` is given."
+)
+ClassSampling: TypeAlias = Annotated[
+    bool | Literal["subagging", "balanced", "stratified", "group"],
+    _HOW_ROWS + " ``'balanced'``: with replacement, as many rows of each class as the smallest class has. "
+    "``'stratified'``: with replacement, of each class as many as it has.",
+]
+ValueSampling: TypeAlias = Annotated[bool | Literal["subagging", "group"], _HOW_ROWS]
+MemberFeatures: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
+    "How many features are drawn for each member: a number, or a share of all features. Fewer than all make random "
+    "subspaces or, with samples of rows, random patches.",
+]
+RepeatFeatures: TypeAlias = Annotated[
+    bool,
+    "Whether features are drawn with replacement. A member sees a feature once however often it is drawn.",
+]
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(np.array_equal, a, b))
+    return not isinstance(b, list) and bool(np.array_equal(a, b))
+
+
+def member_has(method: str) -> Callable[[Any], bool]:
+    """Whether a bag's members have a method, for `available_if`."""
+    return lambda bag: hasattr(bag._choose_member(), method)
+
+
+class BaseBagging(CommitteeEstimator):
+    """All that bags share: samples, the loop, out-of-bag votes, the mean of the members."""
+
+    _task: ClassVar[Task]
+
+    estimator: Member
+    n_estimators: NEstimators
+    max_samples: MaxSamples
+    max_features: MemberFeatures
+    bootstrap: Any
+    bootstrap_features: RepeatFeatures
+    oob_score: OobScore
+    warm_start: WarmStart
+    n_jobs: NJobs
+    random_state: RandomState
+    verbose: Verbose
+    oob_tol: OobTol
+    oob_patience: OobPatience
+
+    estimator_: Any
+    n_features_in_: int
+    n_outputs_: int
+    _members: TreeMembers | AnyMembers
+    _samples: MemberSamples
+    _schema: Schema
+
+    def _store_params(self, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    # Fitting.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+        """Fit every member on a sample of its own.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            What the members can read: missing values, categories and sparse rows if they can.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes or values to learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row; a row of weight zero counts as absent. Drawn with replacement, a row has a chance in
+            proportion to it; otherwise it goes to the members.
+        groups : array-like of shape (n_samples,), optional
+            Group of each row, for ``bootstrap="group"``: a group is in a member's sample or out of it as a whole.
+        **fit_params
+            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        member = clone(self._choose_member())
+        self._check_member(member)
+        routed = self._route("fit", fit_params).estimator.fit
+        dataset = self._take_in(member, X, y, sample_weight)
+        samples = self._plan_samples(dataset, sample_weight, groups)
+        bag: TreeBag | AnyBag
+        if can_share_bins(member, self._task) and not routed:
+            member._validate_params()
+            bag = TreeBag(member, dataset, samples, n_jobs=self.n_jobs, kept=self._kept())
+        else:
+            bag = self._gather(member, self._choose_table(X, dataset), dataset, samples, routed)
+        votes = self._open_votes(dataset)
+        self._grow(bag, votes)
+        self._finalize(member, bag, samples, dataset, votes)
+        return self
+
+    def _grow(self, bag: TreeBag | AnyBag, votes: OutOfBag | None) -> None:
+        """The algorithm: members, each on its sample, judged by the rows that it did not see."""
+        last = int(self.n_estimators)
+        with show_progress("Fitting members", last, verbose=int(self.verbose)) as on_progress:
+            if votes is not None and len(bag):
+                bag.vote(votes, last)
+            while len(bag) < last and not (votes is not None and votes.settled):
+                bag.grow_to(last if self.oob_patience is None else min(len(bag) + _CHUNK, last), on_progress)
+                if votes is not None:
+                    bag.vote(votes, last)
+
+    def _choose_member(self) -> Any:
+        """What is cloned for each member."""
+        if self.estimator is not None:
+            return self.estimator
+        return DecisionTreeClassifier() if self._task == "classify" else DecisionTreeRegressor()
+
+    def _check_member(self, member: Any) -> None:
+        if is_regressor(member) if self._task == "classify" else is_classifier(member):
+            name, kind = type(self).__name__, "classifier" if self._task == "classify" else "regressor"
+            raise ParameterTypeError(
+                f"The 'estimator' parameter of {name} must be a {kind}; got {type(member).__name__}."
+            )
+        kept = self._kept()
+        if kept is not None and type(member) is not type(self.estimator_):
+            raise ParameterError(
+                f"{type(self).__name__} was told to keep its members (warm_start=True), which are of class "
+                f"{type(self.estimator_).__name__}; got {type(member).__name__} as 'estimator'."
+            )
+
+    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        # Only members that look at the codes themselves may be told of columns that are categories.
+        shares = can_share_bins(member, self._task)
+        return take_in(
+            self,
+            X,
+            y,
+            sample_weight,
+            task=self._task,
+            categorical_features=member.categorical_features if shares else "from_dtype",
+            unseen=member.unseen if shares else "missing",
+        )
+
+    def _plan_samples(self, dataset: Dataset, sample_weight: Any, groups: Any) -> MemberSamples:
+        """Which rows and features each member sees; kept members keep their seed."""
+        name, kept = type(self).__name__, self._kept()
+        halves = self.bootstrap == "subagging"
+        plan = plan_samples(
+            name,
+            dataset,
+            bootstrap=False if halves else self.bootstrap if isinstance(self.bootstrap, str) else bool(self.bootstrap),
+            max_samples=0.5 if halves and self.max_samples is None else self.max_samples,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
+        n_features, wanted = dataset.n_features, self.max_features
+        n_drawn = int(wanted) if isinstance(wanted, int | np.integer) else max(1, int(wanted * n_features))
+        if n_drawn > n_features:
+            raise ParameterError(
+                f"The 'max_features' parameter of {name} must be at most the {n_features} features of X; got {wanted}."
+            )
+        if n_drawn == n_features and not self.bootstrap_features:
+            n_drawn = 0
+        if plan.draws_all and self.oob_score:
+            raise ParameterError(
+                f"Out of bag estimation only available if bootstrap=True, or if {name} leaves rows out by "
+                "'max_samples'; here every member sees every row."
+            )
+        if self.oob_patience is not None and not self.oob_score:
+            raise ParameterError(f"The 'oob_patience' parameter of {name} needs an out-of-bag score: set 'oob_score'.")
+        seed = resolve_seed(self.random_state) if kept is None else self._samples.seed
+        samples = MemberSamples(plan, seed, n_features, n_drawn, bool(self.bootstrap_features))
+        if kept is not None:
+            self._check_kept(len(kept), samples, dataset)
+        return samples
+
+    def _kept(self) -> Any:
+        """Members of the last fit that this one adds to."""
+        return self._members if self.warm_start and self.__sklearn_is_fitted__() else None
+
+    def _check_kept(self, n_kept: int, samples: MemberSamples, dataset: Dataset) -> None:
+        if n_kept > self.n_estimators:
+            raise ParameterError(
+                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
+                "warm_start==True"
+            )
+        if n_kept == self.n_estimators:
+            warn_caller("Warm-start fitting without increasing n_estimators does not fit new members.", UserWarning)
+        old, named = self._samples, self._target_attributes(dataset.target)
+        alike = all(_are_equal(value, self.__dict__[name]) for name, value in named.items())
+        if not alike or (old.n_features, old.plan.n_rows) != (samples.n_features, samples.plan.n_rows):
+            raise DataError(
+                f"{type(self).__name__} was told to keep its members (warm_start=True), but these data have other "
+                "rows, features or classes than those that the members were fitted on."
+            )
+
+    def _gather(self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Any) -> AnyBag:
+        """A bag of members that read the table by themselves."""
+        if get_config()["enable_metadata_routing"]:
+            takes_weights = bool(get_routing_for_object(member).consumes("fit", ("sample_weight",)))
+        else:
+            takes_weights = has_fit_parameter(member, "sample_weight")
+        weights = None if samples.plan.uses_weights else dataset.weights
+        if weights is not None and not takes_weights:
+            raise DataError(
+                f"{type(member).__name__} takes no sample_weight, so that weights can only be the chances of rows to "
+                f"be drawn with replacement; set bootstrap=True in {type(self).__name__}."
+            )
+        assert dataset.target is not None
+        kept = self._kept()
+        return AnyBag(
+            member,
+            X,
+            dataset.target,
+            samples,
+            weights=weights,
+            takes_weights=takes_weights,
+            fit_params=routed,
+            n_jobs=self.n_jobs,
+            kept=[] if kept is None else list(kept if isinstance(kept, TreeMembers) else kept.estimators),
+        )
+
+    def _open_votes(self, dataset: Dataset) -> OutOfBag | None:
+        if not self.oob_score:
+            return None
+        assert dataset.target is not None
+        counted = None if dataset.weights is None else dataset.weights > 0.0
+        tol = float(self.oob_tol)
+        return OutOfBag(dataset.target, self.oob_score, counted=counted, tol=tol, patience=self.oob_patience)
+
+    def _finalize(
+        self, member: Any, bag: TreeBag | AnyBag, samples: MemberSamples, dataset: Dataset, votes: OutOfBag | None
+    ) -> None:
+        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        fitted = {
+            **self._target_attributes(dataset.target),
+            **({} if votes is None else votes.finalize()),
+            "estimator_": member,
+            "n_features_in_": dataset.n_features,
+            "_members": bag.finalize(),
+            "_samples": samples,
+            "_schema": dataset.schema,
+        }
+        names = dataset.schema.feature_names
+        if names is not None:
+            fitted["feature_names_in_"] = np.asarray(names, dtype=object)
+        for name in ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_prediction_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
+
+    def _target_attributes(self, target: Any) -> dict[str, Any]:
+        """Fitted attributes that only this kind of target has."""
+        raise NotImplementedError
+
+    # Asking the fitted members.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_members" in self.__dict__
+
+    def _fitted_members(self) -> TreeMembers | AnyMembers:
+        members = self.__dict__.get("_members")
+        if members is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return members  # type: ignore[no-any-return]
+
+    def to_tree_model(self) -> TreeModel:
+        """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
+        members = self._fitted_members()
+        if not isinstance(members, TreeMembers):
+            raise ParameterTypeError(
+                f"Questions about trees can be put to a {type(self).__name__} of this library's trees; its members are "
+                f"of class {type(self.estimator_).__name__}."
+            )
+        return TreeModel(members.trees, self._schema)
+
+    def _average(self, X: Any, method: str, params: dict[str, Any]) -> FloatArray:
+        """The mean of the members' answers."""
+        members = self._fitted_members()
+        rows = take_in_rows(self, X, self._schema)
+        routed = self._route(method, params).estimator
+        asked = next((dict(value) for value in routed.values() if value), {})
+        if isinstance(members, TreeMembers):
+            return members.average(rows, self.n_jobs)
+        table = X if self._schema.has_categories else rows
+        return members.average(table, self.n_jobs, method, asked)
+
+    @staticmethod
+    def _choose_table(X: Any, dataset: Dataset) -> Any:
+        """The table as members of other libraries read it: numbers as such, categories as they came."""
+        if dataset.schema.has_categories:
+            return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+        return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
+
+    # Metadata, as scikit-learn routes it.
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How metadata reach this bag and its members.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        speaks = "predict_proba" if hasattr(self._choose_member(), "predict_proba") else "predict"
+        if self._task == "regress":
+            speaks = "predict"
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict", "predict_proba", "predict_log_proba"):
+            mapping.add(caller=caller, callee=speaks)
+        mapping.add(caller="decision_function", callee="decision_function")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self._choose_member(), method_mapping=mapping)
+
+    def _route(self, method: str, params: dict[str, Any]) -> Bunch:
+        if not params:
+            return Bunch(estimator=Bunch(fit={}))
+        if not get_config()["enable_metadata_routing"]:
+            raise DataError(
+                f"Passing extra keyword arguments to {type(self).__name__}.{method} is only supported if "
+                "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+            )
+        return process_routing(self, method, **params)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        own = get_tags(self._choose_member()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
+        tags.input_tags.categorical = own.categorical
+        return tags
+
+    # Looking inside.
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The fitted members; trees that share bins are made estimators of their own when they are looked at."""
+        members = self._fitted_members()
+        return members if isinstance(members, TreeMembers) else members.estimators
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """Rows in the sample of each member, ascending, as often as they occur; drawn again at each look."""
+        counts = self._samples.draw_rows(range(len(self._fitted_members())))
+        return [np.repeat(np.arange(len(own)), own) for own in counts]
+
+    @property
+    def estimators_features_(self) -> list[NDArray[np.intp]]:
+        """Features of each member, ascending; drawn again at each look."""
+        return self._samples.draw_features(range(len(self._fitted_members())))

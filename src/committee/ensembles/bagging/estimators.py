@@ -1,0 +1,291 @@
+"""Bagging and its relatives: many members, each on a sample of its own, and their mean [Breiman1996].
+
+With replacement it is bagging, without pasting [Breiman1999], half the rows without replacement subagging
+[BuehlmannYu2002], features instead of rows random subspaces [Ho1998], both random patches [LouppeGeurts2012].
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+
+from committee.ensembles.bagging.base import (
+    BaseBagging,
+    ClassSampling,
+    Member,
+    MemberFeatures,
+    RepeatFeatures,
+    ValueSampling,
+    member_has,
+)
+from committee.exceptions import DataError
+from committee.params import (
+    MaxSamples,
+    NEstimators,
+    NJobs,
+    OobPatience,
+    OobScore,
+    OobTol,
+    RandomState,
+    Verbose,
+    WarmStart,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from committee.data import ClassTarget, ValueTarget
+    from committee.typing import FloatArray
+
+__all__ = ["BaggingClassifier", "BaggingRegressor"]
+
+
+class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
+    """Members that vote on classes, each fitted on a sample of its own [Breiman1996].
+
+    Members with probabilities vote with these (soft voting), others with their class. Members learn the numbers of
+    the classes, 0 to K - 1, in the order of ``classes_``.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What the members were cloned from.
+    estimators_ : sequence of estimators
+        The fitted members. Each is asked about its own features only.
+    estimators_samples_, estimators_features_ : list of ndarray
+        Rows and features of each member.
+    classes_ : ndarray, or a list of them with several outputs
+        The classes, sorted.
+    n_classes_ : int, or ndarray with several outputs
+        How many they are.
+    n_outputs_, n_features_in_ : int
+        Outputs and features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X had names.
+    oob_score_ : float
+        Score of the out-of-bag votes.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Mean vote of the members that did not see a row, NaN where all did.
+    oob_trace_ : Bunch
+        ``score`` after ``n_estimators`` members, for several of these numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from committee import BaggingClassifier
+    >>> X, y = make_moons(500, noise=0.3, random_state=42)
+    >>> bag = BaggingClassifier(n_estimators=500, max_samples=100, oob_score=True, random_state=0).fit(X, y)
+    >>> round(bag.oob_score_, 1)
+    0.9
+
+    Of members from elsewhere, on random patches:
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> bag = BaggingClassifier(KNeighborsClassifier(), max_samples=0.5, max_features=0.5, random_state=0).fit(X, y)
+    >>> [features.tolist() for features in bag.estimators_features_[:3]]
+    [[1], [0], [0]]
+    """
+
+    _task = "classify"
+
+    classes_: Any
+    n_classes_: Any
+
+    def __init__(
+        self,
+        estimator: Member = None,
+        n_estimators: NEstimators = 10,
+        *,
+        max_samples: MaxSamples = None,
+        max_features: MemberFeatures = 1.0,
+        bootstrap: ClassSampling = True,
+        bootstrap_features: RepeatFeatures = False,
+        oob_score: OobScore = False,
+        warm_start: WarmStart = False,
+        n_jobs: NJobs = None,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        oob_tol: OobTol = 0.0,
+        oob_patience: OobPatience = None,
+    ) -> None:
+        self._store_params(locals())
+
+    def _target_attributes(self, target: ClassTarget) -> dict[str, Any]:
+        if target.n_outputs == 1:
+            return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
+        n_classes = np.array(target.n_classes, dtype=np.intp)
+        return {"classes_": target.classes, "n_classes_": n_classes, "n_outputs_": target.n_outputs}
+
+    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+        """Class of each row: that of the largest mean vote, the first of equals.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        **params
+            What the members are given, if metadata routing is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        shares = self._average(X, "predict", params)
+        if self.n_outputs_ == 1:
+            return self.classes_.take(shares.argmax(axis=1))  # type: ignore[no-any-return]
+        outputs = zip(self.classes_, self._split_outputs(shares), strict=True)
+        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in outputs], axis=1)
+
+    def predict_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
+        """Mean of the members' probabilities, or shares of their votes where they give none.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        **params
+            What the members are given, if metadata routing is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
+            Columns in the order of ``classes_``.
+        """
+        shares = self._average(X, "predict_proba", params)
+        return shares if self.n_outputs_ == 1 else self._split_outputs(shares)
+
+    def predict_log_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
+        """Logarithm of `predict_proba`; minus infinity where no member votes for a class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        **params
+            What the members are given, if metadata routing is on.
+
+        Returns
+        -------
+        As `predict_proba`.
+        """
+        shares = self._average(X, "predict_log_proba", params)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) if self.n_outputs_ == 1 else [np.log(p) for p in self._split_outputs(shares)]
+
+    @available_if(member_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, **params: Any) -> FloatArray:
+        """Mean of the members' decision functions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        **params
+            What the members are given, if metadata routing is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        for member in self._fitted_members().estimators:  # type: ignore[union-attr]
+            if len(member.classes_) != self.n_classes_:
+                raise DataError(
+                    "A member's sample had not all of the classes, so that its decisions are about others; use "
+                    "bootstrap='stratified' or predict_proba."
+                )
+        return self._average(X, "decision_function", params)
+
+    def _split_outputs(self, shares: FloatArray) -> list[FloatArray]:
+        return np.split(shares, np.cumsum(self.n_classes_)[:-1], axis=1)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        own = get_tags(self._choose_member())
+        if own.classifier_tags is not None:
+            tags.classifier_tags.multi_label = own.classifier_tags.multi_label
+        tags.target_tags.multi_output = own.target_tags.multi_output
+        return tags
+
+
+class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
+    """The mean of members that predict numbers, each fitted on a sample of its own [Breiman1996].
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What the members were cloned from.
+    estimators_ : sequence of estimators
+        The fitted members. Each is asked about its own features only.
+    estimators_samples_, estimators_features_ : list of ndarray
+        Rows and features of each member.
+    n_outputs_, n_features_in_ : int
+        Outputs and features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X had names.
+    oob_score_ : float
+        Score of the out-of-bag means.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean of the members that did not see a row, NaN where all did.
+    oob_trace_ : Bunch
+        ``score`` after ``n_estimators`` members, for several of these numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from committee import BaggingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bag = BaggingRegressor(n_estimators=200, bootstrap="subagging", oob_score=True, random_state=0).fit(X, y)
+    >>> 0.3 < bag.oob_score_ < 0.6
+    True
+    """
+
+    _task = "regress"
+
+    def __init__(
+        self,
+        estimator: Member = None,
+        n_estimators: NEstimators = 10,
+        *,
+        max_samples: MaxSamples = None,
+        max_features: MemberFeatures = 1.0,
+        bootstrap: ValueSampling = True,
+        bootstrap_features: RepeatFeatures = False,
+        oob_score: OobScore = False,
+        warm_start: WarmStart = False,
+        n_jobs: NJobs = None,
+        random_state: RandomState = None,
+        verbose: Verbose = 0,
+        oob_tol: OobTol = 0.0,
+        oob_patience: OobPatience = None,
+    ) -> None:
+        self._store_params(locals())
+
+    def _target_attributes(self, target: ValueTarget) -> dict[str, Any]:
+        return {"n_outputs_": target.n_outputs}
+
+    def predict(self, X: Any, **params: Any) -> FloatArray:
+        """Mean of what the members predict.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        **params
+            What the members are given, if metadata routing is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        values = self._average(X, "predict", params)
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = get_tags(self._choose_member()).target_tags.multi_output
+        return tags

@@ -1,0 +1,70 @@
+"""What BoosTexter reads: documents, labels and tables of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from committee.constraints import show_value
+from committee.data.rows import select_rows
+from committee.data.targets import encode_classes, read_target
+from committee.engines import get_engine
+from committee.ensembles.boostexter.model import LabelTarget
+from committee.exceptions import DataError, DataTypeError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from committee.typing import BoolArray
+
+__all__ = ["check_documents", "make_table", "pick_documents", "read_labels"]
+
+
+def check_documents(X: Any) -> Any:
+    """Documents for a vectoriser of the user's, which knows what they are."""
+    if isinstance(X, str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise DataTypeError(f"X must be a collection of documents; got {show_value(X)}.")
+    return X
+
+
+def pick_documents(documents: Any, rows: NDArray[Any]) -> Any:
+    """Some of the documents, or of the rows of a table."""
+    if isinstance(documents, list | tuple):
+        return [documents[row] for row in rows]
+    return select_rows(documents, rows)
+
+
+def read_labels(y: Any, n_rows: int, name: str, counted: BoolArray) -> LabelTarget:
+    """Classes, or zeros and ones for several labels; of the documents that count."""
+    array = read_target(y, n_rows, name, multi_output=True)
+    if array.ndim == 2 and array.shape[1] > 1:
+        try:
+            has = array.astype(np.float64)
+        except (TypeError, ValueError):
+            has = np.full(array.shape, np.nan)
+        if not ((has == 0) | (has == 1)).all():
+            raise DataError(
+                f"A y of two axes must hold zeros and ones that say which labels a document has; {name} does not learn "
+                "several outputs of several classes. MultiLabelBinarizer of scikit-learn makes such a y of lists."
+            )
+        return LabelTarget(np.arange(array.shape[1]), has[counted].astype(bool), multilabel=True)
+    flat = read_target(array, n_rows, name, multi_output=False)[counted]
+    encoded = encode_classes(flat, name)
+    classes = encoded.classes[0]
+    has = encoded.labels == np.arange(len(classes))
+    return LabelTarget(classes, has[:, 1:] if len(classes) == 2 else has, multilabel=False)
+
+
+def make_table(words: Any, has: BoolArray) -> Any:
+    """Documents and their labels in the engine's form."""
+    columns, labels = words.tocsc(), csr_matrix(has)
+    columns.sort_indices()
+    return get_engine().WordTable(
+        columns.indptr.astype(np.uint64),
+        columns.indices.astype(np.uint32),
+        labels.indptr.astype(np.uint64),
+        labels.indices.astype(np.uint32),
+        has.shape[1],
+    )

@@ -1,0 +1,314 @@
+"""The named members of a committee: checked, seeded, taught side by side, and known by their names afterwards.
+
+What voting, stacking, super learners and ensemble selection have in common; each of them adds how the members'
+answers become one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from committee.base import CommitteeEstimator, resolve_seed
+from committee.constraints import show_value
+from committee.data import ClassTarget
+from committee.data.rows import count_rows
+from committee.data.targets import encode_classes, encode_values, read_target
+from committee.data.weights import read_sample_weight
+from committee.ensembles.combining.training_set import TrainingSet
+from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from committee.data import ValueTarget
+    from committee.params import NJobs, RandomState, Verbose
+    from committee.typing import FloatArray, Task
+
+__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble"]
+
+Estimators: TypeAlias = Annotated[
+    Sequence[tuple[str, Any]],
+    "The members: pairs of a name and an estimator of any library, which is cloned. ``'drop'`` in place of an "
+    "estimator leaves it out. Members learn the numbers of the classes, 0 to K - 1, in the order of ``classes_``; "
+    "those that predict one output only are fitted once for each of several outputs.",
+]
+MemberSeeds: TypeAlias = Annotated[
+    int | np.random.RandomState | np.random.Generator | None,
+    "Seeds every ``random_state`` of the members that is None, each with a number of its own, and whatever the "
+    "committee itself draws. None: the members stay as they are.",
+]
+
+
+class NamedEnsemble(CommitteeEstimator):
+    """All that committees of named members share; a subclass says what it predicts (`_task`)."""
+
+    _task: ClassVar[Task]
+
+    # Weights and groups are handed on by this class itself; with metadata routing, members ask for them.
+    __metadata_request__fit: ClassVar = {"sample_weight": UNUSED, "groups": UNUSED}
+
+    estimators: Estimators
+    n_jobs: NJobs
+    random_state: RandomState
+    verbose: Verbose
+
+    estimators_: list[Any]
+    named_estimators_: Bunch
+    n_features_in_: int
+    n_outputs_: int
+
+    def _store_params(self, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    # Parameters of the members, by name.
+
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members as they were passed, by name."""
+        return Bunch(**dict(self.estimators))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the committee and, if deep, its members and their parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to go into the members.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, member in self._list_pairs() if deep else []:
+            params[name] = member
+            if hasattr(member, "get_params") and not isinstance(member, type):
+                params.update({f"{name}__{key}": value for key, value in member.get_params(deep=True).items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the committee, exchange members by their names, or set parameters of theirs.
+
+        Parameters
+        ----------
+        **params
+            As `get_params` names them; ``name="drop"`` leaves a member out.
+
+        Returns
+        -------
+        self
+        """
+        if "estimators" in params:
+            self.estimators = params.pop("estimators")
+        names = {name for name, _ in self._list_pairs()}
+        swapped = {name: params.pop(name) for name in list(params) if name in names}
+        if swapped:
+            self.estimators = [(name, swapped.get(name, member)) for name, member in self.estimators]
+        super().set_params(**params)
+        return self
+
+    def _list_pairs(self) -> list[tuple[str, Any]]:
+        """The members that are well-formed pairs; a list of anything else has none until `fit` complains."""
+        return _read_pairs(self.estimators)
+
+    def _list_present(self, strict: bool = True) -> list[tuple[str, Any]]:
+        """The members that are not dropped, after a check of them all.
+
+        Parameters
+        ----------
+        strict : bool, default=True
+            Whether classifiers may only have classifiers as members; regressors only ever have regressors.
+        """
+        return self._check_pairs("estimators", self.estimators, strict)
+
+    def _check_pairs(self, parameter: str, given: Any, strict: bool) -> list[tuple[str, Any]]:
+        subject, pairs = f"The {parameter!r} parameter of {type(self).__name__}", _read_pairs(given)
+        if not pairs:
+            raise ParameterError(
+                f"{subject} must be a non-empty list of pairs of a name and an estimator; got {show_value(given)}."
+            )
+        names = [name for name, _ in pairs]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ParameterError(f"{subject} must have unique names; got {twice[0]!r} twice.")
+        own = super().get_params(deep=False)
+        for name in names:
+            if "__" in name or name in own:
+                raise ParameterError(f"{subject} must not hold names with '__' or of parameters; got {name!r}.")
+        present = [(name, member) for name, member in pairs if not (isinstance(member, str) and member == "drop")]
+        if not present:
+            raise ParameterError(f"{subject} must hold a member that is not dropped; all are.")
+        fits, kind = (is_classifier, "classifier") if self._task == "classify" else (is_regressor, "regressor")
+        for name, member in present:
+            if isinstance(member, type) or not hasattr(member, "fit") or not hasattr(member, "predict"):
+                raise ParameterTypeError(f"{subject} must hold estimators; {name!r} is {show_value(member)}.")
+            if not fits(member) and (strict or self._task == "regress"):
+                raise ParameterError(f"{subject} must hold {kind}s; {name!r} ({type(member).__name__}) is none.")
+        return present
+
+    # From data to what members learn.
+
+    def _read_target(self, X: Any, y: Any) -> ClassTarget | ValueTarget:
+        name, n_rows = type(self).__name__, count_rows(X)
+        labels = read_target(y, n_rows, name, multi_output=True)
+        if n_rows == 0:
+            raise DataError(f"{name} needs rows to learn from; X has 0 sample(s).")
+        return encode_classes(labels, name) if self._task == "classify" else encode_values(labels)
+
+    def _recall_classes(self, target: ClassTarget | None) -> ClassTarget:
+        """The target with all classes that fitted members know besides."""
+        found = [getattr(member, "classes_", None) for _, member in self._list_present(strict=False)]
+        known = [c if isinstance(c, list) else [c] for c in found if c is not None]
+        if len(known) < len(found):
+            raise NotFittedError(f"{type(self).__name__} was told that its members are fitted, and not all are.")
+        outputs = [np.unique(np.concatenate([np.asarray(c[k]) for c in known])) for k in range(len(known[0]))]
+        if target is None:
+            return ClassTarget(np.zeros((0, len(outputs)), dtype=np.uint32), outputs, len(outputs) == 1)
+        classes = [np.union1d(own, c) for own, c in zip(target.classes, outputs, strict=True)]
+        pairs = enumerate(zip(classes, target.classes, strict=True))
+        moved = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
+        return ClassTarget(np.stack(moved, axis=1).astype(np.uint32), classes, target.one_dimensional)
+
+    def _open_lesson(
+        self, X: Any, target: ClassTarget | ValueTarget, sample_weight: Any, groups: Any = None
+    ) -> TrainingSet:
+        numbers: NDArray[Any]
+        numbers = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values
+        weights = None if sample_weight is None else read_sample_weight(sample_weight, len(numbers))
+        return TrainingSet(X, numbers[:, 0] if target.n_outputs == 1 else numbers, weights, groups)
+
+    def _make_member(self, member: Any, number: int, seed: int | None, n_outputs: int) -> Any:
+        """A fresh copy of a member, seeded, and made one for each output if it can only predict one."""
+        fresh = clone(member)
+        if seed is not None:
+            _fill_seeds(fresh, seed, number)
+        if n_outputs > 1 and not get_tags(fresh).target_tags.multi_output:
+            from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+
+            fresh = (MultiOutputClassifier if is_classifier(fresh) else MultiOutputRegressor)(fresh)
+        return fresh
+
+    def _resolve_seed(self) -> int | None:
+        return None if self.random_state is None else resolve_seed(self.random_state)
+
+    def _number_classes(self, target: ClassTarget | ValueTarget) -> list[NDArray[Any]] | None:
+        """The classes as members that are fitted here know them."""
+        return [np.arange(n) for n in target.n_classes] if isinstance(target, ClassTarget) else None
+
+    # Fitted state.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimators_" in self.__dict__
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
+    def _set_fitted(self, members: list[Any], X: Any, fitted: dict[str, Any]) -> None:
+        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
+        by_name = dict(zip(names, members, strict=True))
+        fitted = {
+            **fitted,
+            "estimators_": members,
+            "named_estimators_": Bunch(**{name: by_name.get(name, "drop") for name, _ in self._list_pairs()}),
+        }
+        widths = [member.n_features_in_ for member in members if hasattr(member, "n_features_in_")]
+        shape: Any = getattr(X, "shape", ())
+        if widths or len(shape) == 2:
+            fitted["n_features_in_"] = int(widths[0] if widths else shape[1])
+        named = [member.feature_names_in_ for member in members if hasattr(member, "feature_names_in_")]
+        if named:
+            fitted["feature_names_in_"] = named[0]
+        for name in self.__dict__.get("_settled", ()):
+            self.__dict__.pop(name, None)
+        self.__dict__.update({**fitted, "_settled": tuple(fitted)})
+
+    def _target_attributes(self, target: ClassTarget | ValueTarget) -> dict[str, Any]:
+        if not isinstance(target, ClassTarget):
+            return {"n_outputs_": target.n_outputs}
+        if target.n_outputs == 1:
+            return {"classes_": target.classes[0], "n_outputs_": 1, "_classes": target.classes}
+        return {"classes_": target.classes, "n_outputs_": target.n_outputs, "_classes": target.classes}
+
+    # Metadata, as scikit-learn routes it.
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How metadata reach the members.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=type(self).__name__)
+        for name, member in self._list_pairs():
+            router.add(**{name: member}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+    def _route_fit(
+        self, present: list[tuple[str, Any]], sample_weight: FloatArray | None, given: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """What the `fit` of each member is given besides X and y."""
+        given = given if sample_weight is None else {**given, "sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            if not given:
+                return [{} for _ in present]
+            routed = process_routing(self, "fit", **given)
+            return [dict(routed[name].fit) for name, _ in present]
+        if set(given) - {"sample_weight"}:
+            raise DataError(
+                f"Passing extra keyword arguments to {type(self).__name__}.fit is only supported if "
+                "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+            )
+        for name, member in present if given else []:
+            if not has_fit_parameter(member, "sample_weight"):
+                raise DataTypeError(
+                    f"Underlying estimator {type(member).__name__} ({name!r}) does not support sample weights."
+                )
+        return [dict(given) for _ in present]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        inputs = [get_tags(member).input_tags for _, member in self._list_pairs() if not isinstance(member, str)]
+        tags.input_tags.allow_nan = all(own.allow_nan for own in inputs)
+        tags.input_tags.sparse = all(own.sparse for own in inputs)
+        tags.input_tags.categorical = all(own.categorical for own in inputs)
+        tags.input_tags.string = all(own.string for own in inputs)
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _read_pairs(given: Any) -> list[tuple[str, Any]]:
+    try:
+        pairs = [(name, member) for name, member in given]
+    except (TypeError, ValueError):
+        return []
+    return pairs if all(isinstance(name, str) for name, _ in pairs) else []
+
+
+def _fill_seeds(estimator: Any, seed: int, number: int) -> None:
+    """Give every ``random_state`` of an estimator that is None a number that depends on the seed and the member."""
+    params = estimator.get_params(deep=True)
+    names = sorted(n for n in params if n == "random_state" or n.endswith("__random_state"))
+    states = np.random.SeedSequence([seed, number]).generate_state(max(1, len(names)))
+    blank = {n: int(s) for n, s in zip(names, states, strict=False) if params[n] is None}
+    estimator.set_params(**blank)

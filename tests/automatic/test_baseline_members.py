@@ -1,0 +1,164 @@
+"""Linear model and neighbours beside scikit-learn's, and rows that count twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
+
+from committee.automatic.baseline_members import LinearMember, NeighbourMember, PlainMember, PriorMember
+from committee.automatic.bayes_member import BayesMember
+from committee.automatic.encoding import learn_encoding
+from committee.automatic.kernel_member import KernelMember, _measure_distances, _Ridge
+
+
+def test_the_logistic_model_is_scikit_learns() -> None:
+    X, y = load_iris(return_X_y=True)
+    scaled = StandardScaler().fit_transform(X)
+    for rows in (slice(None), slice(0, 100)):
+        ours = LinearMember(True).fit(X[rows], y[rows]).predict_proba(X[rows])
+        theirs = LogisticRegression(max_iter=1000).fit(StandardScaler().fit_transform(X[rows]), y[rows])
+        again = StandardScaler().fit_transform(X[rows])
+        np.testing.assert_allclose(ours, theirs.predict_proba(again), atol=2e-3)
+    assert scaled.shape == X.shape
+
+
+def test_the_ridge_is_one_of_scikit_learns() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    member = LinearMember(False).fit(X, y)
+    Z = member.encoding_.encode(X)
+    fits = [Ridge(alpha).fit(Z, y).predict(Z) for alpha in np.logspace(-3, 6, 19)]
+    assert min(float(np.abs(fit - member.predict(X)).max()) for fit in fits) < 1e-8
+
+
+def test_more_columns_than_rows() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 80)), rng.normal(size=30)
+    assert np.isfinite(LinearMember(False).fit(X, y).predict(X)).all()
+
+
+def test_neighbours_are_scikit_learns() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    ours = NeighbourMember(False).fit(X, y)
+    Z = ours.encoding_.encode(X)
+    np.testing.assert_allclose(ours.predict(X[:50]), KNeighborsRegressor(15).fit(Z, y).predict(Z[:50]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [PriorMember, LinearMember, NeighbourMember, KernelMember, BayesMember])
+@pytest.mark.parametrize("classify", [True, False])
+def test_a_weight_is_so_many_rows(kind: type[PlainMember], classify: bool) -> None:
+    if kind is BayesMember and not classify:
+        pytest.skip("naive Bayes is for classes")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(120, 3)), rng.integers(0, 4, size=120)])
+    X[::9, 1] = np.nan
+    y = rng.integers(0, 3, size=120) if classify else rng.normal(size=120)
+    counts = rng.integers(0, 4, size=120)
+    repeats = np.repeat(np.arange(120), counts)
+    weighted = kind(classify, [3]).fit(X, y, sample_weight=counts.astype(float))
+    repeated = kind(classify, [3]).fit(X[repeats], y[repeats])
+    ask = "predict_proba" if classify else "predict"
+    # The logistic model stops where little is to be gained, and kernels that copy their rows are nearly singular.
+    atol = 1e-3 if kind is KernelMember or (classify and kind is LinearMember) else 1e-9
+    np.testing.assert_allclose(getattr(weighted, ask)(X), getattr(repeated, ask)(X), atol=atol)
+
+
+def test_the_kernel_is_a_ridge_on_bumps_and_knows_what_it_would_say_without_a_row() -> None:
+    rng = np.random.default_rng(0)
+    table, goal = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    ridge = _Ridge(table, table[:15], 4.0, goal, np.ones(40))
+    near, far = (np.exp(_measure_distances(rows, table[:15]) / -4.0) for rows in (table[:15], table))
+    root = np.linalg.cholesky(near + 1e-8 * 15 * np.eye(15))
+    features = np.linalg.solve(root, far.T).T
+
+    def fit(rows: np.ndarray) -> np.ndarray:
+        centre, mean = features[rows].mean(axis=0), goal[rows].mean(axis=0)
+        shifted = features[rows] - centre
+        coef = np.linalg.solve(shifted.T @ shifted + ridge._penalty * np.eye(15), shifted.T @ (goal[rows] - mean))
+        return np.asarray((features - centre) @ coef + mean)
+
+    coef, intercept = ridge.find_coefficients()
+    np.testing.assert_allclose(far @ coef + intercept, fit(np.arange(40)), atol=1e-6)
+    without = np.array([fit(np.delete(np.arange(40), k))[k] for k in range(40)])
+    # The centre of the features moves a little with the row, which the leverage counts as well.
+    np.testing.assert_allclose(ridge.leave_out(), without, atol=1e-6)
+
+
+def test_the_kernel_sees_rings() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = ((X**2).sum(axis=1) > 1.4).astype(int)
+    member = KernelMember(True).fit(X[:400], y[:400])
+    assert (member.predict(X[400:]) == y[400:]).mean() > 0.95
+    answers = member.forget_left_out()
+    assert answers.shape == (400, 2)
+    np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    assert (LinearMember(True).fit(X[:400], y[:400]).predict(X[400:]) == y[400:]).mean() < 0.7
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_the_kernel_of_a_few_rows(n_rows: int) -> None:
+    X, y = np.zeros((n_rows, 2)), np.arange(n_rows) % 2
+    assert np.isfinite(KernelMember(False).fit(X, y.astype(float)).predict(X)).all()
+    assert np.isfinite(KernelMember(True).fit(X, y).predict_proba(X)).all()
+
+
+def test_odd_columns_are_encoded_as_finite_numbers() -> None:
+    X = np.column_stack(
+        [np.full(6, 7.0), np.full(6, np.nan), [1e308, -1e308, 1e308, 0.0, np.nan, 1.0], [0, 1, 2, 0, 0, np.nan]]
+    )
+    encoding = learn_encoding(X, np.ones(6), [3])
+    for rows in (X, np.full((2, 4), np.nan), np.full((2, 4), 1e308)):
+        encoded = encoding.encode(rows)
+        assert np.isfinite(encoded).all()
+        assert encoded.shape == (len(rows), 3 + 3 + 3)
+    assert not encoding.encode(X)[:, 0].any()
+
+
+def make_bins(n_rows: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=n_rows)
+    X = np.column_stack(
+        [rng.normal(size=n_rows) + y, (y + rng.integers(0, 2, size=n_rows)) % 4, rng.normal(size=n_rows)]
+    )
+    X[::7, 0] = np.nan
+    return X, y
+
+
+def test_naive_bayes_is_the_formula() -> None:
+    X, y = make_bins()
+    member = BayesMember(True, [1]).fit(X, y)
+
+    def find_bin(column: int, value: float) -> float:
+        if np.isnan(value):
+            return -1.0
+        return value if column == 1 else float((value > member.cuts_[column]).sum())
+
+    bins = np.array([[find_bin(f, X[i, f]) for f in range(3)] for i in range(len(X))])
+
+    def score(row: int, others: np.ndarray) -> np.ndarray:
+        logs = np.zeros(3)
+        for c in range(3):
+            own = others & (y == c)
+            logs[c] = np.log((own.sum() + 1.0) / (len(y) + 3.0))
+            for f in range(3):
+                here, q = (own & (bins[:, f] == bins[row, f])).sum(), (bins[:, f] == bins[row, f]).mean()
+                logs[c] += member.slope_ * np.log((here + 2.0 * q) / (own.sum() + 2.0))
+        return np.exp(logs) / np.exp(logs).sum()
+
+    everyone = np.ones(len(y), dtype=bool)
+    np.testing.assert_allclose(member.predict_proba(X), [score(i, everyone) for i in range(len(y))], atol=1e-12)
+    left_out = [score(i, np.arange(len(y)) != i) for i in range(len(y))]
+    np.testing.assert_allclose(member.forget_left_out(), left_out, atol=1e-12)
+    assert 0.2 < member.slope_ < 1.5
+
+
+def test_naive_bayes_takes_levels_and_gaps_it_has_not_met() -> None:
+    X, y = make_bins()
+    member = BayesMember(True, [1]).fit(X, y)
+    strange = np.array([[np.nan, 9.0, np.nan], [0.0, np.nan, 99.0]])
+    np.testing.assert_allclose(member.predict_proba(strange).sum(axis=1), 1.0)
+    assert BayesMember(True).fit(X[:, [2]], np.zeros(150, dtype=int)).predict_proba(X[:3, [2]]).tolist() == [[1.0]] * 3
