@@ -1,13 +1,14 @@
 // One grower for all trees: pop a node, find its best split, part its rows, push the children.
 #pragma once
-#include "narrow_records.hpp"
+#include "binning.hpp"
 #include "parallel.hpp"
-#include "params.hpp"
 #include "tree.hpp"
+#include "tree_params.hpp"
 
 namespace committee {
 
 class DrawnLevels;
+class NarrowRecords;
 struct DrawnTable;
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set.

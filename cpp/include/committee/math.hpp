@@ -34,7 +34,8 @@ inline double natural_log(double x) {
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
 }
 
-// The parts of an exponential that are not arithmetic; exponentials.hpp has them for many numbers.
+// The parts of an exponential that are not arithmetic; base/exponentials.hpp has them for many
+// numbers.
 inline double hold_within(double x, double least, double most) {
   x = x < least ? least : x;
   return x > most ? most : x;
