@@ -21,7 +21,6 @@ namespace committee {
   FIELD(double, ccp_alpha, 0.0, "cost-complexity pruning after growth")                         \
   FIELD(u64, seed, 0, "randomness is keyed by (seed, tree, node, purpose)")                     \
   FIELD(u64, tree, 0, "number of the tree in its ensemble")                                     \
-  FIELD(double, newton_l2, 0.0, "lambda of the newton criterion")                               \
   FIELD(int, n_jobs, 0, "0: decide by the work")
 
 struct GrowParams {

@@ -268,9 +268,9 @@ Boosting::Round Boosting::State::plan_round() const {
   const LossShape& shape = loss->shape();
   SearchPlan plan;
   plan.params = &params;
-  plan.largest_step = params.max_delta_step > 0.0 ? params.max_delta_step : shape.largest_step;
+  plan.largest_step = shape.largest_step;
   plan.by_values =
-      params.reg_alpha > 0.0 || params.max_delta_step > 0.0 ||
+      params.reg_alpha > 0.0 ||
       std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
   plan.constant_hessian = gradients.constant_hessian();
   plan.weight_unit = drawn.unit;

@@ -20,23 +20,20 @@ u32 draw_cut(const FeatureView& view, u32 lo, u32 hi) {
 
 template <>
 std::unique_ptr<SplitFinder<BinaryTally>> make_finder(const BinaryTally& tally,
-                                                      const std::string& criterion,
-                                                      const FinderOptions& options) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion, options);
+                                                      const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(tally, criterion);
 }
 
 template <>
 std::unique_ptr<SplitFinder<ClassTally<u32>>> make_finder(const ClassTally<u32>& tally,
-                                                          const std::string& criterion,
-                                                          const FinderOptions& options) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion, options);
+                                                          const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(tally, criterion);
 }
 
 template <>
 std::unique_ptr<SplitFinder<ClassTally<u64>>> make_finder(const ClassTally<u64>& tally,
-                                                          const std::string& criterion,
-                                                          const FinderOptions& options) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion, options);
+                                                          const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(tally, criterion);
 }
 
 }  // namespace committee

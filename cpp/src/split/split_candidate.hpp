@@ -178,11 +178,7 @@ class SplitFinder {
   virtual const Slot* best_left() const = 0;
 };
 
-struct FinderOptions {
-  double newton_l2 = 0.0;  // in the units of the tally's weight
-};
 template <class Tally>
-std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion,
-                                                const FinderOptions& options);
+std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion);
 
 }  // namespace committee

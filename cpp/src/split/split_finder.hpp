@@ -476,11 +476,9 @@ class CriterionFinder final : public SplitFinder<Tally> {
 
 template <class List, class Tally>
 std::unique_ptr<SplitFinder<Tally>> make_criterion_finder(const Tally& tally,
-                                                          const std::string& criterion,
-                                                          const FinderOptions& options) {
+                                                          const std::string& criterion) {
   std::unique_ptr<SplitFinder<Tally>> finder;
   const bool known = with_criterion<List>(criterion, [&](auto measure) {
-    if constexpr (std::is_same_v<decltype(measure), Newton>) measure.l2 = options.newton_l2;
     finder = std::make_unique<CriterionFinder<Tally, decltype(measure)>>(tally, measure);
   });
   if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");

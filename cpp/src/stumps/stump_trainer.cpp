@@ -51,10 +51,8 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
   const std::size_t n_workers = std::min<std::size_t>(
       static_cast<std::size_t>(std::max({n_jobs_, n_threads_, 1})), data_.n_cols);
   for (std::size_t w = 0; w < n_workers; ++w) {
-    workers_.push_back({make_column_search(criterion_, n_classes_),
-                        make_finder(tally_, criterion_, FinderOptions{}),
-                        {},
-                        {}});
+    workers_.push_back(
+        {make_column_search(criterion_, n_classes_), make_finder(tally_, criterion_), {}, {}});
   }
   data_.make_records(n_threads_);
   rebuild();

@@ -51,7 +51,6 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
       sample_(sample),
       items_(sample.items.data()),
       takes_medians_(plan.params.criterion == AbsoluteError::kName),
-      is_newton_(plan.params.criterion == Newton::kName),
       is_poisson_(plan.params.criterion == Poisson::kName),
       tree_key_(combine_keys(plan.params.seed, plan.params.tree)),
       all_features_(data_.n_cols) {
@@ -303,7 +302,6 @@ bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
     }
     return true;
   } else {
-    if (is_newton_) return false;
     if constexpr (Tally::kFixedCell > 0) {
       // What the items say of two targets that differ, modulo 2^64, spares a look at the targets.
       const Item &a = items_[node.begin], &b = items_[node.begin + 1];
@@ -340,11 +338,6 @@ void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part) {
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const std::size_t row = items_[i].row;
       const double w = plan_.input.weight(row);
-      if (is_newton_) {
-        out[0] -= w * y[2 * row];
-        weight += w * y[2 * row + 1];
-        continue;
-      }
       weight += w;
       for (u32 o = 0; o < n_outputs; ++o) {
         const double centred = y[row * n_outputs + o] - sample_.targets.offsets[o];
@@ -353,7 +346,7 @@ void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part) {
         value[o] += w * (y[row * n_outputs + o] - first[o]);
       }
     }
-    for (u32 o = 0; !is_newton_ && o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
+    for (u32 o = 0; o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
     part.tree.weight[node.id] = weight;
   }
 }

@@ -27,9 +27,7 @@ inline constexpr std::size_t kPollRows = 4096;       // a feature of so many row
 template <class Tally>
 std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() const {
   auto worker = std::make_unique<Worker>();
-  FinderOptions options;
-  options.newton_l2 = params_.newton_l2 / sample_.weight_unit;
-  worker->finder = make_finder(sample_.tally, params_.criterion, options);
+  worker->finder = make_finder(sample_.tally, params_.criterion);
   worker->hist = AlignedBuffer<Slot>(batch_size() * kHistogramBins * sample_.tally.cell(), Slot{0});
   worker->total.resize(sample_.tally.cell());
   if (plan_.draws_features) worker->places.resize(data_.n_cols);

@@ -36,7 +36,6 @@ bool is_bounded(const GrowParams& params) {
 
 void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
-  const bool newton = params.criterion == Newton::kName;
   if (n == 0 || n >= (std::size_t{1} << MomentTally<false>::kCountBits)) {
     throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " +
                                 std::to_string(n));
@@ -55,7 +54,7 @@ void check_growth(const GrowInput& input, const GrowParams& params) {
     if (input.target.labels.size() != n * input.target.n_classes.size()) {
       throw std::invalid_argument("labels must have one entry a row and output");
     }
-  } else if (input.target.values.size() != n * (newton ? 2 : input.target.n_outputs)) {
+  } else if (input.target.values.size() != n * input.target.n_outputs) {
     throw std::invalid_argument("values must have one entry a row and output");
   }
   if (!params.monotonic.empty() && params.monotonic.size() != input.data->n_cols) {
@@ -63,7 +62,7 @@ void check_growth(const GrowInput& input, const GrowParams& params) {
   }
   const bool one_value = is_classification(input.target)
                              ? input.target.n_classes == std::vector<u32>{2}
-                             : newton || input.target.n_outputs == 1;
+                             : input.target.n_outputs == 1;
   if (is_bounded(params) && !one_value)
     throw std::invalid_argument("monotonic needs two classes or one output");
   const std::size_t n_features = input.data->n_cols;
@@ -80,7 +79,6 @@ namespace {
 // How much one unit of a finder's decrease is, in the units of weight times impurity.
 double measure_decrease_unit(const std::string& criterion, double weight_unit, double target_unit,
                              u32 n_outputs) {
-  if (criterion == Newton::kName) return 0.5 * target_unit * target_unit / weight_unit;
   const double per_output = weight_unit / n_outputs;
   if (criterion == SquaredError::kName || criterion == FriedmanMse::kName) {
     return per_output * target_unit * target_unit;
@@ -137,10 +135,6 @@ TreePart grow_classes(GrowthPlan& plan) {
 
 TreePart grow_values(GrowthPlan& plan) {
   const GrowInput& input = plan.input;
-  if (plan.params.criterion == Newton::kName) {
-    auto sample = make_newton_sample(input);
-    return grow_sample(plan, sample);
-  }
   const FixedWeights weights = fix_weights(input, kMomentWeightBits);
   const SampleSource source{input.target, weights, input.data->n_rows, true};
   const bool centre = plan.params.criterion != Poisson::kName;
@@ -171,8 +165,7 @@ void clip_values(TreePart& part, bool classes) {
 void fill_values(TreePart& part, const GrowParams& params) {
   GrownTree& tree = part.tree;
   const u32 n_outputs = tree.width;
-  const bool newton = params.criterion == Newton::kName,
-             poisson = params.criterion == Poisson::kName;
+  const bool poisson = params.criterion == Poisson::kName;
   for (u32 node = static_cast<u32>(tree.size()); node-- > 0;) {
     double* own = part.moments.data() + static_cast<std::size_t>(node) * 2 * n_outputs;
     if (!tree.is_leaf(node)) {
@@ -188,16 +181,11 @@ void fill_values(TreePart& part, const GrowParams& params) {
     for (u32 o = 0; o < n_outputs; ++o) {
       double& value = tree.values[static_cast<std::size_t>(node) * n_outputs + o];
       const double sum = own[2 * o], second = own[2 * o + 1];
-      if (newton) {
-        value = sum / (w + params.newton_l2);
-        impurity = w > 0.0 ? -0.5 * sum * value / w : 0.0;
-      } else {
-        if (!tree.is_leaf(node)) value = sum / w + part.offsets[o];
-        impurity += poisson ? (sum > 0.0 ? (second - sum * natural_log(sum / w)) / w : 0.0)
-                            : second / w - (sum / w) * (sum / w);
-      }
+      if (!tree.is_leaf(node)) value = sum / w + part.offsets[o];
+      impurity += poisson ? (sum > 0.0 ? (second - sum * natural_log(sum / w)) / w : 0.0)
+                          : second / w - (sum / w) * (sum / w);
     }
-    tree.impurity[node] = newton ? impurity : std::max(0.0, impurity / n_outputs);
+    tree.impurity[node] = std::max(0.0, impurity / n_outputs);
   }
 }
 

@@ -144,31 +144,6 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
   return sample;
 }
 
-Sample<MomentTally<false>> make_newton_sample(const GrowInput& input) {
-  constexpr WeightBits kHessianBits{35, 34, 32};
-  const std::size_t n_rows = input.data->n_rows;
-  Sample<MomentTally<false>> sample;
-  std::vector<double> gradients(n_rows), hessians(n_rows);
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    gradients[i] = -input.weight(i) * input.target.values[2 * i];
-    hessians[i] = input.weight(i) * input.target.values[2 * i + 1];
-  }
-  const FixedWeights fixed = fix_weights(hessians, kHessianBits);
-  FixedWeights rows;  // the gradients carry their weights already: scale for n_rows terms
-  rows.total = n_rows;
-  sample.targets = fix_targets(gradients, 1, rows, false);
-  sample.weight_unit = fixed.unit;
-  sample.weighted = true;
-  sample.items = allocate_items<MomentTally<false>::Item>(fixed, n_rows, sample.n);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    if (fixed[i] == 0) continue;
-    sample.items[at++] = {static_cast<u32>(i), static_cast<u32>(fixed[i]),
-                          sample.targets.values[i]};
-  }
-  return sample;
-}
-
 template Sample<ClassTally<u32>> make_class_sample(const SampleSource&);
 template Sample<ClassTally<u64>> make_class_sample(const SampleSource&);
 template Sample<MomentTally<false>> make_moment_sample(const SampleSource&, bool);

@@ -45,8 +45,5 @@ template <class S>
 Sample<ClassTally<S>> make_class_sample(const SampleSource& source);
 template <bool kMulti>
 Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
-// Boosting: values hold (gradient, hessian) pairs; an item's weight is the hessian, its wy minus
-// the gradient.
-Sample<MomentTally<false>> make_newton_sample(const GrowInput& input);
 
 }  // namespace committee

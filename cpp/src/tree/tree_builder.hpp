@@ -281,7 +281,7 @@ class Growth {
   const BinnedMatrix& data_;
   Sample<Tally>& sample_;
   Item* items_;
-  const bool takes_medians_, is_newton_, is_poisson_;  // what leaves hold
+  const bool takes_medians_, is_poisson_;  // what leaves hold
   const KeyPrefix tree_key_;
   std::vector<u32> all_features_;
   RecordBlock block_{};  // what a plain subtree reads

@@ -11,14 +11,13 @@
 #include "friedman_mse.hpp"
 #include "gain_ratio.hpp"
 #include "gini.hpp"
-#include "newton.hpp"
 #include "poisson.hpp"
 #include "squared_error.hpp"
 
 namespace committee {
 
 using ClassCriteria = std::tuple<Gini, Entropy, GainRatio, ZeroOneError>;
-using MomentCriteria = std::tuple<SquaredError, FriedmanMse, Poisson, Newton>;
+using MomentCriteria = std::tuple<SquaredError, FriedmanMse, Poisson>;
 
 // Calls act(criterion) with the criterion of that name; false if the list has none.
 template <class List, class Act>

@@ -28,7 +28,7 @@ bool Growth<Tally>::is_plain() const {
   if constexpr (Tally::kKind == TallyKind::classes) {
     if (sample_.tally.outputs.size() != 1) return false;
   } else if constexpr (Tally::kKind == TallyKind::moments) {
-    if (sample_.tally.n_outputs != 1 || is_newton_) return false;
+    if (sample_.tally.n_outputs != 1) return false;
   }
   const std::vector<u32>& features =
       params_.member_features.empty() ? all_features_ : params_.member_features;
