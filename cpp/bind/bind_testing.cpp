@@ -17,16 +17,16 @@ constexpr std::size_t kBoundaries = 4, kStride = 16;
 // What is asked of one node: four words and their total, and as many rows, whose records give a
 // byte each.
 struct LaneCases {
-  const ByteWord* bytes;  // [case][boundary]
-  const u16* wides;       // [case][boundary][class]
-  const float* quads;     // [case][lane]
-  const u8* records;      // [case][boundary][kStride]
+  const PackedCounts8* bytes;  // [case][boundary]
+  const u16* wides;            // [case][boundary][class]
+  const float* quads;          // [case][lane]
+  const u8* records;           // [case][boundary][kStride]
   std::size_t n;
 };
 
 // The answers of a form, one list a function.
 struct LaneAnswers {
-  std::vector<ByteWord> narrowed, unset;
+  std::vector<PackedCounts8> narrowed, unset;
   std::vector<u16> widened, unset_wide;
   std::vector<u32> scalars;
   std::vector<float> sums;
@@ -42,10 +42,10 @@ template <class Form>
 LaneAnswers ask_lanes(const LaneCases& cases) {
   LaneAnswers answers;
   for (std::size_t i = 0; i < cases.n; ++i) {
-    const ByteWord* bytes = cases.bytes + i * kBoundaries;
-    WideWord wides[kBoundaries], total{};
-    std::memcpy(wides, cases.wides + i * kBoundaries * kWordClasses, sizeof wides);
-    ByteWord byte_total = 0;
+    const PackedCounts8* bytes = cases.bytes + i * kBoundaries;
+    PackedCounts16 wides[kBoundaries], total{};
+    std::memcpy(wides, cases.wides + i * kBoundaries * kPackedClasses, sizeof wides);
+    PackedCounts8 byte_total = 0;
     for (std::size_t k = 0; k < kBoundaries; ++k) {
       total += wides[k];
       byte_total += bytes[k];
@@ -67,9 +67,9 @@ LaneAnswers ask_lanes(const LaneCases& cases) {
     const u8* records = cases.records + i * kBoundaries * kStride;
     for (const u32 n_rows : {3u, 4u}) {
       answers.unset.push_back(
-          Form::template add_unset<kStride, ByteWord>(records, 5, bytes, n_rows));
+          Form::template add_unset<kStride, PackedCounts8>(records, 5, bytes, n_rows));
       append(answers.unset_wide,
-             Form::template add_unset<kStride, WideWord>(records, 5, bytes, n_rows));
+             Form::template add_unset<kStride, PackedCounts16>(records, 5, bytes, n_rows));
     }
   }
   return answers;
@@ -78,13 +78,14 @@ LaneAnswers ask_lanes(const LaneCases& cases) {
 nb::tuple answer_lanes(const std::string& form, const Vector<u64>& bytes, const Vector<u16>& wides,
                        const Vector<float>& quads, const Vector<u8>& records) {
   const std::size_t n = bytes.shape(0) / kBoundaries;
-  if (bytes.shape(0) != n * kBoundaries || wides.shape(0) != n * kBoundaries * kWordClasses ||
+  if (bytes.shape(0) != n * kBoundaries || wides.shape(0) != n * kBoundaries * kPackedClasses ||
       quads.shape(0) != n * 4 || records.shape(0) != n * kBoundaries * kStride) {
     throw nb::value_error("four words, four vectors, four numbers and four records a case");
   }
   if (form != "plain" && form != "native") throw nb::value_error("form is 'plain' or 'native'");
   const LaneCases cases{bytes.data(), wides.data(), quads.data(), records.data(), n};
-  LaneAnswers found = form == "plain" ? ask_lanes<PlainLanes>(cases) : ask_lanes<Lanes>(cases);
+  LaneAnswers found =
+      form == "plain" ? ask_lanes<PackedCountsScalar>(cases) : ask_lanes<PackedCountsSimd>(cases);
   return nb::make_tuple(
       own_array<u64>(std::move(found.narrowed)), own_array<u64>(std::move(found.unset)),
       own_array<u16>(std::move(found.widened)), own_array<u16>(std::move(found.unset_wide)),

@@ -21,16 +21,16 @@ inline double set_bar(double best) {
 
 // One output. Weights of 32 bits have a total below 2^32, so their sums of squares are exact in 64
 // bits.
-template <class Slot>
-class ClassSweep {
-  using Square = std::conditional_t<sizeof(Slot) == 4, u64, double>;
+template <class Element>
+class GiniSums {
+  using Square = std::conditional_t<sizeof(Element) == 4, u64, double>;
 
  public:
-  ClassSweep(const Slot* total, u32 n_classes, double weight, Slot* left)
+  GiniSums(const Element* total, u32 n_classes, double weight, Element* left)
       : total_(total), n_classes_(n_classes), weight_(weight), left_(left) {}
 
   // Everything right of the boundary but `from` (may be null).
-  void start(const Slot* from) {
+  void start(const Element* from) {
     left_weight_ = 0;
     left_squares_ = right_squares_ = 0;
     for (u32 k = 0; k < n_classes_; ++k) {
@@ -40,11 +40,11 @@ class ClassSweep {
     if (from) advance(from);
   }
   // Takes a cell to the left.
-  void advance(const Slot* cell) {
+  void advance(const Element* cell) {
     Square left_squares = 0, right_squares = 0;
-    Slot weight = 0;
+    Element weight = 0;
     for (u32 k = 0; k < n_classes_; ++k) {
-      const Slot l = left_[k] + cell[k], r = total_[k] - l;
+      const Element l = left_[k] + cell[k], r = total_[k] - l;
       left_[k] = l;
       weight += l;
       left_squares += static_cast<Square>(l) * static_cast<Square>(l);
@@ -55,8 +55,8 @@ class ClassSweep {
     right_squares_ = right_squares;
   }
   // Takes one row to the left. Squares are exact integers, so this comes to the same as `advance`.
-  void move_row(u32 label, Slot weight) {
-    static_assert(sizeof(Slot) == 4, "squares of larger weights are rounded");
+  void move_row(u32 label, Element weight) {
+    static_assert(sizeof(Element) == 4, "squares of larger weights are rounded");
     const Square l = left_[label], r = total_[label] - left_[label], w = weight;
     left_squares_ += w * (2 * l + w);
     right_squares_ -= w * (2 * r - w);
@@ -68,7 +68,7 @@ class ClassSweep {
     return static_cast<double>(left_squares_) * r + static_cast<double>(right_squares_) * l <
            bar * (l * r);
   }
-  // Worth of the two sides (criteria/gini.hpp).
+  // Impurity terms of the two sides (criteria/gini.hpp).
   double score() const {
     const double l = static_cast<double>(left_weight_);
     return static_cast<double>(left_squares_) / l +
@@ -76,22 +76,22 @@ class ClassSweep {
   }
 
  private:
-  const Slot* total_;
+  const Element* total_;
   u32 n_classes_;
   double weight_;
-  Slot* left_;
-  Slot left_weight_ = 0;
+  Element* left_;
+  Element left_weight_ = 0;
   Square left_squares_ = 0, right_squares_ = 0;
 };
 
 // Up to eight classes in the bytes of a word, in nodes that weigh little: a row is one addition.
-class ByteSweep {
+class PackedGiniSums {
  public:
   static constexpr u32 kMostClasses = 8;
   static constexpr double kMostWeight = 255.0;
   static u64 pack(u32 label, u32 weight) { return u64{weight} << (8 * label); }
 
-  ByteSweep(u64 total, double weight) : total_(total), weight_(weight) {}
+  PackedGiniSums(u64 total, double weight) : total_(total), weight_(weight) {}
   void start() { left_ = 0; }
   void move_row(u64 packed) { left_ += packed; }
   void set_left(u64 packed) { left_ = packed; }
@@ -147,13 +147,13 @@ inline u32 add_up(ClassQuad quad) {
 #endif
 }
 
-inline ClassQuad load_quad(const u32* slots) {
+inline ClassQuad load_quad(const u32* elements) {
   ClassQuad quad;
-  std::memcpy(&quad, slots, sizeof quad);
+  std::memcpy(&quad, elements, sizeof quad);
   return quad;
 }
 
-// What lies left of every bin that occurs, the first included, and what the two sides are worth.
+// What lies left of every bin that occurs, the first included, and their impurity terms.
 struct BoundaryList {
   // Weights that a node may have: sums of squares fit 32 bits.
   static constexpr double kMostWeight = 65535.0;
@@ -162,7 +162,7 @@ struct BoundaryList {
   u8 bins[kHistogramBins + 1];
   u32 n = 0;
 
-  // Cells of 4 kQuads slots; `from` (may be null) lies left of all boundaries.
+  // Cells of 4 kQuads elements; `from` (may be null) lies left of all boundaries.
   template <int kQuads>
   void list(const u32* hist, u64 touched, const u32* total, const u32* from) {
     ClassQuad all[kQuads], left[kQuads];

@@ -1,6 +1,6 @@
 // A loss as boosting uses it: the scalar functions of losses/<name>.hpp over blocks of rows.
-// Life of a loss in a fit: baseline once; before each round adapt, then slopes of every row; values
-// whenever someone asks how far it has come; means turn scores into predictions.
+// Life of a loss in a fit: baseline once; before each round adapt, then gradients of every row;
+// values whenever someone asks how far it has come; means turn scores into predictions.
 #pragma once
 #include "losses/shape.hpp"
 
@@ -14,7 +14,7 @@ struct ScoreView {
   std::size_t stride = 0;
 };
 
-// Rows of a block: slopes are computed this many at a time, in memory that stays in the cache.
+// Rows of a block: gradients are computed this many at a time, in memory that stays in the cache.
 inline constexpr std::size_t kLossBlock = 256;
 
 class Loss {
@@ -28,8 +28,8 @@ class Loss {
   virtual double level(u32) const { return 0.5; }
   // Gradient and hessian of score k of rows begin .. end - 1 (at most kLossBlock) at
   // gradients[k * kLossBlock + i], for all k. Null hessians where all of them are one: not wanted.
-  virtual void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end,
-                           double* gradients, double* hessians) const = 0;
+  virtual void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end,
+                              double* gradients, double* hessians) const = 0;
   // Loss of each of these rows.
   virtual void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
                            double* values) const = 0;

@@ -6,45 +6,45 @@
 
 namespace committee {
 
-using ByteWord = u64;
-using WideWord [[gnu::vector_size(16)]] = u16;
+using PackedCounts8 = u64;
+using PackedCounts16 [[gnu::vector_size(16)]] = u16;
 using FloatQuad [[gnu::vector_size(16)]] = float;
 
-inline constexpr u32 kWordClasses = 8;
+inline constexpr u32 kPackedClasses = 8;
 
 // Sums of squares on both sides of four boundaries, and the weights of their left sides.
 struct QuadSums {
   FloatQuad left_squares, right_squares, left_weights;
 };
 
-struct PlainLanes {
-  static WideWord widen(ByteWord word) {
-    WideWord wide;
-    for (u32 c = 0; c < kWordClasses; ++c) wide[c] = static_cast<u16>(word >> (8 * c) & 0xFF);
+struct PackedCountsScalar {
+  static PackedCounts16 widen(PackedCounts8 word) {
+    PackedCounts16 wide;
+    for (u32 c = 0; c < kPackedClasses; ++c) wide[c] = static_cast<u16>(word >> (8 * c) & 0xFF);
     return wide;
   }
   // Of a word that weighs little enough.
-  static ByteWord narrow(WideWord word) {
-    ByteWord bytes = 0;
-    for (u32 c = 0; c < kWordClasses; ++c) bytes |= u64{word[c]} << (8 * c);
+  static PackedCounts8 narrow(PackedCounts16 word) {
+    PackedCounts8 bytes = 0;
+    for (u32 c = 0; c < kPackedClasses; ++c) bytes |= u64{word[c]} << (8 * c);
     return bytes;
   }
 
-  static u32 weigh(ByteWord word) { return ByteSweep::add_bytes(word); }
-  static u32 weigh(WideWord word) {
+  static u32 weigh(PackedCounts8 word) { return PackedGiniSums::add_bytes(word); }
+  static u32 weigh(PackedCounts16 word) {
     u32 sum = 0;
-    for (u32 c = 0; c < kWordClasses; ++c) sum += word[c];
+    for (u32 c = 0; c < kPackedClasses; ++c) sum += word[c];
     return sum;
   }
-  static u32 add_squares(ByteWord word) { return ByteSweep::add_squares(word); }
-  static u32 add_squares(WideWord word) {
+  static u32 add_squares(PackedCounts8 word) { return PackedGiniSums::add_squares(word); }
+  static u32 add_squares(PackedCounts16 word) {
     u32 sum = 0;
-    for (u32 c = 0; c < kWordClasses; ++c) sum += u32{word[c]} * u32{word[c]};
+    for (u32 c = 0; c < kPackedClasses; ++c) sum += u32{word[c]} * u32{word[c]};
     return sum;
   }
-  static u32 heaviest_class(WideWord word) {
+  static u32 heaviest_class(PackedCounts16 word) {
     u32 most = 0;
-    for (u32 c = 0; c < kWordClasses; ++c) most = word[c] > most ? word[c] : most;
+    for (u32 c = 0; c < kPackedClasses; ++c) most = word[c] > most ? word[c] : most;
     return most;
   }
 
@@ -74,11 +74,11 @@ struct PlainLanes {
 
   // What the rows add up to whose byte, one in `stride`, has no bit of the mask.
   template <std::size_t kStride, class Word>
-  static Word add_unset(const u8* bytes, u8 mask, const ByteWord* packs, u32 n) {
+  static Word add_unset(const u8* bytes, u8 mask, const PackedCounts8* packs, u32 n) {
     Word sum{};
     for (u32 i = 0; i < n; ++i) {
-      const ByteWord own = packs[i] & (u64{(bytes[i * kStride] & mask) != 0} - 1);
-      if constexpr (sizeof(Word) == sizeof(ByteWord)) {
+      const PackedCounts8 own = packs[i] & (u64{(bytes[i * kStride] & mask) != 0} - 1);
+      if constexpr (sizeof(Word) == sizeof(PackedCounts8)) {
         sum += own;
       } else {
         sum += widen(own);
@@ -89,15 +89,17 @@ struct PlainLanes {
 };
 
 #if defined(__aarch64__)
-struct NeonLanes {
-  static WideWord widen(ByteWord word) { return (WideWord)vmovl_u8(vcreate_u8(word)); }
-  static ByteWord narrow(WideWord word) {
+struct PackedCountsNeon {
+  static PackedCounts16 widen(PackedCounts8 word) {
+    return (PackedCounts16)vmovl_u8(vcreate_u8(word));
+  }
+  static PackedCounts8 narrow(PackedCounts16 word) {
     return vget_lane_u64(vreinterpret_u64_u8(vmovn_u16((uint16x8_t)word)), 0);
   }
 
-  static u32 weigh(WideWord word) { return vaddlvq_u16((uint16x8_t)word); }
-  static u32 add_squares(WideWord word) { return vaddvq_u32(square((uint16x8_t)word)); }
-  static u32 heaviest_class(WideWord word) { return vmaxvq_u16((uint16x8_t)word); }
+  static u32 weigh(PackedCounts16 word) { return vaddlvq_u16((uint16x8_t)word); }
+  static u32 add_squares(PackedCounts16 word) { return vaddvq_u32(square((uint16x8_t)word)); }
+  static u32 heaviest_class(PackedCounts16 word) { return vmaxvq_u16((uint16x8_t)word); }
 
   static FloatQuad larger_of(FloatQuad a, FloatQuad b) {
     return (FloatQuad)vmaxq_f32((float32x4_t)a, (float32x4_t)b);
@@ -108,7 +110,7 @@ struct NeonLanes {
     return vaddvq_u32(vandq_u32(vcgeq_f32((float32x4_t)quad, vdupq_n_f32(bar)), bits));
   }
 
-  static QuadSums sum_four(const ByteWord* lefts, ByteWord total) {
+  static QuadSums sum_four(const PackedCounts8* lefts, PackedCounts8 total) {
     const uint8x16_t all = vreinterpretq_u8_u64(vdupq_n_u64(total));
     const uint8x16_t first = vreinterpretq_u8_u64(vld1q_u64(lefts));
     const uint8x16_t second = vreinterpretq_u8_u64(vld1q_u64(lefts + 2));
@@ -122,7 +124,7 @@ struct NeonLanes {
             (FloatQuad)vcvtq_f32_u32(vmovl_high_u16(squares)),
             (FloatQuad)vcvtq_f32_u32(left_weights)};
   }
-  static QuadSums sum_four(const WideWord* lefts, WideWord total) {
+  static QuadSums sum_four(const PackedCounts16* lefts, PackedCounts16 total) {
     const uint16x8_t a = (uint16x8_t)lefts[0], b = (uint16x8_t)lefts[1], c = (uint16x8_t)lefts[2],
                      d = (uint16x8_t)lefts[3], all = (uint16x8_t)total;
     const uint32x4_t left_squares = vpaddq_u32(vpaddq_u32(square(a), square(b)),  //
@@ -137,13 +139,13 @@ struct NeonLanes {
   }
 
   template <std::size_t kStride, class Word>
-  static Word add_unset(const u8* bytes, u8 mask, const ByteWord* packs, u32 n) {
+  static Word add_unset(const u8* bytes, u8 mask, const PackedCounts8* packs, u32 n) {
     const uint8x8_t masks = vdup_n_u8(mask);
     const auto unset = [&](u32 i) {
       return vbic_u8(vcreate_u8(packs[i]), vtst_u8(vld1_dup_u8(bytes + i * kStride), masks));
     };
     u32 i = 0;
-    if constexpr (sizeof(Word) == sizeof(ByteWord)) {
+    if constexpr (sizeof(Word) == sizeof(PackedCounts8)) {
       uint8x8_t sum = vdup_n_u8(0);
       for (; i < n; ++i) sum = vadd_u8(sum, unset(i));
       return vget_lane_u64(vreinterpret_u64_u8(sum), 0);
@@ -154,7 +156,7 @@ struct NeonLanes {
         odd = vaddw_u8(odd, unset(i + 1));
       }
       if (i < n) even = vaddw_u8(even, unset(i));
-      return (WideWord)vaddq_u16(even, odd);
+      return (PackedCounts16)vaddq_u16(even, odd);
     }
   }
 
@@ -172,9 +174,9 @@ struct NeonLanes {
     return vpaddq_u16(square_bytes(first), square_bytes(second));
   }
 };
-using Lanes = NeonLanes;
+using PackedCountsSimd = PackedCountsNeon;
 #else
-using Lanes = PlainLanes;
+using PackedCountsSimd = PackedCountsScalar;
 #endif
 
 }  // namespace committee

@@ -110,12 +110,12 @@ inline void store_numbers(const EightDoubles& x, double* at) {
   x.store(at);
 }
 
-// e^x of n numbers, in place, for slopes; each as alone.
-inline void take_quick_exponentials(double* x, std::size_t n) {
+// e^x of n numbers, in place, for gradients; each as alone.
+inline void take_fast_exps(double* x, std::size_t n) {
   std::size_t i = 0;
   for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
-    quick_exponential(hold_within(EightDoubles(x + i), -708.0, 709.0)).store(x + i);
-  for (; i < n; ++i) x[i] = quick_exponential(hold_within(x[i], -708.0, 709.0));
+    fast_exp(hold_within(EightDoubles(x + i), -708.0, 709.0)).store(x + i);
+  for (; i < n; ++i) x[i] = fast_exp(hold_within(x[i], -708.0, 709.0));
 }
 
 }  // namespace committee

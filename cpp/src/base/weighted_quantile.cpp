@@ -32,8 +32,8 @@ double pick(std::vector<WeightedValue>& values, double below, double wanted) {
   });
   std::size_t at = 0;
   while (at + 1 < values.size() && below + values[at].weight < wanted) below += values[at++].weight;
-  const bool parted = below + values[at].weight == wanted && at + 1 < values.size();
-  return parted ? values[at].value / 2 + values[at + 1].value / 2 : values[at].value;
+  const bool is_split = below + values[at].weight == wanted && at + 1 < values.size();
+  return is_split ? values[at].value / 2 + values[at + 1].value / 2 : values[at].value;
 }
 
 double pick(std::vector<double>& values, double below, double wanted) {
@@ -41,8 +41,8 @@ double pick(std::vector<double>& values, double below, double wanted) {
   const double rank = std::clamp(std::ceil(wanted - below) - 1.0, 0.0, last);
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(values.begin(), at, values.end());
-  const bool parted = below + rank + 1.0 == wanted && rank < last;
-  return parted ? *at / 2 + *std::min_element(at + 1, values.end()) / 2 : *at;
+  const bool is_split = below + rank + 1.0 == wanted && rank < last;
+  return is_split ? *at / 2 + *std::min_element(at + 1, values.end()) / 2 : *at;
 }
 
 struct Bracket {
@@ -105,7 +105,8 @@ double select(std::span<const T> values, double below, double total, double want
     const Bracket bracket = bracket_by_sample(values, share);
     const Middle<T> middle = keep_between(values, bracket);
     const double less = below + middle.below, inside = sum_weights<T>(middle.values);
-    // More than what is wanted: where the weight is parted just there, the next value is here, too.
+    // More than what is wanted: where the weight is split just there, the next value is here,
+    // too.
     if (less < wanted && less + inside > wanted) {
       if (bracket.low == bracket.high) return bracket.low;
       if (2 * middle.values.size() < values.size())

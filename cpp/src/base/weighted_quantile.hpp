@@ -22,9 +22,9 @@ inline double weight_of(const WeightedValue& value) {
   return value.weight;
 }
 
-// The least value with at least `level` of the weight at or below it; where the weight is parted
-// in just that proportion, the middle between it and the next. Weights are positive (or all one);
-// in linear time.
+// The least value with at least `level` of the weight at or below it; where the weight is
+// split in just that proportion, the middle between it and the next. Weights are positive (or
+// all one); in linear time.
 double find_weighted_quantile(std::span<const double> values, double level);
 double find_weighted_quantile(std::span<const WeightedValue> values, double level);
 

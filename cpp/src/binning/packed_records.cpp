@@ -21,9 +21,9 @@ bool has_two_codes(const u8* codes, std::size_t n_rows) {
 
 }  // namespace
 
-std::unique_ptr<const NarrowRecords> NarrowRecords::make(const BinnedMatrix& data, int n_threads) {
+std::unique_ptr<const PackedRecords> PackedRecords::make(const BinnedMatrix& data, int n_threads) {
   if (data.groups.size() != 1) return nullptr;
-  std::unique_ptr<NarrowRecords> made(new NarrowRecords);
+  std::unique_ptr<PackedRecords> made(new PackedRecords);
   const auto has_two_bins = [&](std::size_t col) {
     const ColumnBins& bins = (*data.bins)[col];
     return bins.n_bins <= 2 && !bins.has_missing && !bins.categorical && !bins.wide;
@@ -55,7 +55,7 @@ std::unique_ptr<const NarrowRecords> NarrowRecords::make(const BinnedMatrix& dat
   return made;
 }
 
-void NarrowRecords::write_rows(const BinnedMatrix& data, std::size_t first, std::size_t last) {
+void PackedRecords::write_rows(const BinnedMatrix& data, std::size_t first, std::size_t last) {
   std::fill(bytes_.data() + first * stride_, bytes_.data() + last * stride_, u8{0});
   for (std::size_t col = 0; col < data.n_cols; ++col) {
     const u8* codes = data.column(col);

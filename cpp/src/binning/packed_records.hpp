@@ -12,10 +12,10 @@ struct FieldPlace {
   u8 byte = 0, mask = 255, most = 255;
 };
 
-class NarrowRecords {
+class PackedRecords {
  public:
   // Null where they would save little: fewer than half of the bytes.
-  static std::unique_ptr<const NarrowRecords> make(const BinnedMatrix& data, int n_threads);
+  static std::unique_ptr<const PackedRecords> make(const BinnedMatrix& data, int n_threads);
 
   const u8* bytes() const { return bytes_.data(); }
   std::size_t stride() const { return stride_; }               // 16 or 32
@@ -23,7 +23,7 @@ class NarrowRecords {
   u64 bits() const { return bits_; }                           // a bit a feature that takes one
 
  private:
-  NarrowRecords() = default;
+  PackedRecords() = default;
   void write_rows(const BinnedMatrix& data, std::size_t first, std::size_t last);
 
   std::size_t stride_ = 0;

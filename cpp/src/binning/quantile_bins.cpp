@@ -117,11 +117,11 @@ class BinSharing {
     give_bins();
     std::size_t next = 0;
     for (const std::size_t heavy : heavy_) {
-      if (next < stretches_.size() && stretches_[next].begin < heavy) part(stretches_[next++]);
+      if (next < stretches_.size() && stretches_[next].begin < heavy) partition(stretches_[next++]);
       ends_.push_back(heavy + 1);
     }
     if (next < stretches_.size()) {
-      part(stretches_[next]);
+      partition(stretches_[next]);
       ends_.back() = cumulative_.size();  // a last stretch without a bin joins its neighbour
     }
     return std::move(ends_);
@@ -192,7 +192,7 @@ class BinSharing {
 
   // Each bin takes the values that bring it nearest to an even share of what is left; later bins
   // get one value at least.
-  void part(const Stretch& s) {
+  void partition(const Stretch& s) {
     std::size_t begin = s.begin;
     for (std::size_t left = s.bins; left > 0; --left) {
       const u64 base = weight_before(begin), weight = cumulative_[s.end - 1] - base;

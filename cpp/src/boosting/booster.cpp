@@ -26,9 +26,9 @@ constexpr std::size_t kMostCopied = std::size_t{64} << 20;
 }  // namespace
 
 // Where one of several trees is grown at a time, by one thread.
-struct Bench {
-  Bench(const BinnedMatrix& data, const Records& all, const RowWeights& weights,
-        const BoostingParams& params)
+struct GrowWorker {
+  GrowWorker(const BinnedMatrix& data, const Records& all, const RowWeights& weights,
+             const BoostingParams& params)
       : records(all), grower(data, records, weights, params, 1, 1) {}
   Records records;
   BoostingGrower grower;
@@ -52,18 +52,18 @@ struct Boosting::State {
         n_splits(input.data->n_cols, 0) {
     const std::size_t n_benches = std::min(count_apart(), static_cast<std::size_t>(n_threads));
     for (std::size_t k = 0; k < n_benches; ++k)
-      benches.push_back(std::make_unique<Bench>(*input.data, records, drawn, params));
+      workers.push_back(std::make_unique<GrowWorker>(*input.data, records, drawn, params));
   }
 
   std::size_t count_apart() const;
   bool follows_residuals() const {
-    return !slopes_given && held_out.empty() && Residuals::suit(*loss, drawn, params, records);
+    return !gradients_given && held_out.empty() && Residuals::suit(*loss, drawn, params, records);
   }
   Round plan_round() const;
   void grow_tree(Round& round, std::size_t t, BoostingGrower& where, int n_at_work,
                  InterruptWatch& watch);
   void choose_rows(const std::vector<u32>& sample);
-  void tally_gains(const GrownTree& tree, std::span<const double> node_gains);
+  void sum_gains(const GrownTree& tree, std::span<const double> node_gains);
   ScoreView view() const { return {input.target.data(), scores.data(), input.data->n_rows}; }
   double measure(std::span<const u32> rows) const;
   void draw_by_gradient();
@@ -79,13 +79,13 @@ struct Boosting::State {
   BoostingGrower grower;
   Residuals residuals;
   AlignedBuffer<double> scores;  // [score][row]
-  std::vector<std::unique_ptr<Bench>> benches;
+  std::vector<std::unique_ptr<GrowWorker>> workers;
   std::vector<StoredTree> trees;
   std::vector<double> gains;  // per feature, of all trees
   std::vector<u64> n_splits;
   std::vector<u32> held_out;
-  bool slopes_given = false;  // those of this round are the caller's
-  u64 n_grown = 0;            // trees ever grown, for the random keys
+  bool gradients_given = false;  // those of this round are the caller's
+  u64 n_grown = 0;               // trees ever grown, for the random keys
 };
 
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params)
@@ -170,13 +170,13 @@ void Boosting::draw_rows() {
 
 void Boosting::State::choose_rows(const std::vector<u32>& sample) {
   grower.choose_rows(sample, held_out);
-  for (const auto& bench : benches) bench->grower.choose_rows(sample, held_out);
+  for (const auto& worker : workers) worker->grower.choose_rows(sample, held_out);
 }
 
 void Boosting::compute_gradients() {
   State& s = *state_;
   s.loss->adapt(s.view(), n_rows(), s.input.weights);
-  s.slopes_given = false;
+  s.gradients_given = false;
   if (s.follows_residuals()) {
     s.residuals.prepare(s.view());
     return;
@@ -186,7 +186,7 @@ void Boosting::compute_gradients() {
 }
 
 void Boosting::take_gradients(const double* gradients, const double* hessians) {
-  state_->slopes_given = true;
+  state_->gradients_given = true;
   state_->gradients.take(gradients, hessians, state_->weights, state_->n_threads);
   state_->draw_by_gradient();
 }
@@ -203,7 +203,7 @@ void Boosting::State::draw_by_gradient() {
     if (weights[row] == 0) continue;
     present.push_back(row);
     for (u32 k = 0; k < loss->n_scores(); ++k)
-      sizes[row] += std::abs(static_cast<double>(gradients.slopes(k)[row].gradient)) *
+      sizes[row] += std::abs(static_cast<double>(gradients.pairs(k)[row].gradient)) *
                     gradients.gradient_unit(k) * weights[row];
   }
   const auto n_top = static_cast<std::size_t>(top * static_cast<double>(present.size()));
@@ -229,7 +229,7 @@ void Boosting::State::draw_by_gradient() {
   }
   drawn = weights.multiplied(factors);
   records.change_weights(drawn);
-  for (const auto& bench : benches) bench->records.change_weights(drawn);
+  for (const auto& worker : workers) worker->records.change_weights(drawn);
   choose_rows(sample);
 }
 
@@ -247,7 +247,7 @@ std::size_t Boosting::State::count_apart() const {
   return n_left_over * n_left_over < n ? n_trees - n_left_over : n_trees;
 }
 
-void Boosting::State::tally_gains(const GrownTree& tree, std::span<const double> node_gains) {
+void Boosting::State::sum_gains(const GrownTree& tree, std::span<const double> node_gains) {
   for (u32 node = 0; node < tree.size(); ++node) {
     if (tree.is_leaf(node)) continue;
     gains[tree.splits[node].feature] += node_gains[node];
@@ -279,7 +279,7 @@ Boosting::Round Boosting::State::plan_round() const {
   for (u32 k = 0; k < n_scores; ++k) {
     plan.gradient_unit = std::ldexp(gradients.gradient_unit(k), words.gradient_shift) * drawn.unit;
     plan.hessian_unit = std::ldexp(gradients.hessian_unit(k), words.hessian_shift) * drawn.unit;
-    round.scores.push_back({gradients.slopes(k), plan});
+    round.scores.push_back({gradients.pairs(k), plan});
   }
   if (follows_residuals()) residuals.plan(round.scores[0].plan);
   round.width = params.vector_leaves ? n_scores : 1;
@@ -312,23 +312,23 @@ void Boosting::grow_trees(InterruptWatch& watch) {
   Round round = s.plan_round();
   if (!round.scores[0].plan.follows) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size(), n_apart = s.count_apart();
-  std::vector<Bench*> free;
-  for (const auto& bench : s.benches) free.push_back(bench.get());
+  std::vector<GrowWorker*> free;
+  for (const auto& worker : s.workers) free.push_back(worker.get());
   std::mutex free_mutex;
   parallel_for(n_apart, s.n_threads, [&](std::size_t t) {
     std::unique_lock lock(free_mutex);
-    Bench* const bench = free.back();
+    GrowWorker* const worker = free.back();
     free.pop_back();
     lock.unlock();
-    s.grow_tree(round, t, bench->grower, 1, watch);
+    s.grow_tree(round, t, worker->grower, 1, watch);
     lock.lock();
-    free.push_back(bench);
+    free.push_back(worker);
   });
   for (std::size_t t = n_apart; t < n_trees; ++t)
     s.grow_tree(round, t, s.grower, s.n_threads, watch);
   s.n_grown += n_trees;
   for (std::size_t t = 0; t < n_trees; ++t) {
-    s.tally_gains(round.trees[t].tree, round.gains[t]);
+    s.sum_gains(round.trees[t].tree, round.gains[t]);
     s.trees.push_back(std::move(round.trees[t]));
   }
 }
@@ -416,9 +416,10 @@ std::vector<u64> Boosting::split_counts() const {
 
 std::size_t Boosting::bytes() const {
   std::size_t bytes = state_->records.bytes() + state_->grower.bytes();
-  for (const auto& bench : state_->benches) bytes += bench->records.bytes() + bench->grower.bytes();
+  for (const auto& worker : state_->workers)
+    bytes += worker->records.bytes() + worker->grower.bytes();
   return bytes + state_->scores.size() * sizeof(double) +
-         n_rows() * n_scores() * sizeof(FixedSlope);
+         n_rows() * n_scores() * sizeof(FixedGradientPair);
 }
 
 }  // namespace committee

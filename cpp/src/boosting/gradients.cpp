@@ -17,7 +17,7 @@ constexpr int kMostWeightBits = 31;
 // With fewer bits than this a gradient is rounded by chance, which keeps sums right on average.
 constexpr int kEnoughBits = 16;
 constexpr std::size_t kTaskRows = 16 * kLossBlock;
-// Slopes that cost no exponential are found sooner than a thread is woken, up to so many rows.
+// Gradients that cost no exponential are found sooner than a thread is woken, up to so many rows.
 constexpr std::size_t kSharedRows = 8192;
 
 int count_bits(u64 total) {
@@ -40,8 +40,8 @@ i32 round_fixed(double x) {
 }
 
 // Without hessians: each is one.
-void fix_block(const double* g, const double* h, std::size_t n, const SlopePowers& powers,
-               FixedSlope* out) {
+void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
+               FixedGradientPair* out) {
   const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
                h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
   if (!h) {
@@ -77,7 +77,7 @@ double find_largest(const double* x, std::size_t n, double found) {
   return found;
 }
 
-// Rows of weight zero have no slopes: a block holds those of each score, and then the hessians.
+// Rows of weight zero have no gradients: a block holds those of each score, and then the hessians.
 void clear_absent(const RowWeights& weights, std::size_t begin, std::size_t end,
                   std::vector<double>& block) {
   for (std::size_t i = begin; i < end; ++i) {
@@ -165,7 +165,7 @@ void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, i
         if (!weights.values.empty()) clear_absent(weights, begin, end, block);
         for (u32 k = 0; k < n_scores; ++k)
           fix_block(g + k * kLossBlock, h ? h + k * kLossBlock : nullptr, end - begin, powers_[k],
-                    slopes_.data() + k * n_rows_ + begin);
+                    pairs_.data() + k * n_rows_ + begin);
         for (u32 k = 0; !bounded && k < (constant_hessian_ ? n_scores : 2 * n_scores); ++k)
           found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);
       }
@@ -179,8 +179,8 @@ void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, i
   // more.
   bool same = true;
   for (u32 k = 0; k < n_scores; ++k) {
-    const SlopePowers needed{find_power(largest[k]),
-                             constant_hessian_ ? 0 : find_power(largest[n_scores + k])};
+    const GradientPowers needed{find_power(largest[k]),
+                                constant_hessian_ ? 0 : find_power(largest[n_scores + k])};
     same = same && needed == powers_[k];
     powers_[k] = needed;
   }
@@ -192,13 +192,13 @@ void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeight
   const LossShape& shape = loss.shape();
   const bool bounded =
       shape.gradient_power != LossShape::kUnbounded && shape.hessian_power != LossShape::kUnbounded;
-  for (SlopePowers& powers : powers_)
+  for (GradientPowers& powers : powers_)
     if (bounded) powers = {shape.gradient_power, shape.hessian_power};
   constant_hessian_ = shape.constant_hessian && weights.values.empty();
   if (shape.constant_hessian && n_rows_ * loss.n_scores() < kSharedRows) n_threads = 1;
   convert(loss.n_scores(), bounded, weights, n_threads,
           [&](std::size_t begin, std::size_t end, double* g, double* h) {
-            loss.find_slopes(view, begin, end, g, h);
+            loss.find_gradients(view, begin, end, g, h);
           });
 }
 
@@ -246,15 +246,15 @@ inline Rows scramble(Rows row, u32 key) {
 // Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
 // the hessian is never negative. Returns the sum of the words.
 template <bool kConstant, class Word>
-i64 make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
-                     std::size_t n, Word* words) {
+i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                     std::size_t begin, std::size_t n, Word* words) {
   const int gs = plan.gradient_shift, hs = plan.hessian_shift;
   const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
   const u32 low = static_cast<u32>(key), high = static_cast<u32>(key >> 32);
   Lanes row = {0, 1, 2, 3};
   row += static_cast<u32>(begin);
   Halves g_sum = {}, h_sum = {};
-  const auto make_four = [&](const FixedSlope* from, Word* to) {
+  const auto make_four = [&](const FixedGradientPair* from, Word* to) {
     Halves first, second;
     std::memcpy(&first, from, sizeof first);
     std::memcpy(&second, from + 2, sizeof second);
@@ -277,13 +277,13 @@ i64 make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, st
     }
   };
   std::size_t i = 0;
-  for (; i + 4 <= n; i += 4, row += 4) make_four(slopes + i, words + i);
+  for (; i + 4 <= n; i += 4, row += 4) make_four(gradients + i, words + i);
   i64 total = pack(i64{g_sum[0]} + g_sum[1] + g_sum[2] + g_sum[3],
                    i64{h_sum[0]} + h_sum[1] + h_sum[2] + h_sum[3]);
   if (i == n) return total;
-  FixedSlope last[4] = {};
+  FixedGradientPair last[4] = {};
   Word made[4];
-  std::copy_n(slopes + i, n - i, last);
+  std::copy_n(gradients + i, n - i, last);
   make_four(last, made);
   std::copy_n(made, n - i, words + i);
   for (const Word word : std::span(made, n - i)) total += widen(word);
@@ -292,24 +292,24 @@ i64 make_plain_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, st
 
 }  // namespace
 
-i64 make_narrow_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
-                      std::size_t end, u32* words) {
+i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                      std::size_t begin, std::size_t end, u32* words) {
   const auto make =
       plan.constant_hessian ? make_plain_words<true, u32> : make_plain_words<false, u32>;
-  return make(slopes + begin, plan, key, begin, end - begin, words);
+  return make(gradients + begin, plan, key, begin, end - begin, words);
 }
 
-i64 make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
-               std::size_t begin, std::size_t end, i64* words) {
+i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
+               u64 key, std::size_t begin, std::size_t end, i64* words) {
   const int gs = plan.gradient_shift, hs = plan.hessian_shift;
   const i64 g_half = gs > 0 ? i64{1} << (gs - 1) : 0, h_half = hs > 0 ? i64{1} << (hs - 1) : 0;
   const std::size_t n = end - begin;
   if (weights.values.empty() && plan.stochastic) {
     const auto make =
         plan.constant_hessian ? make_plain_words<true, i64> : make_plain_words<false, i64>;
-    return make(slopes + begin, plan, key, begin, n, words);
+    return make(gradients + begin, plan, key, begin, n, words);
   }
-  slopes += begin;
+  gradients += begin;
   const auto round = [&](i64 g, i64 h, u32 place) {
     i64 a = g_half, b = h_half;
     if (plan.stochastic) {
@@ -321,7 +321,7 @@ i64 make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPl
   const bool repeated = weights.repeats();
   for (std::size_t i = 0; i < n; ++i) {
     const u32 w = weights[begin + i], place = weights.place(begin + i);
-    const i64 g = slopes[i].gradient, h = slopes[i].hessian;
+    const i64 g = gradients[i].gradient, h = gradients[i].hessian;
     if (!repeated) {
       words[i] = round(w * g, w * h, place);
     } else if (!plan.stochastic) {

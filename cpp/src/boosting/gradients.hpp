@@ -8,16 +8,16 @@
 
 namespace committee {
 
-struct FixedSlope {
+struct FixedGradientPair {
   i32 gradient, hessian;
 };
 
 inline constexpr int kFixedBits = 30;
 
-// Powers of two that bound the slopes of all rows.
-struct SlopePowers {
+// Powers of two that bound the gradients of all rows.
+struct GradientPowers {
   int gradient = 0, hessian = 0;
-  bool operator==(const SlopePowers&) const = default;
+  bool operator==(const GradientPowers&) const = default;
 };
 
 // Row weights as the engine needs them: whole numbers, and what one of them is worth.
@@ -60,13 +60,13 @@ WordPlan plan_words(const RowWeights& weights, bool coarse);
 class Gradients {
  public:
   Gradients(std::size_t n_rows, u32 n_scores) : n_rows_(n_rows), powers_(n_scores) {
-    slopes_ = AlignedBuffer<FixedSlope>(n_rows * n_scores);
+    pairs_ = AlignedBuffer<FixedGradientPair>(n_rows * n_scores);
   }
   void compute(const Loss& loss, const ScoreView& view, const RowWeights& weights, int n_threads);
   // Gradients and hessians [score][row] that a caller found; hessians are >= 0, all are finite.
   void take(const double* gradients, const double* hessians, const RowWeights& weights,
             int n_threads);
-  const FixedSlope* slopes(u32 k) const { return slopes_.data() + k * n_rows_; }
+  const FixedGradientPair* pairs(u32 k) const { return pairs_.data() + k * n_rows_; }
   double gradient_unit(u32 k) const;
   double hessian_unit(u32 k) const;
 
@@ -78,15 +78,15 @@ class Gradients {
   void convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads, Fill&& fill);
 
   std::size_t n_rows_;
-  std::vector<SlopePowers> powers_;  // of each score, in the latest round
+  std::vector<GradientPowers> powers_;  // of each score, in the latest round
   bool constant_hessian_ = false;
-  AlignedBuffer<FixedSlope> slopes_;  // [score][row]
+  AlignedBuffer<FixedGradientPair> pairs_;  // [score][row]
 };
 
 // Words of rows begin .. end - 1 (all of them, whether or not they take part), at most 65,536;
 // returns their sum. `key` decides the chances of stochastic rounding.
-i64 make_words(const FixedSlope* slopes, const RowWeights& weights, const WordPlan& plan, u64 key,
-               std::size_t begin, std::size_t end, i64* words);
+i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
+               u64 key, std::size_t begin, std::size_t end, i64* words);
 
 // A narrow word holds the gradient above 16 bits of hessian. Such words are made without weights.
 inline i64 widen(u32 word) {
@@ -96,7 +96,7 @@ inline i64 widen(u32 word) {
 inline i64 widen(i64 word) {
   return word;
 }
-i64 make_narrow_words(const FixedSlope* slopes, const WordPlan& plan, u64 key, std::size_t begin,
-                      std::size_t end, u32* words);
+i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                      std::size_t begin, std::size_t end, u32* words);
 
 }  // namespace committee

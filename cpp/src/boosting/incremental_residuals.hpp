@@ -6,9 +6,9 @@
 //   the histogram of the root     gets, for each leaf, that value times the leaf's rows in a cell,
 //   the leaves' values            come from the sums that the histograms have anyway,
 //
-// and what is left of a round is to part rows and to add up those of the smaller children. Words
-// have as many bits for the gradient as their number of rows leaves. A row of weight w is w rows:
-// its word is w times that of one.
+// and what is left of a round is to partition rows and to add up those of the smaller children.
+// Words have as many bits for the gradient as their number of rows leaves. A row of weight w is w
+// rows: its word is w times that of one.
 #pragma once
 #include "boosting/leaf_values.hpp"
 

@@ -143,7 +143,7 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearc
                   nullptr};
   if (bins.wide) {
     std::vector<i64> cells;
-    tally_wide(leaf, feature, cells);
+    accumulate_wide(leaf, feature, cells);
     view.cells = cells.data();
     view.has_missing = true;
     search.scan(view, best);
@@ -154,7 +154,8 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearc
   }
 }
 
-void BoostingGrower::tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const {
+void BoostingGrower::accumulate_wide(const OpenLeaf& leaf, u32 feature,
+                                     std::vector<i64>& cells) const {
   const ColumnPlace& place = records_.place(feature);
   cells.assign(place.n_bins + 1, 0);
   const u32* codes = data_.wide[feature].data();

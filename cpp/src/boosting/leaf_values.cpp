@@ -11,30 +11,30 @@ namespace {
 constexpr std::size_t kTaskRows = 8192;
 // Fewer rows are gone through sooner than a thread is woken.
 constexpr std::size_t kSharedRows = 8192;
-// From so many rows on their slopes and scores do not stay in the cache from leaf to leaf, and the
-// leaves are gone through block by block.
+// From so many rows on their gradients and scores do not stay in the cache from leaf to leaf, and
+// the leaves are gone through block by block.
 constexpr std::size_t kManyRows = 32'768, kBlockRows = 8'192;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
 };
 
-FixedSums sum_slopes(std::span<const RowItem> rows, const FixedSlope* slopes,
-                     const RowWeights& weights) {
+FixedSums sum_gradients(std::span<const RowItem> rows, const FixedGradientPair* gradients,
+                        const RowWeights& weights) {
   FixedSums sums;
   if (weights.values.empty()) {
     for (const RowItem& item : rows) {
-      const FixedSlope slope = slopes[item.row];
-      sums.gradient += slope.gradient;
-      sums.hessian += slope.hessian;
+      const FixedGradientPair pair = gradients[item.row];
+      sums.gradient += pair.gradient;
+      sums.hessian += pair.hessian;
     }
     sums.weight = static_cast<i64>(rows.size());
     return sums;
   }
   for (const RowItem& item : rows) {
     const i64 w = weights.values[item.row];
-    sums.gradient += w * slopes[item.row].gradient;
-    sums.hessian += w * slopes[item.row].hessian;
+    sums.gradient += w * gradients[item.row].gradient;
+    sums.hessian += w * gradients[item.row].hessian;
     sums.weight += w;
   }
   return sums;
@@ -86,7 +86,7 @@ std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t be
 void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
                    GrownTree& tree, double* scores) {
   const std::vector<GrownLeaf>& leaves = grower.leaves();
-  const FixedSlope* slopes = update.gradients.slopes(update.score);
+  const FixedGradientPair* gradients = update.gradients.pairs(update.score);
   const std::size_t n_rows = update.view.stride;
   const bool shared = update.n_threads > 1 && n_rows >= kSharedRows;
   const std::size_t n_blocks = shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows)
@@ -100,7 +100,7 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
   parallel_for(n_blocks, update.n_threads, [&](std::size_t block) {
     for (std::size_t l = 0; l < leaves.size(); ++l)
       sums[block * leaves.size() + l] =
-          sum_slopes(cut(grower.rows_of(leaves[l]), block), slopes, update.weights);
+          sum_gradients(cut(grower.rows_of(leaves[l]), block), gradients, update.weights);
   });
   std::vector<FixedSums> totals(leaves.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {

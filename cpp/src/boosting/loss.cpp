@@ -21,8 +21,8 @@ class ScalarLoss final : public Loss {
         functions_(std::move(functions)),
         ordered_(ordered) {}
 
-  void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
-                   double* hessians) const override {
+  void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                      double* hessians) const override {
     for (u32 k = 0; k < n_scores_; ++k) {
       const Function function = functions_[k];  // a copy that the loop may keep in registers
       const double* y = view.y + k * view.stride + begin;
@@ -30,25 +30,26 @@ class ScalarLoss final : public Loss {
       double* g = gradients + k * kLossBlock;
       if constexpr (Function::kShape.constant_hessian) {
         if (!hessians) {
-          for (std::size_t i = 0; i < end - begin; ++i) g[i] = function.slope(y[i], f[i]).gradient;
+          for (std::size_t i = 0; i < end - begin; ++i)
+            g[i] = function.gradients(y[i], f[i]).gradient;
           continue;
         }
       }
       double* h = hessians + k * kLossBlock;
-      constexpr bool kByPower = requires { function.slope_by_power(y[0], f[0]); };
+      constexpr bool kByPower = requires { function.gradients_by_power(y[0], f[0]); };
       if constexpr (kByPower) {
         for (std::size_t i = 0; i < end - begin; ++i) g[i] = -f[i];
-        take_quick_exponentials(g, end - begin);
+        take_fast_exps(g, end - begin);
       }
       for (std::size_t i = 0; i < end - begin; ++i) {
-        Slope slope;
+        GradientPair pair;
         if constexpr (kByPower) {
-          slope = function.slope_by_power(y[i], g[i]);
+          pair = function.gradients_by_power(y[i], g[i]);
         } else {
-          slope = function.slope(y[i], f[i]);
+          pair = function.gradients(y[i], f[i]);
         }
-        g[i] = slope.gradient;
-        h[i] = slope.hessian;
+        g[i] = pair.gradient;
+        h[i] = pair.hessian;
       }
     }
   }
@@ -154,14 +155,15 @@ class MulticlassLoss final : public Loss {
   }
   bool has_classes() const override { return true; }
 
-  void find_slopes(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
-                   double* hessians) const override {
+  void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                      double* hessians) const override {
     constexpr std::size_t kSize = EightDoubles::kSize;
     std::size_t row = begin;
     for (; row + kSize <= end; row += kSize)
-      find_row_slopes<EightDoubles>(view, row, gradients + (row - begin), hessians + (row - begin));
+      find_row_gradients<EightDoubles>(view, row, gradients + (row - begin),
+                                       hessians + (row - begin));
     for (; row < end; ++row)
-      find_row_slopes<double>(view, row, gradients + (row - begin), hessians + (row - begin));
+      find_row_gradients<double>(view, row, gradients + (row - begin), hessians + (row - begin));
   }
 
   void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
@@ -202,19 +204,20 @@ class MulticlassLoss final : public Loss {
   }
 
  private:
-  // Slopes of a row, or of eight: of score k at k * kLossBlock.
+  // Gradients of a row, or of eight: of score k at k * kLossBlock.
   template <class Number>
-  void find_row_slopes(const ScoreView& view, std::size_t row, double* g, double* h) const {
+  void find_row_gradients(const ScoreView& view, std::size_t row, double* g, double* h) const {
     const auto power = [](const Number& x) __attribute__((always_inline)) {
-      return quick_exponential(take_larger(x, -708.0));
+      return fast_exp(take_larger(x, -708.0));
     };
     const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
     const Number y = load_numbers<Number>(view.y + row);
     for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {
       const Number share = load_numbers<Number>(g) * factor;
-      const SlopeOf<Number> slope = function_.slope(mark_equal(y, static_cast<double>(k)), share);
-      store_numbers(slope.gradient, g);
-      store_numbers(slope.hessian, h);
+      const GradientPairOf<Number> pair =
+          function_.gradients(mark_equal(y, static_cast<double>(k)), share);
+      store_numbers(pair.gradient, g);
+      store_numbers(pair.hessian, h);
     }
   }
 

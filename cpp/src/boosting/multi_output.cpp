@@ -8,7 +8,7 @@ void VectorWords::write(std::span<const TreeScore> scores, const RowWeights& wei
                         const WordPlan& plan, u64 key, std::size_t begin, std::size_t end) {
   i64 words[kBlock];
   for (std::size_t k = 0; k < scores.size(); ++k) {
-    make_words(scores[k].slopes, weights, plan, combine_keys(key, k), begin, end, words);
+    make_words(scores[k].gradients, weights, plan, combine_keys(key, k), begin, end, words);
     i64* at = words_.data() + begin * width_ + k;
     for (std::size_t i = 0; i < end - begin; ++i, at += width_) *at = words[i];
   }
@@ -21,7 +21,7 @@ VectorSearch::VectorSearch(std::span<const TreeScore> scores, std::vector<i64> t
       params_(*scores[0].plan.params),
       total_(std::move(total)),
       left_(total_.size()) {
-  for (u32 k = 0; k < scores_.size(); ++k) own_worth_ += measure(k, total_[k]);
+  for (u32 k = 0; k < scores_.size(); ++k) own_sum_ += measure(k, total_[k]);
 }
 
 double VectorSearch::measure(u32 score, i64 word) const {
@@ -54,10 +54,10 @@ bool VectorSearch::is_allowed() const {
 }
 
 double VectorSearch::measure_gain() const {
-  double worth = 0.0;
+  double sum = 0.0;
   for (u32 k = 0; k < scores_.size(); ++k)
-    worth += measure(k, left_[k]) + measure(k, total_[k] - left_[k]);
-  return 0.5 * (worth - own_worth_) - params_.gamma;
+    sum += measure(k, left_[k]) + measure(k, total_[k] - left_[k]);
+  return 0.5 * (sum - own_sum_) - params_.gamma;
 }
 
 void VectorSearch::add(const i64* cell) {

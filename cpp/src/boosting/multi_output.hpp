@@ -11,7 +11,7 @@ namespace committee {
 
 // What one score of a round brings to a tree.
 struct TreeScore {
-  const FixedSlope* slopes = nullptr;
+  const FixedGradientPair* gradients = nullptr;
   SearchPlan plan;
 };
 
@@ -64,7 +64,7 @@ class VectorSearch {
   const BoostingParams& params_;
   const std::vector<i64> total_;
   std::vector<i64> left_;  // of the split that is looked at
-  double own_worth_ = 0.0, extra_l2_ = 0.0;
+  double own_sum_ = 0.0, extra_l2_ = 0.0;
 };
 
 }  // namespace committee

@@ -1,13 +1,13 @@
-// The rows of a node, parted by its best split.
+// The rows of a node, partitioned by its best split.
 #include "split/partition.hpp"
 
 #include "boosting/tree_grower.hpp"
 
 namespace committee {
 
-std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spare,
-                                      const BoostSplit& best, const Parting& how) const {
-  const auto part = [&](auto&& goes_left) {
+std::size_t BoostingGrower::partition_rows(RowItem* rows, std::size_t n, RowItem* spare,
+                                           const BoostSplit& best, const Partitioning& how) const {
+  const auto partition = [&](auto&& goes_left) {
     if (!how.parallel) return partition_items(rows, n, spare, goes_left);
     const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
     std::vector<std::size_t> n_left(n_blocks);
@@ -30,7 +30,7 @@ std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spa
     const auto is_left = [&](u32 code) { return (best.left_codes[code / 32] >> (code % 32)) & 1u; };
     if (bins.wide) {
       const u32* codes = data_.wide[best.feature].data();
-      return part([=](u32 row) {
+      return partition([=](u32 row) {
         return codes[row] == kMissingCode ? missing_left : is_left(codes[row]) != 0;
       });
     }
@@ -38,17 +38,17 @@ std::size_t BoostingGrower::part_rows(RowItem* rows, std::size_t n, RowItem* spa
     for (u32 code = 0; code < bins.n_bins; ++code) table[code] = is_left(code) != 0;
     table[kMissingBin] = missing_left;
     const u8* column = data_.column(best.feature);
-    return part([=, &table](u32 row) { return table[column[row]] != 0; });
+    return partition([=, &table](u32 row) { return table[column[row]] != 0; });
   }
   const u8* column = data_.column(best.feature);
   const u32 cut = best.cut;
   // Missing is code 255: to the right of every cut, or, one further, code 0 and to the left.
-  if (!missing_left) return part([=](u32 row) { return column[row] <= cut; });
-  return part([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
+  if (!missing_left) return partition([=](u32 row) { return column[row] <= cut; });
+  return partition([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
 }
 
-// Blocks that were parted each by itself: all that is left comes first, then all that is right,
-// both in their old order.
+// Blocks that were partitioned each by itself: all that is left comes first, then all that is
+// right, both in their old order.
 std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* spare,
                                        std::span<const std::size_t> n_left) {
   std::size_t n_right = 0, out = 0;

@@ -16,7 +16,7 @@ constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 // Steps of gradients that are followed are finer than that.
 constexpr double kLeastGainFollowed = 1.0;
 
-// Rows that were parted into the first n_left and the rest, in ascending order again.
+// Rows that were partitioned into the first n_left and the rest, in ascending order again.
 void merge_back(RowItem* rows, std::size_t n_left, std::size_t n) {
   std::inplace_merge(rows, rows + n_left, rows + n,
                      [](const RowItem& a, const RowItem& b) { return a.row < b.row; });
@@ -80,7 +80,7 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
   word_plan_ = records_.words();
   word_plan_.constant_hessian = plan_->constant_hessian;
   least_gain_ = 0.0;
-  for (const auto& [slopes, plan] : scores) {
+  for (const auto& [gradients, plan] : scores) {
     const double unit = plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
     const double least = plan.follows                   ? kLeastGainFollowed
                          : plan.by_values || width_ > 1 ? kLeastGainByValues
@@ -101,22 +101,22 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
 
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? n_rows_ : std::max(1u, params_.max_leaf_nodes);
-  Frontier frontier;
-  push(open_root(), frontier);
-  while (!frontier.empty()) {
+  LeafQueue queue;
+  push(open_root(), queue);
+  while (!queue.empty()) {
     watch.poll();
-    const std::size_t n_leaves = leaves_.size() + frontier.size();
+    const std::size_t n_leaves = leaves_.size() + queue.size();
     if (n_leaves >= most_leaves) {
-      close(*pop(frontier));
+      close(*pop(queue));
       continue;
     }
-    expand_next(frontier, most_leaves - n_leaves);
-    std::unique_ptr<OpenLeaf> leaf = pop(frontier);
+    expand_next(queue, most_leaves - n_leaves);
+    std::unique_ptr<OpenLeaf> leaf = pop(queue);
     if (!leaf->expanded) {  // its best split left too few rows on a side; it has another one now
-      push(std::move(leaf), frontier);
+      push(std::move(leaf), queue);
       continue;
     }
-    split(std::move(leaf), frontier);
+    split(std::move(leaf), queue);
   }
   reclaim_cells();
   if (params_.ccp_alpha > 0.0) prune();
@@ -137,22 +137,22 @@ bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
   return leaf.best.found() && leaf.best.gain > least_gain_;
 }
 
-void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
+void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
   if (!is_worthwhile(*leaf)) {
     close(*leaf);
     drop_cells(leaf->cells);
     return;
   }
-  frontier.push_back(std::move(leaf));
-  std::push_heap(frontier.begin(), frontier.end(),
+  queue.push_back(std::move(leaf));
+  std::push_heap(queue.begin(), queue.end(),
                  [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
 }
 
-std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(Frontier& frontier) const {
-  std::pop_heap(frontier.begin(), frontier.end(),
+std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(LeafQueue& queue) const {
+  std::pop_heap(queue.begin(), queue.end(),
                 [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-  std::unique_ptr<OpenLeaf> leaf = std::move(frontier.back());
-  frontier.pop_back();
+  std::unique_ptr<OpenLeaf> leaf = std::move(queue.back());
+  queue.pop_back();
   return leaf;
 }
 
@@ -173,35 +173,35 @@ void BoostingGrower::close(const OpenLeaf& leaf) {
 // Makes sure that the leaf that comes next has its children. Small leaves are expanded several at a
 // time, one a thread, in the order in which they would come: should one of them never be split, its
 // children are forgotten, and the tree is the same.
-void BoostingGrower::expand_next(Frontier& frontier, std::size_t n_left) {
-  OpenLeaf& next = *frontier.front();
+void BoostingGrower::expand_next(LeafQueue& queue, std::size_t n_left) {
+  OpenLeaf& next = *queue.front();
   if (next.expanded || !is_worthwhile(next)) return;
   if (n_threads_ == 1 || is_shared(next)) {
     expand(next, n_left == 1, is_shared(next));
     return;
   }
   std::vector<OpenLeaf*> batch;
-  for (const auto& leaf : frontier)
+  for (const auto& leaf : queue)
     if (!leaf->expanded && !is_shared(*leaf) && is_worthwhile(*leaf)) batch.push_back(leaf.get());
   const std::size_t n = std::min({batch.size(), static_cast<std::size_t>(n_threads_), n_left});
   std::partial_sort(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(n), batch.end(),
                     [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*b, *a); });
   parallel_for(n, n_threads_, [&](std::size_t k) { expand(*batch[k], n_left == 1, false); });
   // Counting rows may have changed the gain of some.
-  std::make_heap(frontier.begin(), frontier.end(),
+  std::make_heap(queue.begin(), queue.end(),
                  [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
 }
 
 void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
-  // Which child is the smaller one is not known before the rows are parted; in parallel its share
-  // of the hessians has to tell, so that a thread can add its rows while it has them.
+  // Which child is the smaller one is not known before the rows are partitioned; in parallel its
+  // share of the hessians has to tell, so that a thread can add its rows while it has them.
   const bool left_first =
       2 * plan_->halves.hessian(leaf.best.left) <= plan_->halves.hessian(leaf.total);
   const bool filled = !last || plan_->follows;
   leaf.built = parallel && filled ? (left_first ? Side::left : Side::right) : Side::none;
   i64* built = leaf.built == Side::none ? nullptr : borrow_cells();
-  leaf.n_left = part_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
-                          leaf.best, {parallel, leaf.built, built});
+  leaf.n_left = partition_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
+                               leaf.best, {parallel, leaf.built, built});
   if (!leaf.counted && is_too_small(leaf)) {
     return_cells(built);
     merge_back(rows_.data() + leaf.begin, leaf.n_left, leaf.size());
@@ -239,8 +239,8 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
   if (!leaf.best.has_missing) leaf.best.missing_left = 2 * left_weight > leaf.weight;
   std::size_t n_out_left = 0;
   if (leaf.out_end > leaf.out_begin)
-    n_out_left = part_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
-                           out_spare_.data() + leaf.out_begin, leaf.best, {});
+    n_out_left = partition_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
+                                out_spare_.data() + leaf.out_begin, leaf.best, {});
   leaf.left = std::make_unique<OpenLeaf>();
   leaf.right = std::make_unique<OpenLeaf>();
   leaf.left->begin = leaf.begin;
@@ -290,8 +290,8 @@ bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
               2.0 * params_.min_child_weight);
 }
 
-// Builds the histogram of the smaller child, unless one was built while the rows were parted; its
-// sibling's is the parent's less it.
+// Builds the histogram of the smaller child, unless one was built while the rows were partitioned;
+// its sibling's is the parent's less it.
 void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built, bool searched) {
   OpenLeaf& left = *leaf.left;
   OpenLeaf& right = *leaf.right;
@@ -331,15 +331,15 @@ i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
     if (cells) records_.add_range(begin, end, {vectors_.data(), width_}, cells);
     return static_cast<i64>(end - begin);
   }
-  const FixedSlope* const slopes = scores_[0].slopes;
+  const FixedGradientPair* const gradients = scores_[0].gradients;
   i64 total;
   if (word_plan_.narrow) {
     u32 words[kFillRows];
-    total = make_narrow_words(slopes, word_plan_, key, begin, end, words);
+    total = make_narrow_words(gradients, word_plan_, key, begin, end, words);
     records_.write_words(begin, end, words);
   } else {
     i64 words[kFillRows];
-    total = make_words(slopes, weights_, word_plan_, key, begin, end, words);
+    total = make_words(gradients, weights_, word_plan_, key, begin, end, words);
     records_.write_words(begin, end, words);
   }
   if (cells) records_.add_range(begin, end, cells);
@@ -397,7 +397,7 @@ u32 BoostingGrower::add_node(const OpenLeaf& leaf) {
   return tree_.add_node(static_cast<u32>(leaf.size()), 0.0, 0.0, none);
 }
 
-void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
+void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
   tree_.splits[leaf->node] = describe(*leaf);
   node_gains_[leaf->node] = leaf->best.gain;
   for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
@@ -407,8 +407,8 @@ void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier) {
   cuts_[leaf->node] = leaf->best.cut;
   tree_.left[leaf->node] = leaf->left->node;
   tree_.right[leaf->node] = leaf->right->node;
-  push(std::move(leaf->left), frontier);
-  push(std::move(leaf->right), frontier);
+  push(std::move(leaf->left), queue);
+  push(std::move(leaf->right), queue);
 }
 
 GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {

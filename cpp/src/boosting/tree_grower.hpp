@@ -64,12 +64,12 @@ class BoostingGrower {
     bool expanded = false;
     BoostSplit best;
     std::size_t n_left = 0;
-    Side built = Side::none;  // child whose histogram was built while the rows were parted
+    Side built = Side::none;  // child whose histogram was built while the rows were partitioned
     std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open
     std::unique_ptr<OpenLeaf> left, right;
     std::size_t size() const { return end - begin; }
   };
-  using Frontier = std::vector<std::unique_ptr<OpenLeaf>>;
+  using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
 
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_followed_root();
@@ -81,11 +81,11 @@ class BoostingGrower {
   }
   u32 add_node(const OpenLeaf& leaf);
   void add_rows(const RowItem* rows, std::size_t n, i64* cells) const;
-  void expand_next(Frontier& frontier, std::size_t n_left);
+  void expand_next(LeafQueue& queue, std::size_t n_left);
   void expand(OpenLeaf& leaf, bool last, bool parallel);
-  void split(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
-  std::unique_ptr<OpenLeaf> pop(Frontier& frontier) const;
-  void push(std::unique_ptr<OpenLeaf> leaf, Frontier& frontier);
+  void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
+  std::unique_ptr<OpenLeaf> pop(LeafQueue& queue) const;
+  void push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
   void close(const OpenLeaf& leaf);
   bool is_worthwhile(const OpenLeaf& leaf) const;
   bool is_shared(const OpenLeaf& leaf) const;
@@ -93,13 +93,13 @@ class BoostingGrower {
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.
-  struct Parting {
+  struct Partitioning {
     bool parallel = false;
     Side built = Side::none;
     i64* cells = nullptr;
   };
-  std::size_t part_rows(RowItem* rows, std::size_t n, RowItem* spare, const BoostSplit& best,
-                        const Parting& how) const;
+  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* spare, const BoostSplit& best,
+                             const Partitioning& how) const;
   static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* spare,
                                 std::span<const std::size_t> n_left);
   void make_children(OpenLeaf& leaf);
@@ -127,7 +127,7 @@ class BoostingGrower {
   bool may_split(const OpenLeaf& leaf) const;
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
-  void tally_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
+  void accumulate_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
   void prune();  // after growing: merges leaves that are not worth their price
   GrownTree::Split describe(const OpenLeaf& leaf) const;
 

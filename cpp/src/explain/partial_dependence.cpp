@@ -16,7 +16,7 @@ constexpr std::size_t kMostBlocks = 64;
 
 // One tree, with the place of each feature among those asked about.
 struct AskedTree {
-  WeighedTree tree;
+  WeightedTree tree;
   std::vector<double> leaves;  // [leaf][width]
   std::size_t first_column;
 
@@ -70,7 +70,7 @@ class PointWalk {
   // Goes on with the left side, or the only one, and leaves the right one for later.
   template <class Choose>
   void step(const AskedTree& asked, Choose&& choose, Visit& visit) {
-    const WeighedNode& node = asked.tree[visit.node];
+    const WeightedNode& node = asked.tree[visit.node];
     const u32 place = places_[node.feature];
     if (place == kNoPlace) {
       const int side = choose(visit.node);

@@ -182,7 +182,7 @@ class Walk {
   void look(const PlannedSplit& split, Role role) {
     for (std::size_t q = 0; q < plan_->n_points; ++q)
       factors(split.level)[q] = Factor(split, role, points_->at[q]);
-    const WeighedNode& node = plan_->tree[split.node];
+    const WeightedNode& node = plan_->tree[split.node];
     const Lane& x = x_[split.slot];
     Lane& answer = answers_[split.level];
     if (split.slot == fixed_ && !known_) {

@@ -39,7 +39,7 @@ class PairWeights {
 };
 
 // Answers of many rows to all splits of a tree: [row][node], 1 goes left.
-std::vector<u8> answer_splits(const WeighedTree& tree, const MatrixView& x, std::size_t first,
+std::vector<u8> answer_splits(const WeightedTree& tree, const MatrixView& x, std::size_t first,
                               std::size_t n) {
   const std::size_t n_nodes = tree.nodes().size();
   std::vector<u8> answers(n * n_nodes, 0);
@@ -59,7 +59,7 @@ class PairWalk {
       : weights_(weights), side_(n_features, Side::same) {}
 
   // Adds scale * values to out: [feature][out_width].
-  void add(const WeighedTree& tree, std::span<const double> values, std::span<const u8> own,
+  void add(const WeightedTree& tree, std::span<const double> values, std::span<const u8> own,
            std::span<const u8> other, double scale, std::size_t width, std::size_t out_width,
            double* out) {
     open_.assign(1, {0, 0, kNobody, Side::same});
@@ -92,8 +92,8 @@ class PairWalk {
     Side side;
   };
 
-  // Down to a leaf, or to a split that parts the two, whose sides are then to be visited.
-  u32 descend(const WeighedTree& tree, std::span<const u8> own, std::span<const u8> other,
+  // Down to a leaf, or to a split that separates the two, whose sides are then to be visited.
+  u32 descend(const WeightedTree& tree, std::span<const u8> own, std::span<const u8> other,
               u32 node) {
     while (!tree[node].is_leaf()) {
       const u32 left = tree[node].left, feature = tree[node].feature;
@@ -123,12 +123,12 @@ class PairWalk {
 
   const PairWeights& weights_;
   std::vector<Side> side_;  // [feature]
-  std::vector<u32> path_;   // features on which the two have parted
+  std::vector<u32> path_;   // features on which the two rows differ
   std::vector<Visit> open_;
 };
 
 std::size_t find_depth(const Trees& trees, std::size_t tree) {
-  const WeighedTree weighed(trees, tree, false);
+  const WeightedTree weighed(trees, tree, false);
   std::vector<std::size_t> depth(weighed.nodes().size(), 0);
   std::size_t most = 0;
   for (std::size_t k = 0; k < depth.size(); ++k) {
@@ -188,7 +188,7 @@ void explain_against(const TreeSum& sum, const MatrixView& x, const Background& 
         const std::size_t first = task * kTaskRows, n = std::min(kTaskRows, x.n_rows - first);
         PairWalk walk(pair_weights, trees.n_features);
         for (std::size_t t = 0; t < trees.n_trees; ++t) {
-          const WeighedTree tree(trees, t, false);
+          const WeightedTree tree(trees, t, false);
           const std::size_t n_nodes = tree.nodes().size();
           const std::vector<double> leaves = weigh_leaves(sum, t);
           const std::vector<u8> own = answer_splits(tree, x, first, n);

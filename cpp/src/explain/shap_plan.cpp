@@ -74,7 +74,7 @@ class Planner {
 
   void open(u32 node, bool is_right) {
     PlannedSplit split;
-    const WeighedNode& from = plan_.tree[node];
+    const WeightedNode& from = plan_.tree[node];
     split.node = node;
     split.slot = slot_of_feature_[from.feature];
     split.level = static_cast<u32>(path_.size());
@@ -124,7 +124,7 @@ ShapPlan::ShapPlan(const TreeSum& sum, std::size_t tree_number,
   expected.assign(n_columns, 0.0);
   std::vector<double> reached(tree.nodes().size(), 1.0);  // share of the root's weight
   for (std::size_t k = 0; k < reached.size(); ++k) {
-    const WeighedNode& node = tree[k];
+    const WeightedNode& node = tree[k];
     if (node.is_leaf()) {
       for (std::size_t c = 0; c < n_columns; ++c)
         expected[c] += reached[k] * values[node.leaf * n_columns + c];

@@ -13,7 +13,7 @@ GaussPoints find_gauss_points(std::size_t size);
 // A split as the walk meets it.
 struct PlannedSplit {
   static constexpr u32 kNone = 0xFFFFFFFFu;
-  u32 node = 0;                  // in the WeighedTree
+  u32 node = 0;                  // in the WeightedTree
   u32 slot = 0;                  // of the feature among those that any tree uses
   u32 level = 0;                 // depth of the node
   u32 above = kNone;             // level of the last split on the same feature above it
@@ -34,7 +34,7 @@ struct ShapPlan {
   ShapPlan(const TreeSum& sum, std::size_t tree_number, std::span<const u32> slot_of_feature,
            std::span<const u32> columns);
 
-  WeighedTree tree;
+  WeightedTree tree;
   std::vector<PlannedSplit> splits;
   std::vector<Step> steps;
   std::vector<double> values;    // [leaf][column]

@@ -7,8 +7,8 @@ namespace committee {
 namespace {
 
 template <class T>
-WeighedNode read_node(const Trees& trees, const Node<T>& from) {
-  WeighedNode node;
+WeightedNode read_node(const Trees& trees, const Node<T>& from) {
+  WeightedNode node;
   if (from.is_leaf()) {
     node.leaf = from.left;
     return node;
@@ -28,7 +28,7 @@ WeighedNode read_node(const Trees& trees, const Node<T>& from) {
 
 }  // namespace
 
-WeighedTree::WeighedTree(const Trees& trees, std::size_t tree, bool need_weights)
+WeightedTree::WeightedTree(const Trees& trees, std::size_t tree, bool need_weights)
     : nodes_(trees.n_nodes(tree)), words_(trees.category_words.data()) {
   const std::size_t first = trees.node_offsets[tree];
   for (std::size_t k = 0; k < nodes_.size(); ++k) {
@@ -38,7 +38,7 @@ WeighedTree::WeighedTree(const Trees& trees, std::size_t tree, bool need_weights
   }
   // Children come after their parents: one pass from the back.
   for (std::size_t k = nodes_.size(); k-- > 0;) {
-    WeighedNode& node = nodes_[k];
+    WeightedNode& node = nodes_[k];
     if (node.is_leaf()) {
       node.weight = leaf_weight(trees, trees.leaf_offsets[tree] + node.leaf);
       if (need_weights && !(node.weight >= 0.0))

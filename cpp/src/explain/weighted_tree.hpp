@@ -6,7 +6,7 @@
 
 namespace committee {
 
-struct WeighedNode {
+struct WeightedNode {
   static constexpr u32 kNoLeaf = 0xFFFFFFFFu;
   double threshold = 0.0;
   double share = 0.5;  // of the node's training weight in its left child
@@ -19,21 +19,21 @@ struct WeighedNode {
   bool is_leaf() const { return leaf != kNoLeaf; }
 };
 
-class WeighedTree {
+class WeightedTree {
  public:
   // Throws std::invalid_argument where the weights of the leaves are needed and not known.
-  WeighedTree(const Trees& trees, std::size_t tree, bool need_weights = true);
+  WeightedTree(const Trees& trees, std::size_t tree, bool need_weights = true);
 
-  std::span<const WeighedNode> nodes() const { return nodes_; }
-  const WeighedNode& operator[](std::size_t node) const { return nodes_[node]; }
-  bool goes_left(const WeighedNode& node, double x) const {
+  std::span<const WeightedNode> nodes() const { return nodes_; }
+  const WeightedNode& operator[](std::size_t node) const { return nodes_[node]; }
+  bool goes_left(const WeightedNode& node, double x) const {
     if (x != x) return node.missing_left;
     if (!node.categorical) return x <= node.threshold;
     return holds_code({words_ + node.first_word, node.n_words}, x);
   }
 
  private:
-  std::vector<WeighedNode> nodes_;
+  std::vector<WeightedNode> nodes_;
   const u32* words_;
 };
 

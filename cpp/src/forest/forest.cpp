@@ -16,7 +16,7 @@ namespace {
 // nodes into them.
 struct SpareTree {
   GrownTree tree;
-  std::unique_ptr<DrawnLevels> levels;  // of extra-trees
+  std::unique_ptr<ExtraTreesLevels> levels;  // of extra-trees
 };
 class SpareTrees {
  public:
@@ -115,10 +115,11 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
   const bool over_trees = plan.n_trees > 1;
   SpareTrees spares;
   input.data->make_records(n_threads);
-  const std::unique_ptr<const NarrowRecords> narrow = NarrowRecords::make(*input.data, n_threads);
-  std::unique_ptr<const DrawnTable> drawn;
+  const std::unique_ptr<const PackedRecords> packed_records =
+      PackedRecords::make(*input.data, n_threads);
+  std::unique_ptr<const ExtraTreesTable> drawn;
   if (params.random_splits && input.target.n_classes == std::vector<u32>{2})
-    drawn = DrawnTable::make(*input.data);
+    drawn = ExtraTreesTable::make(*input.data);
   const bool is_fold = !plan.balance_classes && are_zeros_and_ones(input.weights);
   parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
     const std::size_t member = plan.first_tree + k;
@@ -127,11 +128,11 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
     GrowInput own = input;
     own.counts = counts;
     if (is_fold && leave_out(input.weights, counts)) own.weights = {};
-    own.narrow = narrow.get();
+    own.packed_records = packed_records.get();
     own.drawn = drawn.get();
     SpareTree spare = spares.take();
     own.spare = &spare.tree;
-    if (drawn && !spare.levels) spare.levels = std::make_unique<DrawnLevels>();
+    if (drawn && !spare.levels) spare.levels = std::make_unique<ExtraTreesLevels>();
     own.levels = spare.levels.get();
     std::vector<double> balanced;
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);

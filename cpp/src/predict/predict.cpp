@@ -153,7 +153,7 @@ void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_ro
 }
 
 template <class X>
-void predict_bytes(const Job& job, const ByteTrees& bytes, std::size_t first_row,
+void predict_bytes(const Job& job, const QuantizedTrees& bytes, std::size_t first_row,
                    std::size_t n_rows) {
   AlignedBuffer<u8> codes(n_rows * bytes.stride(), 0);
   if (!bytes.encode(job.x, first_row, n_rows, codes.data()))
@@ -317,8 +317,8 @@ const CodedTrees* Predictor::coded() const {
   return coded_.get();
 }
 
-const ByteTrees* Predictor::bytes(int n_threads) const {
-  std::call_once(bytes_made_, [&] { bytes_ = ByteTrees::make(trees_, n_threads); });
+const QuantizedTrees* Predictor::bytes(int n_threads) const {
+  std::call_once(bytes_made_, [&] { bytes_ = QuantizedTrees::make(trees_, n_threads); });
   return bytes_.get();
 }
 
@@ -371,7 +371,7 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
   }
   const int n_threads = threads_for(x, job.n_trees(), options.n_jobs);
   if (path == PredictPath::bytes) {
-    const ByteTrees* const made = bytes(n_threads);
+    const QuantizedTrees* const made = bytes(n_threads);
     if (!made)
       throw std::invalid_argument(
           "These trees have no form of bytes: categories, or more than 254 thresholds a feature.");

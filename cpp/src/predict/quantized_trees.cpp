@@ -203,7 +203,7 @@ std::size_t pad_row(std::size_t n_cols) {
 }  // namespace
 
 template <class T>
-bool ByteTrees::build(const Trees& trees, int n_threads) {
+bool QuantizedTrees::build(const Trees& trees, int n_threads) {
   std::size_t most_nodes = 0;
   for (std::size_t t = 0; t < trees.n_trees; ++t)
     most_nodes = std::max(most_nodes, trees.n_nodes(t));
@@ -258,11 +258,11 @@ bool ByteTrees::build(const Trees& trees, int n_threads) {
   return true;
 }
 
-std::unique_ptr<const ByteTrees> ByteTrees::make(const Trees& trees, int n_threads) {
+std::unique_ptr<const QuantizedTrees> QuantizedTrees::make(const Trees& trees, int n_threads) {
   constexpr std::size_t kMostFeatures = 1u << 16;
   if (!trees.category_offsets.empty() || trees.n_trees == 0 || trees.n_features > kMostFeatures)
     return nullptr;
-  std::unique_ptr<ByteTrees> made(new ByteTrees);
+  std::unique_ptr<QuantizedTrees> made(new QuantizedTrees);
   made->stride_ = pad_row(trees.n_features);
   made->node_offsets_.assign(trees.node_offsets.begin(), trees.node_offsets.end());
   made->pure_.resize(trees.n_trees);
@@ -272,8 +272,8 @@ std::unique_ptr<const ByteTrees> ByteTrees::make(const Trees& trees, int n_threa
 }
 
 template <class X>
-bool ByteTrees::encode_as(const std::vector<BinTable<X>>& tables, const MatrixView& x,
-                          std::size_t first_row, std::size_t n_rows, u8* codes) const {
+bool QuantizedTrees::encode_as(const std::vector<BinTable<X>>& tables, const MatrixView& x,
+                               std::size_t first_row, std::size_t n_rows, u8* codes) const {
   constexpr std::size_t kTile = 256;
   X values[kTile];
   u8 bins[kTile];
@@ -298,14 +298,15 @@ bool ByteTrees::encode_as(const std::vector<BinTable<X>>& tables, const MatrixVi
   return true;
 }
 
-bool ByteTrees::encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
-                       u8* codes) const {
+bool QuantizedTrees::encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
+                            u8* codes) const {
   return x.is_double ? encode_as(double_tables_, x, first_row, n_rows, codes)
                      : encode_as(float_tables_, x, first_row, n_rows, codes);
 }
 
 template <class Finish>
-void ByteTrees::walk(std::size_t tree, const u8* rows, std::span<u32> ends, Finish&& finish) const {
+void QuantizedTrees::walk(std::size_t tree, const u8* rows, std::span<u32> ends,
+                          Finish&& finish) const {
   const std::size_t first = first_word(tree);
   const std::size_t n_nodes = node_offsets_[tree + 1] - node_offsets_[tree];
   const auto walk_on = [&]<class Word>(const Word* words, const auto* leaves) {
@@ -316,11 +317,11 @@ void ByteTrees::walk(std::size_t tree, const u8* rows, std::span<u32> ends, Fini
   walk_on(words_.data() + first, leaves_.data() + first);
 }
 
-void ByteTrees::end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const {
+void QuantizedTrees::end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const {
   walk(tree, rows, ends, [](auto, const auto& leaf) { return u32{leaf}; });
 }
 
-void ByteTrees::find_classes(std::size_t tree, const u8* rows, std::span<u32> classes) const {
+void QuantizedTrees::find_classes(std::size_t tree, const u8* rows, std::span<u32> classes) const {
   walk(tree, rows, classes, []<class Word>(Word word, const auto&) {
     return static_cast<u32>(word & Fields<Word>::kMask);
   });

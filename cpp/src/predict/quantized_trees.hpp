@@ -19,10 +19,10 @@ namespace committee {
 // position 1 and a left child at an even one, so that the right child is one further. A leaf leads
 // to itself: from an even position nothing goes right, from an odd one everything does; whatever it
 // asks for, so a pure leaf has its class for a feature.
-class ByteTrees {
+class QuantizedTrees {
  public:
   // Null if the arena has no such form.
-  static std::unique_ptr<const ByteTrees> make(const Trees& trees, int n_threads);
+  static std::unique_ptr<const QuantizedTrees> make(const Trees& trees, int n_threads);
 
   // Bytes from one row of codes to the next.
   std::size_t stride() const { return stride_; }
@@ -38,7 +38,7 @@ class ByteTrees {
   void find_classes(std::size_t tree, const u8* rows, std::span<u32> classes) const;
 
  private:
-  ByteTrees() = default;
+  QuantizedTrees() = default;
   template <class T>
   bool build(const Trees& trees, int n_threads);
   template <class X>

@@ -58,16 +58,16 @@ class MedianTree {
 };
 
 template <bool kMulti>
-class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
+class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> {
  public:
-  using Tally = MomentTally<kMulti>;
-  using Slot = typename Tally::Slot;
-  using Item = typename Tally::Item;
-  explicit MedianFinder(const Tally& tally) : tally_(tally) {}
+  using Accumulator = MomentAccumulator<kMulti>;
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+  explicit AbsoluteErrorFinder(const Accumulator& accumulator) : accumulator_(accumulator) {}
 
-  void begin_node(const Slot* total, const NodeLimits& limits) override {
+  void begin_node(const Element* total, const NodeLimits& limits) override {
     limits_ = limits;
-    total_weight_ = tally_.weight(total);
+    total_weight_ = accumulator_.weight(total);
     ranked_ = false;
   }
 
@@ -87,20 +87,20 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     return true;
   }
 
-  const Slot* best_left() const override {
+  const Element* best_left() const override {
     throw std::logic_error("medians are not sums over the left side");
   }
   double measure_decrease(const Candidate& best) override {
     return std::max(0.0, node_deviation_ + best.score);
   }
 
-  bool scan_bins(const Slot*, u64, const FeatureView&, Candidate&) override { return refuse(); }
+  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) override { return refuse(); }
   std::size_t most_few() const override { return 0; }
   bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
     return refuse();
   }
-  void take_single(std::span<const SingleCut>, const Slot*, Candidate&) override { refuse(); }
-  bool scan_categories(std::span<const CategoryCell<Slot>>, bool, const FeatureView&,
+  void take_single(std::span<const SingleCut>, const Element*, Candidate&) override { refuse(); }
+  bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
                        Candidate&) override {
     return refuse();
   }
@@ -119,10 +119,11 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
   static u32 code_of(const SortedRows& rows, std::size_t i) {
     return static_cast<u32>(rows.keyed[i] >> 32);
   }
-  u32 n_outputs() const { return kMulti ? tally_.n_outputs : 1; }
+  u32 n_outputs() const { return kMulti ? accumulator_.n_outputs : 1; }
   i64 target(const Item& item, u32 output) const {
     if constexpr (kMulti) {
-      return tally_.targets[static_cast<std::size_t>(item.row) * tally_.n_outputs + output];
+      return accumulator_
+          .targets[static_cast<std::size_t>(item.row) * accumulator_.n_outputs + output];
     } else {
       return item.wy / static_cast<i64>(item.weight);  // exact: wy is a multiple of the weight
     }
@@ -228,7 +229,7 @@ class MedianFinder final : public SplitFinder<MomentTally<kMulti>> {
     best.middle = b.left_median / 2 + b.right_median / 2;
   }
 
-  const Tally& tally_;
+  const Accumulator& accumulator_;
   NodeLimits limits_;
   double total_weight_ = 0.0, node_deviation_ = 0.0;
   bool ranked_ = false;

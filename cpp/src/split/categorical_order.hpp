@@ -21,24 +21,25 @@ inline constexpr double kRareRows = 4.5;
 
 // Mean target (or share of class 1) of a sum: what categories are ordered by where there is one
 // mean, and what monotone constraints compare.
-template <class Tally>
-double measure_level(const Tally& tally, const typename Tally::Slot* sum, double weight) {
-  if constexpr (Tally::kKind == TallyKind::binary) {
-    return tally.positive(sum) / weight;
+template <class Accumulator>
+double measure_level(const Accumulator& accumulator, const typename Accumulator::Element* sum,
+                     double weight) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    return accumulator.positive(sum) / weight;
   } else {
     return static_cast<double>(sum[1]) / weight;  // class 1, or the first output
   }
 }
 
-template <class Tally>
+template <class Accumulator>
 class CategoryOrder {
  public:
-  using Slot = typename Tally::Slot;
-  using Cells = std::span<const CategoryCell<Slot>>;
+  using Element = typename Accumulator::Element;
+  using Cells = std::span<const CategoryCell<Element>>;
 
-  explicit CategoryOrder(const Tally& tally) : tally_(tally) {}
+  explicit CategoryOrder(const Accumulator& accumulator) : accumulator_(accumulator) {}
 
-  // Levels below this weight (units of the tally) are rare.
+  // Levels below this weight (units of the accumulator) are rare.
   void set_rare_weight(double rare_weight) { rare_weight_ = rare_weight; }
 
   std::size_t size() const { return order_.size(); }
@@ -66,7 +67,7 @@ class CategoryOrder {
   // Ordering by the mean target makes the best subset a prefix for two classes and squared error
   // [Fisher1958, Breiman1984]; for more classes or outputs the first principal component of the
   // means is used [Coppersmith1999].
-  void sort(Cells cells, const Slot* total) {
+  void sort(Cells cells, const Element* total) {
     if (!has_one_mean()) {
       gather_voices(cells);
       key_by_component(total);
@@ -80,25 +81,25 @@ class CategoryOrder {
   void sort_by_mean(Cells cells) {
     gather_voices(cells);
     for (u32 v = 0; v < voices_.size(); ++v) {
-      const Slot* cell = voices_[v].cell;
-      keyed_.emplace_back(measure_level(tally_, cell, tally_.weight(cell)), v);
+      const Element* cell = voices_[v].cell;
+      keyed_.emplace_back(measure_level(accumulator_, cell, accumulator_.weight(cell)), v);
     }
     list_levels();
   }
 
  private:
   struct Voice {
-    const Slot* cell;
+    const Element* cell;
     u32 level;  // kPool: of all the rare ones
   };
   static constexpr u32 kPool = 0xFFFFFFFFu;
   static constexpr int kPowerIterations = 16;
 
   bool has_one_mean() const {
-    if constexpr (Tally::kKind == TallyKind::classes) {
-      return tally_.outputs.size() == 1 && tally_.outputs[0] == 2;
-    } else if constexpr (Tally::kKind == TallyKind::moments) {
-      return tally_.n_outputs == 1;
+    if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+      return accumulator_.outputs.size() == 1 && accumulator_.outputs[0] == 2;
+    } else if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+      return accumulator_.n_outputs == 1;
     } else {
       return true;
     }
@@ -110,16 +111,16 @@ class CategoryOrder {
     keyed_.clear();
     const double rare_weight = cells.size() > kFewLevels ? rare_weight_ : 0.0;
     for (u32 k = 0; k < cells.size(); ++k) {
-      if (tally_.weight(cells[k].cell) < rare_weight) {
+      if (accumulator_.weight(cells[k].cell) < rare_weight) {
         rare_.push_back(k);
       } else {
         voices_.push_back({cells[k].cell, k});
       }
     }
     if (rare_.empty()) return;
-    pool_.assign(tally_.cell(), Slot{0});
+    pool_.assign(accumulator_.cell(), Element{0});
     for (const u32 k : rare_) {
-      for (u32 s = 0; s < tally_.cell(); ++s) pool_[s] += cells[k].cell[s];
+      for (u32 s = 0; s < accumulator_.cell(); ++s) pool_[s] += cells[k].cell[s];
     }
     voices_.push_back({pool_.data(), kPool});
   }
@@ -141,16 +142,16 @@ class CategoryOrder {
     }
   }
 
-  void key_by_component(const Slot* total) {
-    u32 width = tally_.cell() - 1;
-    if constexpr (Tally::kKind == TallyKind::classes) width = tally_.n_slots;
-    const u32 first = Tally::kKind == TallyKind::classes ? 0 : 1;
-    const double total_weight = tally_.weight(total);
+  void key_by_component(const Element* total) {
+    u32 width = accumulator_.cell() - 1;
+    if constexpr (Accumulator::kKind == AccumulatorKind::classes) width = accumulator_.n_elements;
+    const u32 first = Accumulator::kKind == AccumulatorKind::classes ? 0 : 1;
+    const double total_weight = accumulator_.weight(total);
     means_.assign(voices_.size() * width, 0.0);
     double largest = -1.0;
     std::size_t start = 0;
     for (std::size_t v = 0; v < voices_.size(); ++v) {
-      const double w = tally_.weight(voices_[v].cell);
+      const double w = accumulator_.weight(voices_[v].cell);
       double norm = 0.0;
       for (u32 j = 0; j < width; ++j) {
         const double mean = static_cast<double>(voices_[v].cell[first + j]) / w -
@@ -165,7 +166,7 @@ class CategoryOrder {
       std::vector<double> next(width, 0.0);
       double norm = 0.0;
       for (std::size_t v = 0; v < voices_.size(); ++v) {
-        const double along = tally_.weight(voices_[v].cell) * project(v, axis);
+        const double along = accumulator_.weight(voices_[v].cell) * project(v, axis);
         for (u32 j = 0; j < width; ++j) next[j] += along * means_[v * width + j];
       }
       for (const double n : next) norm += n * n;
@@ -182,11 +183,11 @@ class CategoryOrder {
     return dot;
   }
 
-  const Tally& tally_;
+  const Accumulator& accumulator_;
   double rare_weight_ = 0.0;
   std::vector<Voice> voices_;
   std::vector<u32> rare_;
-  std::vector<Slot> pool_;
+  std::vector<Element> pool_;
   std::vector<double> means_;
   std::vector<std::pair<double, u32>> keyed_;  // (key, voice) ascending
   std::vector<u32> order_, voice_of_;

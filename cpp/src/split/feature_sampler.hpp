@@ -44,10 +44,11 @@ class Shuffle {
 };
 
 // In place: copying what was just written in smaller pieces would wait for the writes.
-template <class Tally>
-[[gnu::always_inline]] inline void Growth<Tally>::fill_view(const NodeNumbers& numbers, u32 feature,
-                                                            const Worker& worker,
-                                                            FeatureView& view) const {
+template <class Accumulator>
+[[gnu::always_inline]] inline void TreeBuilder<Accumulator>::fill_view(const NodeNumbers& numbers,
+                                                                       u32 feature,
+                                                                       const Worker& worker,
+                                                                       FeatureView& view) const {
   view.feature = feature;
   view.place = feature;
   if (params_.shuffle_ties && plan_.draws_features) {
@@ -66,9 +67,9 @@ template <class Tally>
   }
 }
 
-template <class Tally>
-FeatureView Growth<Tally>::view_feature(const NodeNumbers& numbers, u32 feature,
-                                        const Worker& worker) const {
+template <class Accumulator>
+FeatureView TreeBuilder<Accumulator>::view_feature(const NodeNumbers& numbers, u32 feature,
+                                                   const Worker& worker) const {
   FeatureView view;
   fill_view(numbers, feature, worker, view);
   return view;

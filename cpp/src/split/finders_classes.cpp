@@ -3,7 +3,7 @@
 
 namespace committee {
 
-u32 draw_cut(const FeatureView& view, u32 lo, u32 hi) {
+u32 draw_split_bin(const FeatureView& view, u32 lo, u32 hi) {
   const std::vector<double>&low = *view.low, &high = *view.high;
   const double a = low[lo], b = high[hi];
   const double t = a + (b - a) * scale_unit(view.number);
@@ -19,21 +19,21 @@ u32 draw_cut(const FeatureView& view, u32 lo, u32 hi) {
 }
 
 template <>
-std::unique_ptr<SplitFinder<BinaryTally>> make_finder(const BinaryTally& tally,
-                                                      const std::string& criterion) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion);
+std::unique_ptr<SplitFinder<BinaryAccumulator>> make_finder(const BinaryAccumulator& accumulator,
+                                                            const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(accumulator, criterion);
 }
 
 template <>
-std::unique_ptr<SplitFinder<ClassTally<u32>>> make_finder(const ClassTally<u32>& tally,
-                                                          const std::string& criterion) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion);
+std::unique_ptr<SplitFinder<ClassAccumulator<u32>>> make_finder(
+    const ClassAccumulator<u32>& accumulator, const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(accumulator, criterion);
 }
 
 template <>
-std::unique_ptr<SplitFinder<ClassTally<u64>>> make_finder(const ClassTally<u64>& tally,
-                                                          const std::string& criterion) {
-  return make_criterion_finder<ClassCriteria>(tally, criterion);
+std::unique_ptr<SplitFinder<ClassAccumulator<u64>>> make_finder(
+    const ClassAccumulator<u64>& accumulator, const std::string& criterion) {
+  return make_criterion_finder<ClassCriteria>(accumulator, criterion);
 }
 
 }  // namespace committee

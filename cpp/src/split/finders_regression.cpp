@@ -5,22 +5,23 @@
 namespace committee {
 
 template <bool kMulti>
-std::unique_ptr<SplitFinder<MomentTally<kMulti>>> make_moment_finder(
-    const MomentTally<kMulti>& tally, const std::string& criterion) {
-  if (criterion == AbsoluteError::kName) return std::make_unique<MedianFinder<kMulti>>(tally);
-  return make_criterion_finder<MomentCriteria>(tally, criterion);
+std::unique_ptr<SplitFinder<MomentAccumulator<kMulti>>> make_moment_finder(
+    const MomentAccumulator<kMulti>& accumulator, const std::string& criterion) {
+  if (criterion == AbsoluteError::kName)
+    return std::make_unique<AbsoluteErrorFinder<kMulti>>(accumulator);
+  return make_criterion_finder<MomentCriteria>(accumulator, criterion);
 }
 
 template <>
-std::unique_ptr<SplitFinder<MomentTally<false>>> make_finder(const MomentTally<false>& tally,
-                                                             const std::string& criterion) {
-  return make_moment_finder<false>(tally, criterion);
+std::unique_ptr<SplitFinder<MomentAccumulator<false>>> make_finder(
+    const MomentAccumulator<false>& accumulator, const std::string& criterion) {
+  return make_moment_finder<false>(accumulator, criterion);
 }
 
 template <>
-std::unique_ptr<SplitFinder<MomentTally<true>>> make_finder(const MomentTally<true>& tally,
-                                                            const std::string& criterion) {
-  return make_moment_finder<true>(tally, criterion);
+std::unique_ptr<SplitFinder<MomentAccumulator<true>>> make_finder(
+    const MomentAccumulator<true>& accumulator, const std::string& criterion) {
+  return make_moment_finder<true>(accumulator, criterion);
 }
 
 }  // namespace committee

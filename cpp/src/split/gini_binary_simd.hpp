@@ -10,7 +10,7 @@
 
 namespace committee {
 
-class BinaryRun {
+class GiniBinarySimd {
  public:
   // The best so far, and what lies left of it.
   struct Winner {
@@ -63,7 +63,7 @@ class BinaryRun {
   // Products of two such weights are exact in a float, so an estimate is off by three roundings.
   static constexpr double kMostWeight = 1 << 12;
   static constexpr u32 kGroup = 4;
-  using TwoSums [[gnu::vector_size(16)]] = u64;  // as BinaryTally's cells
+  using TwoSums [[gnu::vector_size(16)]] = u64;  // as BinaryAccumulator's cells
   using Bits [[gnu::vector_size(16)]] = i32;
   using Four [[gnu::vector_size(16)]] = float;
   struct Feature {

@@ -9,40 +9,43 @@
 namespace committee {
 
 // What any other criterion has in its place.
-struct NoClassScan {
-  template <class Tally>
-  explicit NoClassScan(const Tally&) {}
+struct NoGiniMulticlass {
+  template <class Accumulator>
+  explicit NoGiniMulticlass(const Accumulator&) {}
 };
 
-template <class Slot>
-class ClassScan {
-  using Tally = ClassTally<Slot>;
-  using Item = typename Tally::Item;
+template <class Element>
+class GiniMulticlass {
+  using Accumulator = ClassAccumulator<Element>;
+  using Item = typename Accumulator::Item;
 
  public:
   // A feature's cells, and which of them may be touched.
   struct Histogram {
-    const Slot* cells;
+    const Element* cells;
     u64 touched;
     bool has_missing;
   };
 
-  explicit ClassScan(const Tally& tally) : tally_(tally), left_(tally.cell()) {}
+  explicit GiniMulticlass(const Accumulator& accumulator)
+      : accumulator_(accumulator), left_(accumulator.cell()) {}
 
-  void begin_node(const Slot* total, double weight) {
+  void begin_node(const Element* total, double weight) {
     total_ = total;
     weight_ = weight;
     has_packed_ = false;
   }
 
   // As SplitFinder's; where a boundary is the best, best_left receives what lies left of it.
-  bool scan_bins(const Histogram& hist, const FeatureView& view, Candidate& best, Slot* best_left) {
-    if constexpr (sizeof(Slot) == 4) {
-      if (!tally_.counted && weight_ <= BoundaryList::kMostWeight && tally_.cell() <= 4 * kBatch)
+  bool scan_bins(const Histogram& hist, const FeatureView& view, Candidate& best,
+                 Element* best_left) {
+    if constexpr (sizeof(Element) == 4) {
+      if (!accumulator_.counted && weight_ <= BoundaryList::kMostWeight &&
+          accumulator_.cell() <= 4 * kBatch)
         return scan_quads(hist, view, best, best_left);
     }
-    const Slot* missing = missing_cell(hist);
-    ClassSweep<Slot> sweep(total_, tally_.outputs[0], weight_, left_.data());
+    const Element* missing = missing_cell(hist);
+    GiniSums<Element> sweep(total_, accumulator_.outputs[0], weight_, left_.data());
     bool varies = false;
     double bar = set_bar(best.score);
     auto look = [&](const Cut& at) {
@@ -60,8 +63,8 @@ class ClassScan {
       for (u64 groups = hist.touched; groups; groups &= groups - 1) {
         const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
         for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
-          const Slot* cell = hist.cells + static_cast<std::size_t>(bin) * tally_.cell();
-          if (tally_.is_empty(cell)) continue;
+          const Element* cell = hist.cells + static_cast<std::size_t>(bin) * accumulator_.cell();
+          if (accumulator_.is_empty(cell)) continue;
           if (previous != kNone) look({previous, bin, pass == 1, hist.has_missing});
           sweep.advance(cell);
           previous = bin;
@@ -73,10 +76,11 @@ class ClassScan {
   }
 
   bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
-                Candidate& best, Slot* best_left) {
-    if (tally_.n_slots <= ByteSweep::kMostClasses && weight_ <= ByteSweep::kMostWeight)
+                Candidate& best, Element* best_left) {
+    if (accumulator_.n_elements <= PackedGiniSums::kMostClasses &&
+        weight_ <= PackedGiniSums::kMostWeight)
       return scan_few_bytes(keyed, items, view, best, best_left);
-    ClassSweep<Slot> sweep(total_, tally_.outputs[0], weight_, left_.data());
+    GiniSums<Element> sweep(total_, accumulator_.outputs[0], weight_, left_.data());
     double bar = set_bar(best.score);
     return scan_boundaries(
         keyed, [&] { sweep.start(nullptr); },
@@ -85,28 +89,28 @@ class ClassScan {
           if (sweep.is_below(bar)) return;
           const double score = sweep.score();
           if (!best.loses_to(score, view.place, at.cut)) return;
-          std::copy_n(left_.begin(), tally_.n_slots, best_left);
+          std::copy_n(left_.begin(), accumulator_.n_elements, best_left);
           take_cut(best, score, view, at);
           bar = set_bar(score);
         });
   }
 
  private:
-  const Slot* missing_cell(const Histogram& hist) const {
-    return hist.cells + static_cast<std::size_t>(kMissingBin) * tally_.cell();
+  const Element* missing_cell(const Histogram& hist) const {
+    return hist.cells + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();
   }
 
   bool scan_few_bytes(std::span<const u16> keyed, const Item* items, const FeatureView& view,
-                      Candidate& best, Slot* best_left) {
+                      Candidate& best, Element* best_left) {
     if (!has_packed_) pack_rows(items, keyed.size());
     if (keyed.back() >> 8 != kMissingBin) return scan_listed_bytes(keyed, view, best, best_left);
-    ByteSweep sweep(packed_total_, weight_);
+    PackedGiniSums sweep(packed_total_, weight_);
     double bar = set_bar(best.score);
     u64 left = 0;
     const bool varies = scan_boundaries(
         keyed, [&] { sweep.start(); }, [&](u16 key) { sweep.move_row(packed_[key & 0xFF]); },
         [&](const Cut& at) {
-          const ByteSweep::Sides sides = sweep.measure();
+          const PackedGiniSums::Sides sides = sweep.measure();
           if (sides.is_below(bar)) return;
           const double score = sides.score();
           if (!best.loses_to(score, view.place, at.cut)) return;
@@ -121,7 +125,7 @@ class ClassScan {
   // The same without missing values: first a list of the boundaries, without a branch on the rows,
   // then their scores, where only those that come near the best are guessed wrong.
   bool scan_listed_bytes(std::span<const u16> keyed, const FeatureView& view, Candidate& best,
-                         Slot* best_left) {
+                         Element* best_left) {
     u64 lefts[kMostFew + 1], left = 0;  // of every bin that occurs: what lies left of it
     u8 bins[kMostFew + 1];
     u32 n = 0, previous = kNone;
@@ -133,12 +137,12 @@ class ClassScan {
       left += packed_[key & 0xFF];
       previous = bin;
     }
-    ByteSweep sweep(packed_total_, weight_);
+    PackedGiniSums sweep(packed_total_, weight_);
     double bar = set_bar(best.score);
     u32 at = 0;
     for (u32 k = 1; k < n; ++k) {
       sweep.set_left(lefts[k]);
-      const ByteSweep::Sides sides = sweep.measure();
+      const PackedGiniSums::Sides sides = sweep.measure();
       if (sides.is_below(bar)) continue;
       const double score = sides.score();
       if (!best.loses_to(score, view.place, bins[k - 1])) continue;
@@ -150,27 +154,28 @@ class ClassScan {
     return n > 1;
   }
 
-  void unpack(u64 word, Slot* slots) const {
-    for (u32 s = 0; s < tally_.n_slots; ++s) slots[s] = static_cast<Slot>(word >> (8 * s) & 0xFF);
+  void unpack(u64 word, Element* elements) const {
+    for (u32 s = 0; s < accumulator_.n_elements; ++s)
+      elements[s] = static_cast<Element>(word >> (8 * s) & 0xFF);
   }
 
   void pack_rows(const Item* items, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i)
-      packed_[i] = ByteSweep::pack(items[i].label, items[i].weight);
+      packed_[i] = PackedGiniSums::pack(items[i].label, items[i].weight);
     packed_total_ = 0;
-    for (u32 s = 0; s < tally_.n_slots; ++s)
-      packed_total_ |= ByteSweep::pack(s, static_cast<u32>(total_[s]));
+    for (u32 s = 0; s < accumulator_.n_elements; ++s)
+      packed_total_ |= PackedGiniSums::pack(s, static_cast<u32>(total_[s]));
     has_packed_ = true;
   }
 
   // Nodes whose sums of squares fit 32 bits: all classes at once and without a branch.
   bool scan_quads(const Histogram& hist, const FeatureView& view, Candidate& best,
-                  Slot* best_left) {
+                  Element* best_left) {
     const bool has_missing = hist.has_missing;
     bool varies = false;
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      const Slot* from = pass == 1 ? missing_cell(hist) : nullptr;
-      with_features(tally_.cell() / 4, [&]<int kQuads>() {
+      const Element* from = pass == 1 ? missing_cell(hist) : nullptr;
+      with_features(accumulator_.cell() / 4, [&]<int kQuads>() {
         boundaries_.template list<kQuads>(hist.cells, hist.touched, total_, from);
       });
       // The missing bin comes last; its entry is the sum of all values.
@@ -205,25 +210,25 @@ class ClassScan {
     return is_new;
   }
 
-  void sum_up_to(const Histogram& hist, u32 cut, const Slot* from, Slot* sum) const {
-    const u32 n_slots = tally_.n_slots;
-    for (u32 s = 0; s < n_slots; ++s) sum[s] = from ? from[s] : 0;
+  void sum_up_to(const Histogram& hist, u32 cut, const Element* from, Element* sum) const {
+    const u32 n_elements = accumulator_.n_elements;
+    for (u32 s = 0; s < n_elements; ++s) sum[s] = from ? from[s] : 0;
     for (u64 groups = hist.touched; groups; groups &= groups - 1) {
       const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
       if (first > cut) return;
       for (u32 bin = first; bin < first + 4 && bin <= cut; ++bin) {
-        const Slot* cell = hist.cells + static_cast<std::size_t>(bin) * tally_.cell();
-        for (u32 s = 0; s < n_slots; ++s) sum[s] += cell[s];
+        const Element* cell = hist.cells + static_cast<std::size_t>(bin) * accumulator_.cell();
+        for (u32 s = 0; s < n_elements; ++s) sum[s] += cell[s];
       }
     }
   }
 
-  const Tally& tally_;
-  const Slot* total_ = nullptr;
+  const Accumulator& accumulator_;
+  const Element* total_ = nullptr;
   double weight_ = 0.0;
-  std::vector<Slot> left_;
-  std::conditional_t<sizeof(Slot) == 4, BoundaryList, char> boundaries_{};
-  // A word a row of the node at hand, if it has few (ByteSweep).
+  std::vector<Element> left_;
+  std::conditional_t<sizeof(Element) == 4, BoundaryList, char> boundaries_{};
+  // A word a row of the node at hand, if it has few (PackedGiniSums).
   u64 packed_[kMostFew], packed_total_ = 0;
   bool has_packed_ = false;
 };

@@ -11,21 +11,21 @@ inline constexpr u32 kBatch = 8;                   // features filled in one pas
 
 // Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
 // record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
-template <int kFeatures, class Tally>
-void fill_features(const Tally& tally, const u8* records, std::size_t stride,
-                   const typename Tally::Item* items, std::size_t n, const u32* columns,
-                   typename Tally::Slot* hist, u64* touched) {
-  const u32 cell = tally.cell();
+template <int kFeatures, class Accumulator>
+void fill_features(const Accumulator& accumulator, const u8* records, std::size_t stride,
+                   const typename Accumulator::Item* items, std::size_t n, const u32* columns,
+                   typename Accumulator::Element* hist, u64* touched) {
+  const u32 cell = accumulator.cell();
   const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
   u64 groups[kFeatures] = {};
   u32 at[kFeatures];
   for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
-  auto add_item = [&](const typename Tally::Item item) {
+  auto add_item = [&](const typename Accumulator::Item item) {
     const u8* record = records + item.row * stride;
 #pragma GCC unroll 8
     for (int k = 0; k < kFeatures; ++k) {
       const u32 bin = record[at[k]];
-      tally.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
+      accumulator.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
     }
   };
@@ -69,7 +69,7 @@ struct RecordBlock {
   const u8* records;
   std::size_t stride;
   std::size_t first_col;
-  const FieldPlace* places = nullptr;  // per feature, of narrow records
+  const FieldPlace* places = nullptr;  // per feature, of packed records
   FieldPlace place(u32 feature) const {
     if (places) return places[feature];
     return {static_cast<u8>(feature - first_col), 255, 255};
@@ -91,23 +91,24 @@ struct RunColumns {
 };
 
 // fill_features for a run-time number of features of one record group, which have a byte each.
-template <class Tally>
-void fill_histograms(const Tally& tally, const RecordBlock& block,
-                     std::span<const typename Tally::Item> items, std::span<const u32> features,
-                     typename Tally::Slot* hist, u64* touched) {
+template <class Accumulator>
+void fill_histograms(const Accumulator& accumulator, const RecordBlock& block,
+                     std::span<const typename Accumulator::Item> items,
+                     std::span<const u32> features, typename Accumulator::Element* hist,
+                     u64* touched) {
   const RunColumns columns(block, features);
   with_features(features.size(), [&]<int kFeatures>() {
-    fill_features<kFeatures>(tally, block.records, block.stride, items.data(), items.size(),
+    fill_features<kFeatures>(accumulator, block.records, block.stride, items.data(), items.size(),
                              columns.at, hist, touched);
   });
 }
 
 // Zeroes the touched groups of one feature's histogram.
-template <class Slot>
-void clear_touched(Slot* hist, u64 touched, u32 cell) {
+template <class Element>
+void clear_touched(Element* hist, u64 touched, u32 cell) {
   for (; touched; touched &= touched - 1) {
     const std::size_t group = static_cast<std::size_t>(__builtin_ctzll(touched));
-    std::memset(hist + group * 4 * cell, 0, sizeof(Slot) * 4 * cell);
+    std::memset(hist + group * 4 * cell, 0, sizeof(Element) * 4 * cell);
   }
 }
 

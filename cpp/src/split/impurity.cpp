@@ -11,7 +11,7 @@ void measure_class_impurities(const std::string& criterion, std::span<const doub
       for (const u32 n_classes : outputs) {
         double w = 0.0;
         for (u32 k = 0; k < n_classes; ++k) w += c[k];
-        impurity += w > 0.0 ? measure.kBase - measure.worth(c, n_classes, w) / w : 0.0;
+        impurity += w > 0.0 ? measure.kBase - measure.impurity_term(c, n_classes, w) / w : 0.0;
         c += n_classes;
       }
       impurity /= static_cast<double>(outputs.size());

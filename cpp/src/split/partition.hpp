@@ -1,4 +1,4 @@
-// Parting a node's rows in place: stable, without branches on the data.
+// Partitioning a node's rows in place: stable, without branches on the data.
 #pragma once
 #include <type_traits>
 

@@ -34,8 +34,8 @@ struct RowLists {
 
   const u32* entries = nullptr;  // of feature f: entries[f * kStride], n of them
   std::size_t n = 0;
-  const MomentTally<false>::Item* items = nullptr;  // the same rows, in any order
-  const i64* cells = nullptr;                       // of row r: cells[2 * r], as the tally's
+  const MomentAccumulator<false>::Item* items = nullptr;  // the same rows, in any order
+  const i64* cells = nullptr;  // of row r: cells[2 * r], as the accumulator's
   // The bins of row r: records[r * stride], n_words times eight of them; pool: 255 for each that
   // may be split by.
   const u8* records = nullptr;
@@ -46,7 +46,7 @@ struct RowLists {
   bool shuffle_ties = false;
 
   const u32* list(u32 feature) const { return entries + feature * kStride; }
-  // As Growth::fill_view says.
+  // As TreeBuilder::fill_view says.
   u64 place(u32 feature) const {
     return feature | (shuffle_ties ? numbers.at(Purpose::tie, feature) >> 32 << 32 : 0);
   }
@@ -57,13 +57,13 @@ struct RowLists {
 template <class Score>
 class ListScan {
  public:
-  using Tally = MomentTally<false>;
+  using Accumulator = MomentAccumulator<false>;
   // score(left cell): of the boundary with that cell on its left, as every other search gives it.
   // best_left: receives what lies left of the best.
   ListScan(const RowLists& lists, const i64* total, Score score, i64* best_left)
       : lists_(lists),
         score_(score),
-        weight_(static_cast<double>(total[0] >> Tally::kCountBits)),
+        weight_(static_cast<double>(total[0] >> Accumulator::kCountBits)),
         mean_(static_cast<double>(total[1]) / weight_),
         best_left_(best_left) {}
 
@@ -112,7 +112,7 @@ class ListScan {
     u64* rows = lists_.estimates->rows.data();
     double spread = 0.0;
     for (std::size_t i = 0; i < lists_.n; ++i) {
-      const Tally::Item& item = lists_.items[i];
+      const Accumulator::Item& item = lists_.items[i];
       const double weight = static_cast<double>(item.weight);
       const double distance = static_cast<double>(item.wy) - weight * mean_;
       spread += std::abs(distance);
@@ -164,8 +164,8 @@ class ListScan {
     std::copy_n(sum, kTogether, left);
   }
 
-  // Of two sides that lie d and -d from the mean: their worth beyond that of the whole, by its
-  // weight.
+  // Of two sides that lie d and -d from the mean: their impurity term beyond that of the whole, by
+  // its weight.
   Four estimate_scores(const u64* sums, std::size_t n, Four so_far, float* scores) const {
     // Numbers >= 0 are ordered as their bits are; the larger of two integers needs no branch.
     FourBits largest = std::bit_cast<FourBits>(so_far);

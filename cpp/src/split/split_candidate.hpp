@@ -34,7 +34,7 @@ struct Candidate {
   }
 };
 
-// What a split must respect, in the units of the tally.
+// What a split must respect, in the units of the accumulator.
 struct NodeLimits {
   u32 min_samples_leaf = 1;
   double min_weight_leaf = 0.0;
@@ -63,16 +63,16 @@ struct SortedRows {
   bool only_missing_left = false;
 };
 
-template <class Slot>
+template <class Element>
 struct CategoryCell {
   u32 code;  // kMissingCode for missing
-  const Slot* cell;
+  const Element* cell;
 };
 
 // The cut of a random split between two codes lo < hi: a threshold uniform between the extreme
 // values, by the upper 53 bits of the view's number, then the last code whose values lie at or
 // below it. Which side missing values take is the number's lowest bit.
-u32 draw_cut(const FeatureView& view, u32 lo, u32 hi);
+u32 draw_split_bin(const FeatureView& view, u32 lo, u32 hi);
 inline bool draw_missing_left(const FeatureView& view) {
   return (view.number & 1) != 0;
 }
@@ -132,19 +132,19 @@ struct SingleCut {
 struct RowLists;
 
 // Finds the best split of one node, feature by feature. Each scan returns false if the feature is
-// constant in the node. Made by make_finder for a tally and the name of a criterion.
-template <class Tally>
+// constant in the node. Made by make_finder for an accumulator and the name of a criterion.
+template <class Accumulator>
 class SplitFinder {
  public:
-  using Slot = typename Tally::Slot;
-  using Item = typename Tally::Item;
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
   virtual ~SplitFinder() = default;
-  virtual void begin_node(const Slot* total, const NodeLimits& limits) = 0;
-  virtual bool scan_bins(const Slot* hist, u64 touched, const FeatureView& view,
+  virtual void begin_node(const Element* total, const NodeLimits& limits) = 0;
+  virtual bool scan_bins(const Element* hist, u64 touched, const FeatureView& view,
                          Candidate& best) = 0;
   // scan_bins of some features, kBatch at most, whose histograms lie one behind the other; clears
   // them.
-  virtual void scan_run(Slot*, const u64*, std::span<const FeatureView>, Candidate&, u8*) {
+  virtual void scan_run(Element*, const u64*, std::span<const FeatureView>, Candidate&, u8*) {
     throw std::logic_error("not a finder of histograms");
   }
   // Up to how many rows of the node (kMostFew at most) scan_few is the fastest way; 0: never, or
@@ -155,7 +155,8 @@ class SplitFinder {
                         Candidate& best) = 0;
   // One boundary for each of some features, by the sums of what lies left of them: sums[lane * cell
   // ..].
-  virtual void take_single(std::span<const SingleCut> cuts, const Slot* sums, Candidate& best) = 0;
+  virtual void take_single(std::span<const SingleCut> cuts, const Element* sums,
+                           Candidate& best) = 0;
   // All features of `varying` at once, by sorted lists of the node's rows (presorted_rows.hpp),
   // where no limit can forbid a boundary; those that turn out constant are taken out.
   virtual void scan_lists(const RowLists&, u64&, Candidate&) {
@@ -164,21 +165,22 @@ class SplitFinder {
   // One boundary for each of some features of two classes, by what lies left of them: the first of
   // the best if its score is larger than `score`, which becomes it; else kNone. A side may be
   // empty: that is no boundary.
-  virtual u32 take_best_lane(std::span<const Slot>, double&) {
+  virtual u32 take_best_lane(std::span<const Element>, double&) {
     throw std::logic_error("not a finder of random cuts");
   }
-  virtual bool scan_categories(std::span<const CategoryCell<Slot>> cells, bool random,
+  virtual bool scan_categories(std::span<const CategoryCell<Element>> cells, bool random,
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                            Candidate& best) = 0;
   // Weighted impurity decrease of the candidate that won since begin_node, in the units of the
-  // tally.
+  // accumulator.
   virtual double measure_decrease(const Candidate& best) = 0;
   // What lies left of the candidate that won since begin_node.
-  virtual const Slot* best_left() const = 0;
+  virtual const Element* best_left() const = 0;
 };
 
-template <class Tally>
-std::unique_ptr<SplitFinder<Tally>> make_finder(const Tally& tally, const std::string& criterion);
+template <class Accumulator>
+std::unique_ptr<SplitFinder<Accumulator>> make_finder(const Accumulator& accumulator,
+                                                      const std::string& criterion);
 
 }  // namespace committee

@@ -4,12 +4,12 @@
 
 namespace committee {
 
-void settle_cut(Candidate& best, const ColumnBins& bins) {
+void settle_split_bin(Candidate& best, const ColumnBins& bins) {
   if (best.categorical || best.next == kNone) return;
-  best.cut = settle_cut(best.cut, best.next, bins);
+  best.cut = settle_split_bin(best.cut, best.next, bins);
 }
 
-u32 settle_cut(u32 cut, u32 next, const ColumnBins& bins) {
+u32 settle_split_bin(u32 cut, u32 next, const ColumnBins& bins) {
   if (next == cut + 1) return cut;
   const double middle = bins.high[cut] / 2 + bins.low[next] / 2;
   // The first threshold that is not below the middle, or the last: halving without a branch.

@@ -8,13 +8,13 @@ namespace committee {
 
 // Where bins between the two sides are empty in the node, the boundary nearest to the middle of the
 // gap is taken, as an exact split would take the middle itself. Binned splits only.
-void settle_cut(Candidate& best, const ColumnBins& bins);
+void settle_split_bin(Candidate& best, const ColumnBins& bins);
 // The same for a number: between bin `cut` and the next one that occurs.
-u32 settle_cut(u32 cut, u32 next, const ColumnBins& bins);
+u32 settle_split_bin(u32 cut, u32 next, const ColumnBins& bins);
 
-// draw_cut for some features together. Each is a chain of loads that wait for one another; side by
-// side the chains wait at the same time.
-class CutSearch {
+// draw_split_bin for some features together. Each is a chain of loads that wait for one another;
+// side by side the chains wait at the same time.
+class SplitBinSearch {
  public:
   // The smallest and the largest value of each bin, and the node's number for the feature.
   struct Column {

@@ -1,6 +1,6 @@
 // The best split of a handful of rows straight from their records, for one output and squared
-// error: every way to part them is scored once, and eight features at a time tell which of the ways
-// they know. Half of the nodes of a full tree of numbers have no more rows than that.
+// error: every way to partition them is scored once, and eight features at a time tell which of the
+// ways they know. Half of the nodes of a full tree of numbers have no more rows than that.
 #pragma once
 #include "split/presorted_rows.hpp"
 
@@ -16,11 +16,11 @@ class FewRowsScan {
   void scan(Candidate& best) const {
     switch (rows_.n) {
       case 2:
-        return part<2>(best);
+        return search<2>(best);
       case 3:
-        return part<3>(best);
+        return search<3>(best);
       default:
-        return part<4>(best);
+        return search<4>(best);
     }
   }
 
@@ -33,7 +33,7 @@ class FewRowsScan {
   // A way is the set of rows on one side, never the one with the last row: which side is the left
   // makes no difference to a score, nor to its last bit.
   template <u32 kRows>
-  void part(Candidate& best) const {
+  void search(Candidate& best) const {
     constexpr u32 kAll = (1u << kRows) - 1, kWays = kAll / 2 + 1;
     i64 sums[kWays][2] = {};
     i64 scores[kWays];  // as bits: numbers >= 0 are ordered as their bits are
@@ -41,7 +41,7 @@ class FewRowsScan {
       const auto& item = rows_.items[std::countr_zero(way)];
       const i64* others = sums[way & (way - 1)];
       sums[way][0] =
-          others[0] + (static_cast<i64>(item.weight) << MomentTally<false>::kCountBits) + 1;
+          others[0] + (static_cast<i64>(item.weight) << MomentAccumulator<false>::kCountBits) + 1;
       sums[way][1] = others[1] + item.wy;
       scores[way] = std::bit_cast<i64>(score_(sums[way]));
     }
@@ -75,7 +75,7 @@ class FewRowsScan {
     }
   }
 
-  // known[way][word]: 255 in each byte whose feature parts the rows that way.
+  // known[way][word]: 255 in each byte whose feature partitions the rows that way.
   template <u32 kRows>
   void find_ways(std::size_t word, u64 (*known)[kMostWords]) const {
     constexpr u32 kAll = (1u << kRows) - 1;
@@ -96,7 +96,7 @@ class FewRowsScan {
     }
   }
 
-  // Of the ways in which the feature parts the rows equally well, the one with the lowest cut.
+  // Of the ways in which the feature partitions the rows equally well, the one with the lowest cut.
   template <u32 kRows>
   void take_lowest(u32 way, const i64* sum, Candidate& best) const {
     u32 low[2] = {kMissingBin, kMissingBin}, high[2] = {0, 0};

@@ -73,7 +73,7 @@ class CriterionSearch final : public ColumnSearch {
   void begin_round(const u64* total) override {
     std::copy_n(total, size(), total_.begin());
     weight_ = static_cast<double>(sum(total));
-    worth_ = criterion_.worth(total, size(), weight_);
+    impurity_term_ = criterion_.impurity_term(total, size(), weight_);
   }
 
   void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found) override {
@@ -150,9 +150,9 @@ class CriterionSearch final : public ColumnSearch {
     const double wl = static_cast<double>(weight), wr = weight_ - wl;
     if (weight == 0 || !(wr > 0.0)) return kForbidden;
     for (u32 k = 0; k < size(); ++k) right_[k] = total_[k] - left[k];
-    const double a = criterion_.worth(left.data(), size(), wl);
-    const double b = criterion_.worth(right_.data(), size(), wr);
-    return criterion_.score(a, b, worth_, wl, wr);
+    const double a = criterion_.impurity_term(left.data(), size(), wl);
+    const double b = criterion_.impurity_term(right_.data(), size(), wr);
+    return criterion_.score(a, b, impurity_term_, wl, wr);
   }
 
   // Whether a boundary within the bin may score `least`. Class weights left of it lie in the box
@@ -222,7 +222,7 @@ class CriterionSearch final : public ColumnSearch {
   const Criterion criterion_;
   u32 n_classes_;
   Held total_, left_, right_, cell_, corner_, missing_;
-  double weight_ = 0.0, worth_ = 0.0;
+  double weight_ = 0.0, impurity_term_ = 0.0;
 };
 
 inline std::unique_ptr<ColumnSearch> make_column_search(const std::string& criterion,

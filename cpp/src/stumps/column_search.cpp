@@ -31,7 +31,8 @@ void StumpTrainer::Rounds::index_order() {
 void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
   const double work = static_cast<double>(plane_size_) * n_classes_;
   NodeLimits limits;
-  limits.rare_weight = kRareRows * tally_.weight(total.data()) / static_cast<double>(n_units_);
+  limits.rare_weight =
+      kRareRows * accumulator_.weight(total.data()) / static_cast<double>(n_units_);
   share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
     FoundSplit& found = found_[col];
     found.best = Candidate{};
@@ -87,7 +88,7 @@ void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
     u64* cell = worker.cells.data() + static_cast<std::size_t>(code) * n_classes_;
     const u32 bin = code == n_levels ? missing : code;
     for (u32 k = 0; k < n_classes_; ++k) cell[k] = cells.slots[k * cells.stride + bin];
-    if (!tally_.is_empty(cell))
+    if (!accumulator_.is_empty(cell))
       worker.listed.push_back({code == n_levels ? kMissingCode : code, cell});
   }
   FeatureView view;

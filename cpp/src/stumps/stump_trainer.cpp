@@ -37,9 +37,9 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
       found_(input.data->n_cols),
       leaf_of_row_(input.data->n_rows, 0) {
   n_threads_ = choose_threads(options.n_jobs, std::numeric_limits<double>::max(), 1.0);
-  tally_.n_slots = n_classes_;
-  tally_.outputs = {n_classes_};
-  tally_.offsets = {0};
+  accumulator_.n_elements = n_classes_;
+  accumulator_.outputs = {n_classes_};
+  accumulator_.offsets = {0};
   plane_size_ = data_.n_cols * kHistogramBins;
   for (std::size_t col = 0; col < data_.n_cols; ++col) {
     offsets_[col] = bins(col).wide ? plane_size_ : col * kHistogramBins;
@@ -51,8 +51,10 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
   const std::size_t n_workers = std::min<std::size_t>(
       static_cast<std::size_t>(std::max({n_jobs_, n_threads_, 1})), data_.n_cols);
   for (std::size_t w = 0; w < n_workers; ++w) {
-    workers_.push_back(
-        {make_column_search(criterion_, n_classes_), make_finder(tally_, criterion_), {}, {}});
+    workers_.push_back({make_column_search(criterion_, n_classes_),
+                        make_finder(accumulator_, criterion_),
+                        {},
+                        {}});
   }
   data_.make_records(n_threads_);
   rebuild();
@@ -87,7 +89,7 @@ GrownStump StumpTrainer::Rounds::grow() {
     found = pick_best();
   }
   if (found.best.found()) {
-    if (!presort_) settle_cut(found.best, bins(found.best.feature));
+    if (!presort_) settle_split_bin(found.best, bins(found.best.feature));
     u64 left = 0;
     for (const u64 w : found.left) left += w;
     if (!found.best.has_missing) found.best.missing_left = 2 * left > all;

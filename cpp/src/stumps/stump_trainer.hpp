@@ -32,7 +32,7 @@ class StumpTrainer::Rounds {
   };
   struct Worker {
     std::unique_ptr<ColumnSearch> search;
-    std::unique_ptr<SplitFinder<ClassTally<u64>>> categories;
+    std::unique_ptr<SplitFinder<ClassAccumulator<u64>>> categories;
     std::vector<u64> cells;
     std::vector<CategoryCell<u64>> listed;
   };
@@ -74,7 +74,7 @@ class StumpTrainer::Rounds {
   const std::string criterion_;
   const int n_jobs_;
   int n_threads_ = 1;
-  ClassTally<u64> tally_;
+  ClassAccumulator<u64> accumulator_;
   std::vector<u32> labels_;
   BoostedWeights weights_;
   std::vector<u32> rows_;  // present rows, class by class, ascending within

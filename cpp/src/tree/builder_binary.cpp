@@ -2,6 +2,6 @@
 
 namespace committee {
 
-template class Growth<BinaryTally>;
+template class TreeBuilder<BinaryAccumulator>;
 
 }  // namespace committee

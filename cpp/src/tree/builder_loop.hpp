@@ -16,35 +16,35 @@ namespace committee {
 inline constexpr std::size_t kTasksPerThread = 8;
 inline constexpr std::size_t kMinTaskRows = 512;
 
-// A worker borrowed from the growth's pool, given back at the end of the scope.
-template <class Tally>
-class Growth<Tally>::Lease {
+// A worker borrowed from the builder's pool, given back at the end of the scope.
+template <class Accumulator>
+class TreeBuilder<Accumulator>::PooledWorker {
  public:
-  explicit Lease(Growth& growth) : growth_(growth) {
+  explicit PooledWorker(TreeBuilder& builder) : builder_(builder) {
     {
-      const std::lock_guard lock(growth.pool_mutex_);
-      if (!growth.pool_.empty()) {
-        worker_ = std::move(growth.pool_.back());
-        growth.pool_.pop_back();
+      const std::lock_guard lock(builder.pool_mutex_);
+      if (!builder.pool_.empty()) {
+        worker_ = std::move(builder.pool_.back());
+        builder.pool_.pop_back();
       }
     }
-    if (!worker_) worker_ = growth.make_worker();
+    if (!worker_) worker_ = builder.make_worker();
   }
-  ~Lease() {
-    const std::lock_guard lock(growth_.pool_mutex_);
-    growth_.pool_.push_back(std::move(worker_));
+  ~PooledWorker() {
+    const std::lock_guard lock(builder_.pool_mutex_);
+    builder_.pool_.push_back(std::move(worker_));
   }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  PooledWorker(const PooledWorker&) = delete;
+  PooledWorker& operator=(const PooledWorker&) = delete;
   Worker& operator*() { return *worker_; }
 
  private:
-  Growth& growth_;
+  TreeBuilder& builder_;
   std::unique_ptr<Worker> worker_;
 };
 
-template <class Tally>
-Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
+template <class Accumulator>
+TreeBuilder<Accumulator>::TreeBuilder(const GrowthPlan& plan, Sample<Accumulator>& sample)
     : plan_(plan),
       params_(plan.params),
       data_(*plan.input.data),
@@ -60,40 +60,42 @@ Growth<Tally>::Growth(const GrowthPlan& plan, Sample<Tally>& sample)
   limits_.min_samples_leaf = params_.min_samples_leaf;
   limits_.min_weight_leaf = plan_.min_weight_leaf;
   limits_.rare_weight = plan_.rare_weight;
-  plain_ = is_plain();
-  listed_ = plain_ && Tally::kKind == TallyKind::moments && !plan_.draws_features &&
-            !params_.random_splits && params_.criterion == SquaredError::kName &&
-            params_.min_samples_leaf <= 1 && plan_.min_weight_leaf <= 1.0;
+  fast_subtree_ = supports_fast_subtree();
+  listed_ = fast_subtree_ && Accumulator::kKind == AccumulatorKind::moments &&
+            !plan_.draws_features && !params_.random_splits &&
+            params_.criterion == SquaredError::kName && params_.min_samples_leaf <= 1 &&
+            plan_.min_weight_leaf <= 1.0;
   // Squares of class weights must be exact, so that both ways of adding them up give one score.
   constexpr double kExactSquares = 1 << 26;
-  for (u32 f = 0;
-       plain_ && f < data_.n_cols && plan_.total_weight / sample_.weight_unit < kExactSquares;
+  for (u32 f = 0; fast_subtree_ && f < data_.n_cols &&
+                  plan_.total_weight / sample_.weight_unit < kExactSquares;
        ++f) {
     const ColumnBins& bins = (*data_.bins)[f];
     if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) two_valued_ |= u64{1} << f;
   }
-  if (plain_) choose_block();
-  if (plain_) prepare_class_blocks();
-  if (plain_ && draws_all_cuts()) {
+  if (fast_subtree_) choose_block();
+  if (fast_subtree_) prepare_multiclass();
+  if (fast_subtree_ && draws_all_thresholds()) {
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});
-    prepare_blocks();
+    prepare_extra_trees();
   }
 }
 
-template <class Tally>
-TreePart Growth<Tally>::grow() {
+template <class Accumulator>
+TreePart TreeBuilder<Accumulator>::grow() {
   TreePart part;
   if (plan_.input.spare) {
     part.tree = std::move(*plan_.input.spare);
     part.tree.clear();
   }
   // A full tree of numbers has two nodes a row, one of classes about one.
-  std::size_t n_nodes = sample_.n * (Tally::kKind == TallyKind::moments ? 2 : 1);
+  std::size_t n_nodes = sample_.n * (Accumulator::kKind == AccumulatorKind::moments ? 2 : 1);
   if (params_.max_depth < 20) n_nodes = std::min(n_nodes, std::size_t{2} << params_.max_depth);
   if (params_.max_leaf_nodes > 0)
     n_nodes = std::min<std::size_t>(n_nodes, 2 * params_.max_leaf_nodes);
-  part.tree.reserve(n_nodes, Tally::kKind == TallyKind::binary ? 2 : sample_.tally.cell());
+  part.tree.reserve(n_nodes,
+                    Accumulator::kKind == AccumulatorKind::binary ? 2 : sample_.accumulator.cell());
   OpenNode root;
   root.end = sample_.n;
   if (!plan_.feature_groups.empty()) {
@@ -104,7 +106,7 @@ TreePart Growth<Tally>::grow() {
     root.features = std::make_shared<const std::vector<u32>>(params_.member_features);
   }
   {
-    Lease worker(*this);
+    PooledWorker worker(*this);
     run(std::move(root), part, *worker, plan_.n_threads > 1 && params_.max_leaf_nodes == 0);
   }
   // Large subtrees first, so that the last task to finish is a small one.
@@ -115,7 +117,7 @@ TreePart Growth<Tally>::grow() {
   std::vector<std::pair<u32, bool>> places;
   for (const OpenNode& node : deferred_) places.emplace_back(node.parent, node.is_right);
   parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
-    Lease worker(*this);
+    PooledWorker worker(*this);
     OpenNode node = std::move(deferred_[i]);
     node.parent = kNone;
     run(std::move(node), parts[i], *worker, false);
@@ -126,32 +128,32 @@ TreePart Growth<Tally>::grow() {
   return part;
 }
 
-template <class Tally>
-void Growth<Tally>::run(OpenNode root, TreePart& part, Worker& worker, bool may_defer) {
-  Frontier<OpenNode> frontier(params_.max_leaf_nodes > 0);
+template <class Accumulator>
+void TreeBuilder<Accumulator>::run(OpenNode root, TreePart& part, Worker& worker, bool may_defer) {
+  NodeQueue<OpenNode> queue(params_.max_leaf_nodes > 0);
   u32 n_leaves = 1;
-  open_node(std::move(root), part, worker, frontier, may_defer);
-  while (!frontier.empty()) {
-    OpenNode node = frontier.pop();
+  open_node(std::move(root), part, worker, queue, may_defer);
+  while (!queue.empty()) {
+    OpenNode node = queue.pop();
     if (params_.max_leaf_nodes > 0 && n_leaves >= params_.max_leaf_nodes) {
       close_leaf(node, part);
       continue;
     }
-    split_node(std::move(node), part, worker, frontier, may_defer);
+    split_node(std::move(node), part, worker, queue, may_defer);
     ++n_leaves;
   }
 }
 
-template <class Tally>
-void Growth<Tally>::open_node(OpenNode node, TreePart& part, Worker& worker,
-                              Frontier<OpenNode>& frontier, bool may_defer) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::open_node(OpenNode node, TreePart& part, Worker& worker,
+                                         NodeQueue<OpenNode>& queue, bool may_defer) {
   plan_.watch.poll();
   if (may_defer && node.parent != kNone && node.size() <= defer_rows_) {
     node.dense.reset();
     deferred_.push_back(std::move(node));
     return;
   }
-  if (plain_ && !may_defer && !fits_dense(node.size())) {
+  if (fast_subtree_ && !may_defer && !fits_dense(node.size())) {
     finish_subtree(node, part, worker);
     return;
   }
@@ -168,15 +170,15 @@ void Growth<Tally>::open_node(OpenNode node, TreePart& part, Worker& worker,
     return;
   }
   if (!fits_dense(node.size())) node.dense.reset();
-  frontier.push(std::move(node));
+  queue.push(std::move(node));
 }
 
-template <class Tally>
-void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
-                               Frontier<OpenNode>& frontier, bool may_defer) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::split_node(OpenNode node, TreePart& part, Worker& worker,
+                                          NodeQueue<OpenNode>& queue, bool may_defer) {
   const ColumnBins& bins = (*data_.bins)[node.best.feature];
-  if (!params_.exact) settle_cut(node.best, bins);
-  const std::size_t n_left = part_rows(node, worker);
+  if (!params_.exact) settle_split_bin(node.best, bins);
+  const std::size_t n_left = partition_rows(node, worker);
   if (!node.best.has_missing) node.best.missing_left = is_left_heavier(node, n_left);
   part.tree.splits[node.id] =
       describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
@@ -204,32 +206,33 @@ void Growth<Tally>::split_node(OpenNode node, TreePart& part, Worker& worker,
   }
   if (plan_.bounded) bound_children(node, left, right);
   if (node.dense) share_histograms(node, left, right);
-  open_node(std::move(right), part, worker, frontier, may_defer);
-  open_node(std::move(left), part, worker, frontier, may_defer);
+  open_node(std::move(right), part, worker, queue, may_defer);
+  open_node(std::move(left), part, worker, queue, may_defer);
 }
 
-template <class Tally>
-u32 Growth<Tally>::add_to_tree(const NodePlace& node, TreePart& part, Worker& worker) {
+template <class Accumulator>
+u32 TreeBuilder<Accumulator>::add_to_tree(const NodePlace& node, TreePart& part, Worker& worker) {
   const double unit = sample_.weight_unit;
-  const Slot* total = worker.total.data();
+  const Element* total = worker.total.data();
   u32 id;
-  if constexpr (Tally::kKind == TallyKind::binary) {
-    const double w = sample_.tally.weight(total), p = sample_.tally.positive(total);
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    const double w = sample_.accumulator.weight(total), p = sample_.accumulator.positive(total);
     const double value[2] = {(w - p) * unit, p * unit};
     part.tree.width = 2;
     id = part.tree.add_node(static_cast<u32>(node.size()), w * unit, 0.0, value);
-  } else if constexpr (Tally::kKind == TallyKind::classes) {
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
     std::vector<double>& value = worker.value;
-    value.resize(sample_.tally.n_slots);
-    for (u32 k = 0; k < sample_.tally.n_slots; ++k) value[k] = static_cast<double>(total[k]) * unit;
-    part.tree.width = sample_.tally.n_slots;
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
-                            value);
+    value.resize(sample_.accumulator.n_elements);
+    for (u32 k = 0; k < sample_.accumulator.n_elements; ++k)
+      value[k] = static_cast<double>(total[k]) * unit;
+    part.tree.width = sample_.accumulator.n_elements;
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.accumulator.weight(total) * unit,
+                            0.0, value);
   } else {
-    part.tree.width = sample_.tally.n_outputs;
+    part.tree.width = sample_.accumulator.n_outputs;
     worker.value.assign(part.tree.width, 0.0);
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.tally.weight(total) * unit, 0.0,
-                            worker.value);
+    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.accumulator.weight(total) * unit,
+                            0.0, worker.value);
     part.moments.resize(part.moments.size() + 2 * part.tree.width, 0.0);
     if (takes_medians_) summarise_medians(node, part, id);
   }
@@ -240,9 +243,9 @@ u32 Growth<Tally>::add_to_tree(const NodePlace& node, TreePart& part, Worker& wo
 // Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
 // in equal halves between two values the median is their middle; which weights in fixed point tell
 // whatever they were multiplied by.
-template <class Tally>
-void Growth<Tally>::summarise_medians(const NodePlace& node, TreePart& part, u32 id)
-  requires(Tally::kKind == TallyKind::moments)
+template <class Accumulator>
+void TreeBuilder<Accumulator>::summarise_medians(const NodePlace& node, TreePart& part, u32 id)
+  requires(Accumulator::kKind == AccumulatorKind::moments)
 {
   const u32 n_outputs = part.tree.width;
   struct Weighed {
@@ -276,39 +279,40 @@ void Growth<Tally>::summarise_medians(const NodePlace& node, TreePart& part, u32
   part.tree.impurity[id] = deviation / total / n_outputs;
 }
 
-template <class Tally>
-bool Growth<Tally>::is_terminal(const NodePlace& node, const Worker& worker,
-                                const u32* copied_rows) const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::is_terminal(const NodePlace& node, const Worker& worker,
+                                           const u32* copied_rows) const {
   const std::size_t n = node.size();
   return node.depth >= params_.max_depth || n < params_.min_samples_split ||
          n < 2 * static_cast<std::size_t>(params_.min_samples_leaf) ||
-         sample_.tally.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
+         sample_.accumulator.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
          is_pure(node, worker, copied_rows);
 }
 
-template <class Tally>
-bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
-                            [[maybe_unused]] const u32* copied_rows) const {
-  const Slot* total = worker.total.data();
-  if constexpr (Tally::kKind == TallyKind::binary) {
-    const double p = sample_.tally.positive(total);
-    return p == 0.0 || p == sample_.tally.weight(total);
-  } else if constexpr (Tally::kKind == TallyKind::classes) {
-    const Slot weight = sample_.tally.total(total);
-    for (std::size_t o = 0; o < sample_.tally.outputs.size(); ++o) {
-      const Slot* c = total + sample_.tally.offsets[o];
-      if (std::find(c, c + sample_.tally.outputs[o], weight) == c + sample_.tally.outputs[o])
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::is_pure(const NodePlace& node, const Worker& worker,
+                                       [[maybe_unused]] const u32* copied_rows) const {
+  const Element* total = worker.total.data();
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    const double p = sample_.accumulator.positive(total);
+    return p == 0.0 || p == sample_.accumulator.weight(total);
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+    const Element weight = sample_.accumulator.total(total);
+    for (std::size_t o = 0; o < sample_.accumulator.outputs.size(); ++o) {
+      const Element* c = total + sample_.accumulator.offsets[o];
+      if (std::find(c, c + sample_.accumulator.outputs[o], weight) ==
+          c + sample_.accumulator.outputs[o])
         return false;
     }
     return true;
   } else {
-    if constexpr (Tally::kFixedCell > 0) {
+    if constexpr (Accumulator::kFixedCell > 0) {
       // What the items say of two targets that differ, modulo 2^64, spares a look at the targets.
       const Item &a = items_[node.begin], &b = items_[node.begin + 1];
       if (node.size() > 1 && static_cast<u64>(a.wy) * b.weight != static_cast<u64>(b.wy) * a.weight)
         return false;
     }
-    const u32 n_outputs = sample_.tally.n_outputs;
+    const u32 n_outputs = sample_.accumulator.n_outputs;
     const i64* targets = sample_.targets.values.data();
     const auto target = [&](std::size_t i) {
       const u32 row = items_[i].row;
@@ -325,11 +329,11 @@ bool Growth<Tally>::is_pure(const NodePlace& node, const Worker& worker,
 
 // Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
 // sums; as distances from the first row's, so that a leaf of equal targets predicts just that.
-template <class Tally>
-void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part) {
-  if constexpr (Tally::kKind == TallyKind::moments) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::close_leaf(const NodePlace& node, TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     if (takes_medians_) return;
-    const u32 n_outputs = sample_.tally.n_outputs;
+    const u32 n_outputs = sample_.accumulator.n_outputs;
     const double* y = plan_.input.target.values.data();
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
     double* value = part.tree.values.data() + static_cast<std::size_t>(node.id) * n_outputs;
@@ -351,19 +355,19 @@ void Growth<Tally>::close_leaf(const NodePlace& node, TreePart& part) {
   }
 }
 
-template <class Tally>
-bool Growth<Tally>::is_left_heavier(const OpenNode& node, std::size_t n_left) const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::is_left_heavier(const OpenNode& node, std::size_t n_left) const {
   if (!sample_.weighted) return 2 * n_left > node.size();
   u64 left = 0, total = 0;
   for (std::size_t i = node.begin; i < node.end; ++i) {
-    total += Tally::weight_of(items_[i]);
+    total += Accumulator::weight_of(items_[i]);
     if (i + 1 == node.begin + n_left) left = total;
   }
   return 2 * left > total;
 }
 
-template <class Tally>
-std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::partition_rows(OpenNode& node, Worker& worker) {
   const Candidate& best = node.best;
   Item* items = items_ + node.begin;
   if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
@@ -385,12 +389,12 @@ std::size_t Growth<Tally>::part_rows(OpenNode& node, Worker& worker) {
       return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
     });
   }
-  return part_items(node, best, {data_.column(best.feature), 1}, worker);
+  return partition_range(node, best, {data_.column(best.feature), 1}, worker);
 }
 
-template <class Tally>
-std::size_t Growth<Tally>::part_items(const NodePlace& node, const Candidate& best,
-                                      const RowBytes& codes, Worker& worker) {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::partition_range(const NodePlace& node, const Candidate& best,
+                                                      const RowBytes& codes, Worker& worker) {
   Item* items = items_ + node.begin;
   if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
   const u8* bytes = codes.bytes;
@@ -412,17 +416,19 @@ std::size_t Growth<Tally>::part_items(const NodePlace& node, const Candidate& be
                          [&](u32 row) { return is_left[bytes[row * stride]] != 0; });
 }
 
-// A monotone split parts the range of values at the middle of its children's levels.
-template <class Tally>
-void Growth<Tally>::bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const {
+// A monotone split partitions the range of values at the middle of its children's levels.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::bound_children(const OpenNode& node, OpenNode& left,
+                                              OpenNode& right) const {
   const i32 direction = params_.monotonic[node.best.feature];
   if (direction == 0) return;
   (direction > 0 ? left.upper : left.lower) = node.best.middle;
   (direction > 0 ? right.lower : right.upper) = node.best.middle;
 }
 
-template <class Tally>
-void Growth<Tally>::append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) const {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::append_part(TreePart& part, TreePart&& grown, u32 parent,
+                                           bool is_right) const {
   const u32 offset = static_cast<u32>(part.tree.size());
   (is_right ? part.tree.right : part.tree.left)[parent] = offset;
   auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };

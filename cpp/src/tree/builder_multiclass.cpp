@@ -2,7 +2,7 @@
 
 namespace committee {
 
-template class Growth<ClassTally<u32>>;
-template class Growth<ClassTally<u64>>;
+template class TreeBuilder<ClassAccumulator<u32>>;
+template class TreeBuilder<ClassAccumulator<u64>>;
 
 }  // namespace committee

@@ -2,7 +2,7 @@
 
 namespace committee {
 
-template class Growth<MomentTally<false>>;
-template class Growth<MomentTally<true>>;
+template class TreeBuilder<MomentAccumulator<false>>;
+template class TreeBuilder<MomentAccumulator<true>>;
 
 }  // namespace committee

@@ -24,33 +24,36 @@ inline constexpr std::size_t kParallelWork = std::size_t{1}
                                              << 20;  // row-features worth several threads
 inline constexpr std::size_t kPollRows = 4096;       // a feature of so many rows may take a while
 
-template <class Tally>
-std::unique_ptr<typename Growth<Tally>::Worker> Growth<Tally>::make_worker() const {
+template <class Accumulator>
+std::unique_ptr<typename TreeBuilder<Accumulator>::Worker> TreeBuilder<Accumulator>::make_worker()
+    const {
   auto worker = std::make_unique<Worker>();
-  worker->finder = make_finder(sample_.tally, params_.criterion);
-  worker->hist = AlignedBuffer<Slot>(batch_size() * kHistogramBins * sample_.tally.cell(), Slot{0});
-  worker->total.resize(sample_.tally.cell());
+  worker->finder = make_finder(sample_.accumulator, params_.criterion);
+  worker->hist = AlignedBuffer<Element>(batch_size() * kHistogramBins * sample_.accumulator.cell(),
+                                        Element{0});
+  worker->total.resize(sample_.accumulator.cell());
   if (plan_.draws_features) worker->places.resize(data_.n_cols);
   return worker;
 }
 
-template <class Tally>
-std::size_t Growth<Tally>::batch_size() const {
-  const std::size_t bytes = kHistogramBins * sample_.tally.cell() * sizeof(Slot);
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::batch_size() const {
+  const std::size_t bytes = kHistogramBins * sample_.accumulator.cell() * sizeof(Element);
   return std::clamp<std::size_t>(kBatchBytes / bytes, 1, kBatch);
 }
 
-template <class Tally>
-void Growth<Tally>::sum_items(const OpenNode& node, Worker& worker) const {
-  CellSum<Tally> sum(sample_.tally, worker.total);
-  sum.set(sample_.tally, nullptr);
-  for (std::size_t i = node.begin; i < node.end; ++i) sample_.tally.add(sum.data(), items_[i]);
-  if constexpr (Tally::kFixedCell > 0)
-    std::copy_n(sum.data(), Tally::kFixedCell, worker.total.data());
+template <class Accumulator>
+void TreeBuilder<Accumulator>::sum_items(const OpenNode& node, Worker& worker) const {
+  CellSum<Accumulator> sum(sample_.accumulator, worker.total);
+  sum.set(sample_.accumulator, nullptr);
+  for (std::size_t i = node.begin; i < node.end; ++i)
+    sample_.accumulator.add(sum.data(), items_[i]);
+  if constexpr (Accumulator::kFixedCell > 0)
+    std::copy_n(sum.data(), Accumulator::kFixedCell, worker.total.data());
 }
 
-template <class Tally>
-NodeLimits Growth<Tally>::limits_of(const OpenNode& node) const {
+template <class Accumulator>
+NodeLimits TreeBuilder<Accumulator>::limits_of(const OpenNode& node) const {
   NodeLimits limits = limits_;
   limits.bounded = plan_.bounded;
   limits.lower = node.lower;
@@ -59,8 +62,9 @@ NodeLimits Growth<Tally>::limits_of(const OpenNode& node) const {
 }
 
 // The node's rows with the record group of a feature.
-template <class Tally>
-typename Growth<Tally>::NodeRows Growth<Tally>::rows_of(const OpenNode& node, u32 feature) const {
+template <class Accumulator>
+typename TreeBuilder<Accumulator>::NodeRows TreeBuilder<Accumulator>::rows_of(const OpenNode& node,
+                                                                              u32 feature) const {
   const RecordGroup& group = data_.group_of(feature);
   return {{group.bytes.data(), group.stride, group.first_col},
           {items_ + node.begin, node.size()},
@@ -68,8 +72,8 @@ typename Growth<Tally>::NodeRows Growth<Tally>::rows_of(const OpenNode& node, u3
 }
 
 // Finds node.best and node.decrease; false if the node must stay a leaf.
-template <class Tally>
-bool Growth<Tally>::find_split(OpenNode& node, Worker& worker) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::find_split(OpenNode& node, Worker& worker) {
   Found found;
   worker.finder->begin_node(worker.total.data(), limits_of(node));
   if (plan_.draws_features) {
@@ -83,8 +87,8 @@ bool Growth<Tally>::find_split(OpenNode& node, Worker& worker) {
   return node.decrease + std::numeric_limits<double>::epsilon() >= params_.min_impurity_decrease;
 }
 
-template <class Tally>
-void Growth<Tally>::search_all(OpenNode& node, Worker& worker, Found& found) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::search_all(OpenNode& node, Worker& worker, Found& found) {
   const std::vector<u32>& features = node.features ? *node.features : all_features_;
   if (node.parent == kNone && !node.dense && node.size() == sample_.n && fits_dense(node.size())) {
     build_dense(node);
@@ -96,8 +100,8 @@ void Growth<Tally>::search_all(OpenNode& node, Worker& worker, Found& found) {
       node.size() * features.size() >= kParallelWork) {
     std::vector<Found> results(n_batches);
     parallel_for(n_batches, plan_.n_threads, [&](std::size_t b) {
-      Lease lease(*this);
-      Worker& own = *lease;
+      PooledWorker pooled(*this);
+      Worker& own = *pooled;
       own.finder->begin_node(worker.total.data(), limits_of(node));
       const std::size_t first = b * batch, n = std::min(batch, features.size() - first);
       scan_features(node, {features.data() + first, n}, own, results[b].best,
@@ -128,8 +132,8 @@ void Growth<Tally>::search_all(OpenNode& node, Worker& worker, Found& found) {
 }
 
 // Draws features without replacement until max_features were looked at and one of them varies.
-template <class Tally>
-void Growth<Tally>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
   const std::vector<u32>& pool = node.features ? *node.features : all_features_;
   const u32 n_pool = static_cast<u32>(pool.size());
   Shuffle shuffle(worker.permutation, n_pool, numbers_of(node));
@@ -153,16 +157,18 @@ void Growth<Tally>::search_drawn(OpenNode& node, Worker& worker, Found& found) {
 
 // Looks at the features one after the other; varies[k] tells whether feature k is not constant
 // here.
-template <class Tally>
-std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u32> features,
-                                         Worker& worker, Candidate& best, u8* varies) {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::scan_features(const OpenNode& node,
+                                                    std::span<const u32> features, Worker& worker,
+                                                    Candidate& best, u8* varies) {
   std::size_t n_varying = 0;
   auto note = [&](std::size_t k, bool varying) {
     varies[k] = varying;
     n_varying += varying;
   };
   const std::size_t batch = batch_size();
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
+  const std::size_t feature_cells =
+      static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
   const bool few = node.size() <= worker.finder->most_few();
   u64 touched[kBatch];
   for (std::size_t k = 0; k < features.size();) {
@@ -175,7 +181,7 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
                                   : scan_categories_in_order(node, feature, worker, best));
       ++k;
     } else if (node.dense) {
-      const Slot* hist = node.dense->data() + feature * feature_cells;
+      const Element* hist = node.dense->data() + feature * feature_cells;
       note(k++, scan_filled(numbers_of(node), feature, hist, dense_groups(feature), worker, best));
     } else {
       // A run of features of one record group, filled in one pass over the rows.
@@ -199,11 +205,12 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
         k = end;
         continue;
       }
-      fill_histograms(sample_.tally, rows.block, rows.items, run, worker.hist.data(), touched);
+      fill_histograms(sample_.accumulator, rows.block, rows.items, run, worker.hist.data(),
+                      touched);
       for (std::size_t j = 0; j < run.size(); ++j) {
-        Slot* hist = worker.hist.data() + j * feature_cells;
+        Element* hist = worker.hist.data() + j * feature_cells;
         note(k + j, scan_filled(numbers_of(node), run[j], hist, touched[j], worker, best));
-        clear_touched(hist, touched[j], sample_.tally.cell());
+        clear_touched(hist, touched[j], sample_.accumulator.cell());
       }
       k = end;
     }
@@ -211,9 +218,10 @@ std::size_t Growth<Tally>::scan_features(const OpenNode& node, std::span<const u
   return n_varying;
 }
 
-template <class Tally>
-bool Growth<Tally>::scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist,
-                                u64 touched, Worker& worker, Candidate& best) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::scan_filled(const NodeNumbers& numbers, u32 feature,
+                                           const Element* hist, u64 touched, Worker& worker,
+                                           Candidate& best) {
   const FeatureView view = view_feature(numbers, feature, worker);
   if (!is_numeric(feature)) {
     collect_category_cells(feature, hist, touched, worker);
@@ -222,72 +230,77 @@ bool Growth<Tally>::scan_filled(const NodeNumbers& numbers, u32 feature, const S
   return worker.finder->scan_bins(hist, touched, view, best);
 }
 
-template <class Tally>
-void Growth<Tally>::collect_category_cells(u32 feature, const Slot* hist, u64 touched,
-                                           Worker& worker) const {
-  const u32 cell = sample_.tally.cell();
+template <class Accumulator>
+void TreeBuilder<Accumulator>::collect_category_cells(u32 feature, const Element* hist, u64 touched,
+                                                      Worker& worker) const {
+  const u32 cell = sample_.accumulator.cell();
   worker.cells.clear();
   for (; touched; touched &= touched - 1) {
     const u32 first = static_cast<u32>(__builtin_ctzll(touched)) * 4;
     for (u32 bin = first; bin < first + 4; ++bin) {
       if (bin >= (*data_.bins)[feature].n_bins && bin != kMissingBin) continue;
-      const Slot* at = hist + static_cast<std::size_t>(bin) * cell;
-      if (!sample_.tally.is_empty(at))
+      const Element* at = hist + static_cast<std::size_t>(bin) * cell;
+      if (!sample_.accumulator.is_empty(at))
         worker.cells.push_back({bin == kMissingBin ? kMissingCode : bin, at});
     }
   }
 }
 
 // Categories beyond 255 levels: cells of the levels that occur, in a table of their own.
-template <class Tally>
-void Growth<Tally>::tally_wide(const OpenNode& node, u32 feature, Worker& worker) const {
-  const u32 cell = sample_.tally.cell(), n_levels = (*data_.bins)[feature].n_bins;
+template <class Accumulator>
+void TreeBuilder<Accumulator>::accumulate_wide(const OpenNode& node, u32 feature,
+                                               Worker& worker) const {
+  const u32 cell = sample_.accumulator.cell(), n_levels = (*data_.bins)[feature].n_bins;
   const u32* codes = data_.wide[feature].data();
-  worker.wide_cells.assign((static_cast<std::size_t>(n_levels) + 1) * cell, Slot{0});
+  worker.wide_cells.assign((static_cast<std::size_t>(n_levels) + 1) * cell, Element{0});
   for (std::size_t i = node.begin; i < node.end; ++i) {
     const u32 code =
         std::min(codes[items_[i].row], n_levels);  // missing: the place behind the last level
-    sample_.tally.add(worker.wide_cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
+    sample_.accumulator.add(worker.wide_cells.data() + static_cast<std::size_t>(code) * cell,
+                            items_[i]);
   }
   worker.cells.clear();
   for (u32 code = 0; code <= n_levels; ++code) {
-    const Slot* at = worker.wide_cells.data() + static_cast<std::size_t>(code) * cell;
-    if (!sample_.tally.is_empty(at))
+    const Element* at = worker.wide_cells.data() + static_cast<std::size_t>(code) * cell;
+    if (!sample_.accumulator.is_empty(at))
       worker.cells.push_back({code == n_levels ? kMissingCode : code, at});
   }
 }
 
-template <class Tally>
-bool Growth<Tally>::scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::scan_wide(const OpenNode& node, u32 feature, Worker& worker,
+                                         Candidate& best) {
   if (takes_medians_) return scan_categories_in_order(node, feature, worker, best);
-  tally_wide(node, feature, worker);
+  accumulate_wide(node, feature, worker);
   return worker.finder->scan_categories(worker.cells, params_.random_splits,
                                         view_feature(numbers_of(node), feature, worker), best);
 }
 
-template <class Tally>
-bool Growth<Tally>::fits_dense(std::size_t n_rows) const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::fits_dense(std::size_t n_rows) const {
   if (plan_.draws_features || params_.random_splits || plan_.sorts_rows || n_rows < kDenseRows)
     return false;
-  const std::size_t bytes = data_.n_cols * kHistogramBins * sample_.tally.cell() * sizeof(Slot);
+  const std::size_t bytes =
+      data_.n_cols * kHistogramBins * sample_.accumulator.cell() * sizeof(Element);
   return bytes * (sample_.n / kDenseRows + 1) <= kDenseBytes;
 }
 
 // Groups of four bins that a column can occupy. The missing bin is always looked at: a table that
 // the bins were not learnt from may have missing values where the one that taught them had none.
-template <class Tally>
-u64 Growth<Tally>::dense_groups(u32 feature) const {
+template <class Accumulator>
+u64 TreeBuilder<Accumulator>::dense_groups(u32 feature) const {
   const ColumnBins& bins = (*data_.bins)[feature];
   const u32 n_groups = (bins.n_bins + 3) / 4;
   const u64 values = n_groups >= 64 ? ~u64{0} : (u64{1} << n_groups) - 1;
   return values | u64{1} << 63;
 }
 
-template <class Tally>
-void Growth<Tally>::build_dense(OpenNode& node) {
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
-  node.dense = std::make_unique<AlignedBuffer<Slot>>(data_.n_cols * feature_cells);
-  Slot* hist = node.dense->data();
+template <class Accumulator>
+void TreeBuilder<Accumulator>::build_dense(OpenNode& node) {
+  const std::size_t feature_cells =
+      static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
+  node.dense = std::make_unique<AlignedBuffer<Element>>(data_.n_cols * feature_cells);
+  Element* hist = node.dense->data();
   const std::vector<u32>& features = node.features ? *node.features : all_features_;
   const std::size_t batch = batch_size();
   std::vector<std::pair<std::size_t, std::size_t>> runs;  // neighbours in one record group
@@ -304,35 +317,36 @@ void Growth<Tally>::build_dense(OpenNode& node) {
   parallel_for(runs.size(), parallel ? plan_.n_threads : 1, [&](std::size_t r) {
     plan_.watch.poll();
     const auto [first, end] = runs[r];
-    Slot* own = hist + features[first] * feature_cells;
-    std::memset(own, 0, (end - first) * feature_cells * sizeof(Slot));
+    Element* own = hist + features[first] * feature_cells;
+    std::memset(own, 0, (end - first) * feature_cells * sizeof(Element));
     u64 touched[kBatch];
     const NodeRows rows = rows_of(node, features[first]);
-    fill_histograms(sample_.tally, rows.block, rows.items, {features.data() + first, end - first},
-                    own, touched);
+    fill_histograms(sample_.accumulator, rows.block, rows.items,
+                    {features.data() + first, end - first}, own, touched);
   });
 }
 
 // Histograms of the children: the smaller one is counted, the larger one is what remains of the
 // parent.
-template <class Tally>
-void Growth<Tally>::share_histograms(OpenNode& node, OpenNode& left, OpenNode& right) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::share_histograms(OpenNode& node, OpenNode& left, OpenNode& right) {
   OpenNode& small = left.size() <= right.size() ? left : right;
   OpenNode& large = left.size() <= right.size() ? right : left;
   if (!fits_dense(large.size())) return;
   build_dense(small);
   large.dense = std::move(node.dense);
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
+  const std::size_t feature_cells =
+      static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
   const std::vector<u32>& features = small.features ? *small.features : all_features_;
   for (const u32 feature : features) {
-    Slot* from = large.dense->data() + feature * feature_cells;
-    const Slot* minus = small.dense->data() + feature * feature_cells;
+    Element* from = large.dense->data() + feature * feature_cells;
+    const Element* minus = small.dense->data() + feature * feature_cells;
     for (std::size_t i = 0; i < feature_cells; ++i) from[i] -= minus[i];
   }
 }
 
-template <class Tally>
-std::shared_ptr<const std::vector<u32>> Growth<Tally>::allowed_features(
+template <class Accumulator>
+std::shared_ptr<const std::vector<u32>> TreeBuilder<Accumulator>::allowed_features(
     const std::vector<u64>& groups) const {
   auto features = std::make_shared<std::vector<u32>>();
   const auto& candidates =

@@ -1,5 +1,5 @@
-// From data and parameters to a finished tree: pick the tally, grow, fill in what only the whole
-// tree knows.
+// From data and parameters to a finished tree: pick the accumulator, grow, fill in what only the
+// whole tree knows.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,7 +15,7 @@ namespace committee {
 namespace {
 
 constexpr WeightBits kClassWeightBits{52, 52, 52};   // sums stay exact in a double
-constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentTally has room for
+constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentAccumulator has room for
 constexpr double kMinThreadWork = 4e6;  // row-features over all levels that are worth a thread
 
 bool is_classification(const Target& target) {
@@ -36,7 +36,7 @@ bool is_bounded(const GrowParams& params) {
 
 void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
-  if (n == 0 || n >= (std::size_t{1} << MomentTally<false>::kCountBits)) {
+  if (n == 0 || n >= (std::size_t{1} << MomentAccumulator<false>::kCountBits)) {
     throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " +
                                 std::to_string(n));
   }
@@ -86,27 +86,27 @@ double measure_decrease_unit(const std::string& criterion, double weight_unit, d
   return per_output * target_unit;  // Poisson, absolute error
 }
 
-template <class Tally>
-TreePart grow_sample(GrowthPlan& plan, Sample<Tally>& sample) {
-  if constexpr (Tally::kKind == TallyKind::moments) {
+template <class Accumulator>
+TreePart grow_sample(GrowthPlan& plan, Sample<Accumulator>& sample) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     plan.decrease_unit = measure_decrease_unit(plan.params.criterion, sample.weight_unit,
-                                               sample.targets.unit, sample.tally.n_outputs);
+                                               sample.targets.unit, sample.accumulator.n_outputs);
     plan.level_unit = sample.targets.unit;
     plan.level_offset = sample.targets.offsets[0];
   } else {
     plan.decrease_unit = sample.weight_unit;
   }
   double total = 0.0;
-  std::vector<typename Tally::Slot> sum(sample.tally.cell(), 0);
-  for (std::size_t i = 0; i < sample.n; ++i) sample.tally.add(sum.data(), sample.items[i]);
-  total = sample.tally.weight(sum.data());
+  std::vector<typename Accumulator::Element> sum(sample.accumulator.cell(), 0);
+  for (std::size_t i = 0; i < sample.n; ++i) sample.accumulator.add(sum.data(), sample.items[i]);
+  total = sample.accumulator.weight(sum.data());
   plan.total_weight = total * sample.weight_unit;
   plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit;
   // A weight that can mean repetition does, whatever all are multiplied by; others count in rows of
   // average weight.
   plan.rare_weight = kRareRows * (sample.counts ? 1.0 : total / static_cast<double>(sample.n));
-  Growth<Tally> growth(plan, sample);
-  TreePart part = growth.grow();
+  TreeBuilder<Accumulator> builder(plan, sample);
+  TreePart part = builder.grow();
   part.offsets = sample.targets.offsets;
   return part;
 }

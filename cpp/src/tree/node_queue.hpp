@@ -9,9 +9,9 @@ namespace committee {
 
 // Node needs `decrease` (double) and `order` (u64, ascending in the order of creation).
 template <class Node>
-class Frontier {
+class NodeQueue {
  public:
-  explicit Frontier(bool best_first) : best_first_(best_first) {}
+  explicit NodeQueue(bool best_first) : best_first_(best_first) {}
   bool empty() const { return nodes_.empty(); }
   void push(Node node) {
     nodes_.push_back(std::move(node));

@@ -53,11 +53,11 @@ class TablePicker {
 };
 #endif
 
-// The bins of narrow records, from the bytes that a picker finds.
+// The bins of packed records, from the bytes that a picker finds.
 template <class Picker>
-class NarrowPicker {
+class PackedPicker {
  public:
-  NarrowPicker(const Picker& picker, const RunColumns& columns) : picker_(picker) {
+  PackedPicker(const Picker& picker, const RunColumns& columns) : picker_(picker) {
     std::memcpy(&masks_, columns.masks, sizeof masks_);
     std::memcpy(&most_, columns.most, sizeof most_);
   }
@@ -133,15 +133,16 @@ BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
   const RunColumns columns(block, features);
   BinRange range;
   with_picker(block, columns, features.size(), [&](const auto& picker) {
-    range = block.places ? gather_run(NarrowPicker(picker, columns), block, items, words)
+    range = block.places ? gather_run(PackedPicker(picker, columns), block, items, words)
                          : gather_run(picker, block, items, words);
   });
   return range;
 }
 
-template <class Tally>
-BinRange Growth<Tally>::gather_run_bins(const NodeRows& rows, std::span<const u32> features,
-                                        Worker& worker) const {
+template <class Accumulator>
+BinRange TreeBuilder<Accumulator>::gather_run_bins(const NodeRows& rows,
+                                                   std::span<const u32> features,
+                                                   Worker& worker) const {
   const std::size_t n = rows.items.size();
   if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
   worker.n_run = static_cast<u32>(features.size());
@@ -156,30 +157,30 @@ BinRange Growth<Tally>::gather_run_bins(const NodeRows& rows, std::span<const u3
 }
 
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
-template <int kFeatures, class Tally>
-void sum_below(const Tally& tally, std::span<const typename Tally::Item> items, const u64* words,
-               const u8* limits, typename Tally::Slot* sums) {
-  const u32 cell = tally.cell();
+template <int kFeatures, class Accumulator>
+void sum_below(const Accumulator& accumulator, std::span<const typename Accumulator::Item> items,
+               const u64* words, const u8* limits, typename Accumulator::Element* sums) {
+  const u32 cell = accumulator.cell();
   auto add_rows = [&](auto* into) {
     for (std::size_t i = 0; i < items.size(); ++i) {
 #pragma GCC unroll 8
       for (int k = 0; k < kFeatures; ++k)
-        tally.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
+        accumulator.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
     }
   };
-  if constexpr (Tally::kFixedCell > 0) {
-    typename Tally::Slot own[kFeatures * Tally::kFixedCell] = {};
+  if constexpr (Accumulator::kFixedCell > 0) {
+    typename Accumulator::Element own[kFeatures * Accumulator::kFixedCell] = {};
     add_rows(&own[0]);
-    std::copy_n(own, kFeatures * Tally::kFixedCell, sums);
+    std::copy_n(own, kFeatures * Accumulator::kFixedCell, sums);
   } else {
-    std::fill_n(sums, kFeatures * cell, typename Tally::Slot{0});
+    std::fill_n(sums, kFeatures * cell, typename Accumulator::Element{0});
     add_rows(sums);
   }
 }
 
 // The same for two classes and weights up to `heaviest` < 256, all features at once: bytes are
 // added up for as many rows as cannot overflow them.
-inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heaviest,
+inline void sum_lanes_below(std::span<const BinaryAccumulator::Item> items, u32 heaviest,
                             const u64* words, BinLanes limit, u64* sums) {
   std::fill_n(sums, kBatch, 0);
   const std::size_t n = items.size(), n_safe = 255 / heaviest;
@@ -198,15 +199,15 @@ inline void sum_lanes_below(std::span<const BinaryTally::Item> items, u32 heavie
 
 // A comparison in lanes of 16 bits.
 template <class Mask>
-ClassLanes widen(Mask mask) {
+CountLanes widen(Mask mask) {
   using Signs [[gnu::vector_size(kBatch)]] = signed char;
   using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
-  return reinterpret_cast<ClassLanes>(
+  return reinterpret_cast<CountLanes>(
       __builtin_convertvector(reinterpret_cast<Signs>(mask), WideSigns));
 }
 
 // Adds what the lanes of each class hold to the cells of the features.
-inline void add_class_lanes(const std::vector<ClassLanes>& lanes, u32* sums) {
+inline void add_count_lanes(const std::vector<CountLanes>& lanes, u32* sums) {
   const u32 cell = static_cast<u32>(lanes.size());
   for (u32 c = 0; c < cell; ++c) {
     for (u32 k = 0; k < kBatch; ++k) sums[k * cell + c] += lanes[c][k];
@@ -214,8 +215,8 @@ inline void add_class_lanes(const std::vector<ClassLanes>& lanes, u32* sums) {
 }
 
 // The same for any classes of one output: a vector a class, lanes of 16 bits.
-inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 heaviest,
-                            const u64* words, const u8* limits, std::vector<ClassLanes>& lanes,
+inline void sum_class_lanes(std::span<const ClassAccumulator<u32>::Item> items, u64 heaviest,
+                            const u64* words, const u8* limits, std::vector<CountLanes>& lanes,
                             u32 cell, u32* sums) {
   BinLanes limit;
   std::memcpy(&limit, limits, sizeof limit);
@@ -224,12 +225,12 @@ inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 he
   const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
   for (std::size_t first = 0; first < n; first += n_safe) {
     const std::size_t last = std::min(n, first + n_safe);
-    std::fill(lanes.begin(), lanes.end(), ClassLanes{});
+    std::fill(lanes.begin(), lanes.end(), CountLanes{});
     for (std::size_t i = first; i < last; ++i) {
       lanes[items[i].label] +=
-          widen(std::bit_cast<BinLanes>(words[i]) < limit) & (ClassLanes{} + items[i].weight);
+          widen(std::bit_cast<BinLanes>(words[i]) < limit) & (CountLanes{} + items[i].weight);
     }
-    add_class_lanes(lanes, sums);
+    add_count_lanes(lanes, sums);
   }
 }
 
@@ -237,45 +238,45 @@ inline void sum_class_lanes(std::span<const ClassTally<u32>::Item> items, u64 he
 // sum_class_lanes where the cut of each feature is known.
 template <class Picker>
 void sum_bit_lanes(const Picker picker, BinLanes masks, const RecordBlock& block,
-                   std::span<const ClassTally<u32>::Item> items, u64 heaviest,
-                   std::vector<ClassLanes>& lanes, u32* sums) {
+                   std::span<const ClassAccumulator<u32>::Item> items, u64 heaviest,
+                   std::vector<CountLanes>& lanes, u32* sums) {
   const u32 cell = static_cast<u32>(lanes.size());
   const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
   std::fill_n(sums, kBatch * cell, 0u);
   for (std::size_t first = 0; first < n; first += n_safe) {
     const std::size_t last = std::min(n, first + n_safe);
-    std::fill(lanes.begin(), lanes.end(), ClassLanes{});
+    std::fill(lanes.begin(), lanes.end(), CountLanes{});
     for (std::size_t i = first; i < last; ++i) {
       if (i + kGatherAhead < n)
         __builtin_prefetch(block.records + items[i + kGatherAhead].row * block.stride);
       const BinLanes bits = picker.pick(block.records + items[i].row * block.stride) & masks;
-      lanes[items[i].label] += widen(bits == BinLanes{}) & (ClassLanes{} + items[i].weight);
+      lanes[items[i].label] += widen(bits == BinLanes{}) & (CountLanes{} + items[i].weight);
     }
-    add_class_lanes(lanes, sums);
+    add_count_lanes(lanes, sums);
   }
 }
 
-// scan_single_cuts for bits of narrow records and more rows than classes: one pass over the rows.
-template <class Tally>
-void Growth<Tally>::scan_bits(const NodeRows& rows, std::span<const u32> features, Worker& worker,
-                              Candidate& best, u8* varies) {
-  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
-    const u32 cell = sample_.tally.cell();
+// scan_single_cuts for bits of packed records and more rows than classes: one pass over the rows.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::scan_bits(const NodeRows& rows, std::span<const u32> features,
+                                         Worker& worker, Candidate& best, u8* varies) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    const u32 cell = sample_.accumulator.cell();
     const RunColumns columns(rows.block, features);
     BinLanes masks;
     std::memcpy(&masks, columns.masks, sizeof masks);
     worker.n_run = 0;
     worker.run_sums.resize(kBatch * cell);
     worker.lanes.resize(cell);
-    Slot* sums = worker.run_sums.data();
+    Element* sums = worker.run_sums.data();
     with_picker(rows.block, columns, features.size(), [&](const auto& picker) {
       sum_bit_lanes(picker, masks, rows.block, rows.items, sample_.heaviest, worker.lanes, sums);
     });
-    const Slot total = sample_.tally.total(worker.total.data());
+    const Element total = sample_.accumulator.total(worker.total.data());
     SingleCuts& cuts = worker.cuts;
     cuts.n = 0;
     for (u32 k = 0; k < features.size(); ++k) {
-      const Slot left = sample_.tally.total(sums + k * cell);
+      const Element left = sample_.accumulator.total(sums + k * cell);
       varies[k] = left != 0 && left != total;
       if (!varies[k]) continue;
       SingleCut& cut = cuts.list[cuts.n++];
@@ -287,12 +288,12 @@ void Growth<Tally>::scan_bits(const NodeRows& rows, std::span<const u32> feature
   }
 }
 
-// The cut of every feature that varies. Two rows are parted by any feature alike: of those only the
-// first in the node's order is kept.
-template <class Tally>
-void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> features,
-                              const BinRange& range, const Worker& worker, SingleCuts& cuts,
-                              u8* varies) const {
+// The cut of every feature that varies. Two rows are partitioned by any feature alike: of those
+// only the first in the node's order is kept.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u32> features,
+                                         const BinRange& range, const Worker& worker,
+                                         SingleCuts& cuts, u8* varies) const {
   const auto lane = [](BinLanes lanes, std::size_t k) {
     return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
   };
@@ -315,7 +316,7 @@ void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> feature
     }
     ++cuts.n;
   }
-  CutSearch search;
+  SplitBinSearch search;
   for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
     search.add(
         {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
@@ -337,9 +338,9 @@ void Growth<Tally>::list_cuts(const NodeRows& rows, std::span<const u32> feature
 // A cut needs no histogram: the extremes of a run of features in one pass over the rows, what lies
 // left of the cuts in a second one over a copy of their bins. Returns a bit for every feature that
 // has more than one cut after all, since values are missing: nothing was done for these.
-template <class Tally>
-u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
-                                    Worker& worker, Candidate& best, u8* varies) {
+template <class Accumulator>
+u32 TreeBuilder<Accumulator>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
+                                               Worker& worker, Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size();
   const BinRange range = gather_run_bins(rows, features, worker);
   const u64* words = worker.run_bins.data();
@@ -349,42 +350,44 @@ u32 Growth<Tally>::scan_single_cuts(const NodeRows& rows, std::span<const u32> f
   list_cuts(rows, features, range, worker, cuts, varies);
   if (cuts.n == 0) return cuts.has_more;
 
-  const u32 cell = sample_.tally.cell();
+  const u32 cell = sample_.accumulator.cell();
   worker.run_sums.resize(kBatch * cell);
-  Slot* sums = worker.run_sums.data();
+  Element* sums = worker.run_sums.data();
   sum_left(rows.items, words, cuts.limits, features.size(), worker);
   for (std::size_t c = 0; c < cuts.n; ++c) {
     if (!cuts.list[c].at.missing_left) continue;
     const u32 lane = cuts.list[c].lane;
     for (std::size_t i = 0; i < n; ++i) {
       const bool missing = (words[i] >> (8 * lane) & 0xFF) == kMissingBin;
-      sample_.tally.add_if(sums + lane * cell, rows.items[i], missing);
+      sample_.accumulator.add_if(sums + lane * cell, rows.items[i], missing);
     }
   }
   worker.finder->take_single({cuts.list, cuts.n}, sums, best);
   return cuts.has_more;
 }
 
-template <class Tally>
-void Growth<Tally>::sum_left(std::span<const Item> items, const u64* words, const u8* limits,
-                             std::size_t n_features, Worker& worker) const {
-  Slot* sums = worker.run_sums.data();
-  if constexpr (Tally::kKind == TallyKind::binary) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::sum_left(std::span<const Item> items, const u64* words,
+                                        const u8* limits, std::size_t n_features,
+                                        Worker& worker) const {
+  Element* sums = worker.run_sums.data();
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     if (sample_.heaviest < 256) {
       BinLanes limit;
       std::memcpy(&limit, limits, sizeof limit);
       return sum_lanes_below(items, static_cast<u32>(sample_.heaviest), words, limit, sums);
     }
   }
-  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
-    const Tally& tally = sample_.tally;
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    const Accumulator& accumulator = sample_.accumulator;
     // A few rows cost less one by one than clearing and unpacking a vector a class.
-    if (tally.outputs.size() == 1 && !tally.counted && items.size() > tally.n_slots)
-      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes, tally.cell(),
-                             sums);
+    if (accumulator.outputs.size() == 1 && !accumulator.counted &&
+        items.size() > accumulator.n_elements)
+      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes,
+                             accumulator.cell(), sums);
   }
   with_features(n_features, [&]<int kFeatures>() {
-    sum_below<kFeatures>(sample_.tally, items, words, limits, sums);
+    sum_below<kFeatures>(sample_.accumulator, items, words, limits, sums);
   });
 }
 

@@ -36,9 +36,10 @@ inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
   sort_counting(bins, n, keyed);
 }
 
-template <class Tally>
-std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u32> features,
-                                         Worker& worker, Candidate& best, u8* varies) {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::scan_few_rows(const NodeRows& rows,
+                                                    std::span<const u32> features, Worker& worker,
+                                                    Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size(), stride = rows.block.stride;
   const Item* items = rows.items.data();
   u8 bins[kMostFew];
@@ -56,7 +57,7 @@ std::size_t Growth<Tally>::scan_few_rows(const NodeRows& rows, std::span<const u
     if (!varies[k]) continue;
     ++n_varying;
     const FeatureView view = view_feature(rows.numbers, features[k], worker);
-    // Two rows are parted by any feature alike: only its place in the order matters.
+    // Two rows are partitioned by any feature alike: only its place in the order matters.
     if (n == 2 && best.found() && best.place < view.place) continue;
     sort_few(bins, n, keyed);
     worker.finder->scan_few({keyed, n}, items, view, best);

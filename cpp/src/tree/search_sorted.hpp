@@ -28,8 +28,9 @@ inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 lar
   }
 }
 
-template <class Tally>
-SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& worker) const {
+template <class Accumulator>
+SortedRows TreeBuilder<Accumulator>::sort_rows(const OpenNode& node, u32 feature,
+                                               Worker& worker) const {
   const std::size_t n = node.size();
   worker.keyed.resize(n);
   SortedRows rows;
@@ -71,9 +72,9 @@ SortedRows Growth<Tally>::sort_rows(const OpenNode& node, u32 feature, Worker& w
   return rows;
 }
 
-template <class Tally>
-bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
-                                  Candidate& best) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
+                                             Candidate& best) {
   SortedRows rows = sort_rows(node, feature, worker);
   const FeatureView view = view_feature(numbers_of(node), feature, worker);
   const std::size_t n_values = rows.keyed.size() - rows.n_missing;
@@ -81,35 +82,35 @@ bool Growth<Tally>::scan_in_order(const OpenNode& node, u32 feature, Worker& wor
   const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
             hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
   if (params_.random_splits && lo < hi) {
-    rows.only_cut = draw_cut(view, lo, hi);
+    rows.only_cut = draw_split_bin(view, lo, hi);
     rows.only_missing_left = rows.n_missing > 0 && draw_missing_left(view);
   }
   return worker.finder->scan_sorted(rows, items_ + node.begin, view, best);
 }
 
 // Absolute error over categories: levels ordered by their mean target, then scanned like numbers.
-template <class Tally>
-bool Growth<Tally>::scan_categories_in_order(const OpenNode& node, u32 feature, Worker& worker,
-                                             Candidate& best) {
-  if constexpr (Tally::kKind == TallyKind::moments) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::scan_categories_in_order(const OpenNode& node, u32 feature,
+                                                        Worker& worker, Candidate& best) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     const ColumnBins& bins = (*data_.bins)[feature];
     auto code_of = [&](u32 row) {
       if (bins.wide) return data_.wide[feature][row];
       const u8 bin = data_.column(feature)[row];
       return bin == kMissingBin ? kMissingCode : static_cast<u32>(bin);
     };
-    const u32 cell = sample_.tally.cell();
-    std::vector<Slot> cells(static_cast<std::size_t>(bins.n_bins + 1) * cell, Slot{0});
+    const u32 cell = sample_.accumulator.cell();
+    std::vector<Element> cells(static_cast<std::size_t>(bins.n_bins + 1) * cell, Element{0});
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const u32 code = std::min(code_of(items_[i].row), bins.n_bins);
-      sample_.tally.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
+      sample_.accumulator.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
     }
-    std::vector<CategoryCell<Slot>> levels;
+    std::vector<CategoryCell<Element>> levels;
     for (u32 code = 0; code <= bins.n_bins; ++code) {
-      const Slot* at = cells.data() + static_cast<std::size_t>(code) * cell;
-      if (!sample_.tally.is_empty(at)) levels.push_back({code, at});
+      const Element* at = cells.data() + static_cast<std::size_t>(code) * cell;
+      if (!sample_.accumulator.is_empty(at)) levels.push_back({code, at});
     }
-    CategoryOrder<Tally> order(sample_.tally);
+    CategoryOrder<Accumulator> order(sample_.accumulator);
     order.set_rare_weight(plan_.rare_weight);
     order.sort_by_mean(levels);
     std::vector<u32> position(bins.n_bins + 1, 0);

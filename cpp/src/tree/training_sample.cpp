@@ -74,14 +74,14 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   return fixed;
 }
 
-Sample<BinaryTally> make_binary_sample(const SampleSource& source) {
-  Sample<BinaryTally> sample;
-  sample.tally.counted = source.weights.weights.empty();
+Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source) {
+  Sample<BinaryAccumulator> sample;
+  sample.accumulator.counted = source.weights.weights.empty();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
   sample.counts = source.weights.counts;
   sample.heaviest = source.weights.largest;
-  sample.items = allocate_items<BinaryTally::Item>(source.weights, source.n_rows, sample.n);
+  sample.items = allocate_items<BinaryAccumulator::Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
     const u32 w = static_cast<u32>(source.weights[i]);
@@ -91,22 +91,22 @@ Sample<BinaryTally> make_binary_sample(const SampleSource& source) {
 }
 
 template <class S>
-Sample<ClassTally<S>> make_class_sample(const SampleSource& source) {
-  Sample<ClassTally<S>> sample;
-  auto& tally = sample.tally;
-  tally.outputs = source.target.n_classes;
-  for (const u32 n_classes : tally.outputs) {
-    tally.offsets.push_back(tally.n_slots);
-    tally.n_slots += n_classes;
+Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source) {
+  Sample<ClassAccumulator<S>> sample;
+  auto& accumulator = sample.accumulator;
+  accumulator.outputs = source.target.n_classes;
+  for (const u32 n_classes : accumulator.outputs) {
+    accumulator.offsets.push_back(accumulator.n_elements);
+    accumulator.n_elements += n_classes;
   }
-  tally.counted = source.counted;
-  if constexpr (sizeof(S) == 4) tally.fill_up();
-  tally.labels = source.target.labels.data();
+  accumulator.counted = source.counted;
+  if constexpr (sizeof(S) == 4) accumulator.fill_up();
+  accumulator.labels = source.target.labels.data();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
   sample.counts = source.weights.counts;
   sample.heaviest = source.weights.largest;
-  using Item = typename ClassTally<S>::Item;
+  using Item = typename ClassAccumulator<S>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
@@ -114,23 +114,24 @@ Sample<ClassTally<S>> make_class_sample(const SampleSource& source) {
     if (w == 0) continue;
     Item& item = sample.items[at++];
     item.row = static_cast<u32>(i);
-    item.label = static_cast<decltype(item.label)>(source.target.labels[i * tally.outputs.size()]);
+    item.label =
+        static_cast<decltype(item.label)>(source.target.labels[i * accumulator.outputs.size()]);
     item.weight = static_cast<decltype(item.weight)>(w);
   }
   return sample;
 }
 
 template <bool kMulti>
-Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool centre) {
-  Sample<MomentTally<kMulti>> sample;
+Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source, bool centre) {
+  Sample<MomentAccumulator<kMulti>> sample;
   const u32 n_outputs = source.target.n_outputs;
   sample.targets = fix_targets(source.target.values, n_outputs, source.weights, centre);
-  sample.tally.n_outputs = n_outputs;
-  sample.tally.targets = sample.targets.values.data();  // stays valid when the sample moves
+  sample.accumulator.n_outputs = n_outputs;
+  sample.accumulator.targets = sample.targets.values.data();  // stays valid when the sample moves
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
   sample.counts = source.weights.counts;
-  using Item = typename MomentTally<kMulti>::Item;
+  using Item = typename MomentAccumulator<kMulti>::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
@@ -144,9 +145,9 @@ Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool 
   return sample;
 }
 
-template Sample<ClassTally<u32>> make_class_sample(const SampleSource&);
-template Sample<ClassTally<u64>> make_class_sample(const SampleSource&);
-template Sample<MomentTally<false>> make_moment_sample(const SampleSource&, bool);
-template Sample<MomentTally<true>> make_moment_sample(const SampleSource&, bool);
+template Sample<ClassAccumulator<u32>> make_class_sample(const SampleSource&);
+template Sample<ClassAccumulator<u64>> make_class_sample(const SampleSource&);
+template Sample<MomentAccumulator<false>> make_moment_sample(const SampleSource&, bool);
+template Sample<MomentAccumulator<true>> make_moment_sample(const SampleSource&, bool);
 
 }  // namespace committee

@@ -21,10 +21,10 @@ struct FixedTargets {
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
                          bool centre);
 
-template <class Tally>
+template <class Accumulator>
 struct Sample {
-  Tally tally;
-  AlignedBuffer<typename Tally::Item> items;  // rows of positive weight, ascending
+  Accumulator accumulator;
+  AlignedBuffer<typename Accumulator::Item> items;  // rows of positive weight, ascending
   std::size_t n = 0;
   double weight_unit = 1.0;
   bool weighted = false;  // not all weights are equal
@@ -40,10 +40,10 @@ struct SampleSource {
   std::size_t n_rows;
   bool counted;  // the criterion's limits need row counts
 };
-Sample<BinaryTally> make_binary_sample(const SampleSource& source);
+Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source);
 template <class S>
-Sample<ClassTally<S>> make_class_sample(const SampleSource& source);
+Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source);
 template <bool kMulti>
-Sample<MomentTally<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
+Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
 
 }  // namespace committee

@@ -1,4 +1,4 @@
-// The growing of one tree over one tally: pop a node, part its rows, open its children.
+// The growing of one tree over one accumulator: pop a node, partition its rows, open its children.
 // Declared here; defined in tree/builder_loop.hpp and tree/builder_search.hpp, compiled in
 // builder_<family>.cpp.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace committee {
 
-struct DrawnRules;
-class DrawnLevels;
-struct ClassRules;
-class ClassBlock;
+struct ExtraTreesRules;
+class ExtraTreesLevels;
+struct MulticlassRules;
+class MulticlassSubtree;
 
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
@@ -46,7 +46,7 @@ struct BinRange {
 };
 
 // A lane a feature, wide enough for the weight of some rows.
-using ClassLanes [[gnu::vector_size(2 * kBatch)]] = u16;
+using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;
 
 // What stays the same during a growth.
 struct GrowthPlan {
@@ -57,8 +57,8 @@ struct GrowthPlan {
   InterruptWatch& watch;
   double total_weight = 0.0;                    // of the root, original units
   double decrease_unit = 1.0;                   // a finder's decrease in original units
-  double min_weight_leaf = 0.0;                 // tally units
-  double rare_weight = 0.0;                     // of a level of a category, tally units
+  double min_weight_leaf = 0.0;                 // accumulator units
+  double rare_weight = 0.0;                     // of a level of a category, accumulator units
   double level_unit = 1.0, level_offset = 0.0;  // a finder's level in target units
   bool draws_features = false;                  // fewer than all at each node
   bool sorts_rows = false;                      // exact splits or absolute error
@@ -68,15 +68,15 @@ struct GrowthPlan {
       feature_groups;  // per feature: bit set of its interaction groups; empty: none
 };
 
-template <class Tally>
-class Growth {
+template <class Accumulator>
+class TreeBuilder {
  public:
-  Growth(const GrowthPlan& plan, Sample<Tally>& sample);
+  TreeBuilder(const GrowthPlan& plan, Sample<Accumulator>& sample);
   TreePart grow();
 
  private:
-  using Slot = typename Tally::Slot;
-  using Item = typename Tally::Item;
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
 
   // Where a node lies: among the rows, and in the tree.
   struct NodePlace {
@@ -96,7 +96,7 @@ class Growth {
     Candidate best;
     std::shared_ptr<const std::vector<u32>> features;  // worth looking at; null: all
     std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open; null: no rule
-    std::unique_ptr<AlignedBuffer<Slot>>
+    std::unique_ptr<AlignedBuffer<Element>>
         dense;  // histograms of all features; null: build on demand
   };
 
@@ -133,15 +133,15 @@ class Growth {
 
   // Scratch memory of one thread at a time.
   struct Worker {
-    std::unique_ptr<SplitFinder<Tally>> finder;
-    AlignedBuffer<Slot> hist;  // kBatch features, all zero between uses
+    std::unique_ptr<SplitFinder<Accumulator>> finder;
+    AlignedBuffer<Element> hist;  // kBatch features, all zero between uses
     AlignedBuffer<Item> spare;
-    std::vector<Slot> total;
+    std::vector<Element> total;
     std::vector<u64> keyed, keyed_spare;
     std::vector<u32> permutation, drawn;
     std::vector<u32> places;  // per feature that was drawn: when
-    std::vector<CategoryCell<Slot>> cells;
-    std::vector<Slot> wide_cells;
+    std::vector<CategoryCell<Element>> cells;
+    std::vector<Element> wide_cells;
     std::vector<u32> wide_codes;
     std::vector<u8> varies;
     std::vector<double> value;  // of a node
@@ -149,29 +149,29 @@ class Growth {
     AlignedBuffer<u64> run_bins;
     u32 run[kBatch];
     u32 n_run = 0;
-    std::vector<Slot> run_sums;  // kBatch cells
-    std::vector<ClassLanes> lanes;
+    std::vector<Element> run_sums;  // kBatch cells
+    std::vector<CountLanes> lanes;
     SingleCuts cuts;
     // Of tree/fast/subtree_builder.hpp: open nodes and their totals, a copy of some records, their
     // rows.
     std::vector<SmallNode> open;
-    std::vector<Slot> open_totals;
+    std::vector<Element> open_totals;
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
-    std::shared_ptr<DrawnLevels> levels;
-    std::shared_ptr<ClassBlock> class_block;
+    std::shared_ptr<ExtraTreesLevels> levels;
+    std::shared_ptr<MulticlassSubtree> multiclass_subtree;
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of tree/fast/presorted_subtree.hpp.
     struct Lists {
       AlignedBuffer<u32> entries[2];  // a node's lists in one, its children's in the other
-      std::vector<Slot> cells;        // of each row
+      std::vector<Element> cells;     // of each row
       std::vector<u8> sides;          // of each row: 0 left, 32 right
       std::vector<u64> pool;          // a byte a feature: 255 where it may be split by
       ListEstimates estimates;
       std::size_t begin = 0;  // of the node whose rows are listed
     } lists;
   };
-  class Lease;  // a worker borrowed from the pool
+  class PooledWorker;  // a worker borrowed from the pool
 
   struct Found {
     Candidate best;
@@ -180,27 +180,27 @@ class Growth {
 
   // The loop.
   void run(OpenNode root, TreePart& part, Worker& worker, bool may_defer);
-  void open_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+  void open_node(OpenNode node, TreePart& part, Worker& worker, NodeQueue<OpenNode>& queue,
                  bool may_defer);
-  void split_node(OpenNode node, TreePart& part, Worker& worker, Frontier<OpenNode>& frontier,
+  void split_node(OpenNode node, TreePart& part, Worker& worker, NodeQueue<OpenNode>& queue,
                   bool may_defer);
   void close_leaf(const NodePlace& node, TreePart& part);
   u32 add_to_tree(const NodePlace& node, TreePart& part, Worker& worker);
   void summarise_medians(const NodePlace& node, TreePart& part, u32 id)
-    requires(Tally::kKind == TallyKind::moments);
+    requires(Accumulator::kKind == AccumulatorKind::moments);
   // copied_rows: null where the items' rows are the table's.
   bool is_pure(const NodePlace& node, const Worker& worker, const u32* copied_rows) const;
   bool is_terminal(const NodePlace& node, const Worker& worker,
                    const u32* copied_rows = nullptr) const;
-  std::size_t part_rows(OpenNode& node, Worker& worker);
+  std::size_t partition_rows(OpenNode& node, Worker& worker);
   // One byte a row, `stride` bytes apart, and which of its bits count.
   struct RowBytes {
     const u8* bytes;
     std::size_t stride;
     u8 mask = 255;
   };
-  std::size_t part_items(const NodePlace& node, const Candidate& best, const RowBytes& codes,
-                         Worker& worker);
+  std::size_t partition_range(const NodePlace& node, const Candidate& best, const RowBytes& codes,
+                              Worker& worker);
   bool is_left_heavier(const OpenNode& node, std::size_t n_left) const;
   void bound_children(const OpenNode& node, OpenNode& left, OpenNode& right) const;
   void share_histograms(OpenNode& node, OpenNode& left, OpenNode& right);
@@ -209,18 +209,18 @@ class Growth {
 
   // Subtrees that need nothing rare.
   void choose_block();
-  bool is_plain() const;
+  bool supports_fast_subtree() const;
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
   void prepare_lists(typename Worker::Lists& lists) const;
   void close_copied_leaf(const SmallNode& node, TreePart& part, const Worker& worker) const;
   void make_lists(SmallNode& node, Worker& worker) const;
   void search_lists(SmallNode& node, Worker& worker, Candidate& best) const;
-  std::size_t part_lists(SmallNode& node, const Candidate& best, Worker& worker) const;
+  std::size_t partition_lists(SmallNode& node, const Candidate& best, Worker& worker) const;
   bool take_open(SmallNode& node, Worker& worker) const;
   SmallNode descend(SmallNode& node, Candidate& best, TreePart& part, Worker& worker);
   bool search_small(SmallNode& node, const NodeNumbers& numbers, Worker& worker, Candidate& best);
-  std::size_t part_small(SmallNode& node, const Candidate& best, Worker& worker);
+  std::size_t partition_small(SmallNode& node, const Candidate& best, Worker& worker);
   void scan_histograms(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                        Candidate& best, u8* varies);
   std::size_t scan_small(const NodeRows& rows, std::span<const u32> features, Worker& worker,
@@ -237,29 +237,29 @@ class Growth {
                        Candidate& best, u8* varies);
   void scan_bits(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                  Candidate& best, u8* varies);
-  bool draws_all_cuts() const;
-  void prepare_blocks();
-  bool finish_block(SmallNode& node, TreePart& part, Worker& worker);
-  void prepare_class_blocks();
-  bool finish_classes(SmallNode& node, TreePart& part, Worker& worker) const;
+  bool draws_all_thresholds() const;
+  void prepare_extra_trees();
+  bool finish_extra_trees(SmallNode& node, TreePart& part, Worker& worker);
+  void prepare_multiclass();
+  bool finish_multiclass(SmallNode& node, TreePart& part, Worker& worker) const;
   bool prefers_columns(const NodeRows& rows, std::size_t n_features) const;
   BinRange gather_run_bins(const NodeRows& rows, std::span<const u32> features,
                            Worker& worker) const;
-  void scan_drawn_cuts(const NodeRows& rows, std::span<const u32> features, Worker& worker,
-                       Candidate& best, u8* varies);
+  void scan_random_thresholds(const NodeRows& rows, std::span<const u32> features, Worker& worker,
+                              Candidate& best, u8* varies);
   std::size_t scan_few_rows(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                             Candidate& best, u8* varies);
   void list_cuts(const NodeRows& rows, std::span<const u32> features, const BinRange& range,
                  const Worker& worker, SingleCuts& cuts, u8* varies) const;
   void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
                 std::size_t n_features, Worker& worker) const;
-  bool scan_filled(const NodeNumbers& numbers, u32 feature, const Slot* hist, u64 touched,
+  bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
                    Worker& worker, Candidate& best);
   bool scan_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
   bool scan_wide(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
   bool scan_categories_in_order(const OpenNode& node, u32 feature, Worker& worker, Candidate& best);
-  void collect_category_cells(u32 feature, const Slot* hist, u64 touched, Worker& worker) const;
-  void tally_wide(const OpenNode& node, u32 feature, Worker& worker) const;
+  void collect_category_cells(u32 feature, const Element* hist, u64 touched, Worker& worker) const;
+  void accumulate_wide(const OpenNode& node, u32 feature, Worker& worker) const;
   SortedRows sort_rows(const OpenNode& node, u32 feature, Worker& worker) const;
   void build_dense(OpenNode& node);
   FeatureView view_feature(const NodeNumbers& numbers, u32 feature, const Worker& worker) const;
@@ -279,7 +279,7 @@ class Growth {
   const GrowthPlan& plan_;
   const GrowParams& params_;
   const BinnedMatrix& data_;
-  Sample<Tally>& sample_;
+  Sample<Accumulator>& sample_;
   Item* items_;
   const bool takes_medians_, is_poisson_;  // what leaves hold
   const KeyPrefix tree_key_;
@@ -290,13 +290,14 @@ class Growth {
   struct ColumnEnds {
     const double *low, *high;
   };
-  std::vector<ColumnEnds> column_ends_;            // per feature, where draws_all_cuts; else empty
-  std::shared_ptr<const DrawnTable> own_table_;    // where the input has none
-  std::shared_ptr<const DrawnRules> drawn_rules_;  // where subtrees may be finished in blocks
-  std::shared_ptr<const ClassRules> class_rules_;  // the same, for any classes
-  bool plain_ = false;                             // subtrees are finished by finish_subtree,
-  bool listed_ = false;                            // by sorted lists of their rows
-  NodeLimits limits_;                              // of a node without bounds
+  std::vector<ColumnEnds> column_ends_;  // per feature, where draws_all_thresholds; else empty
+  std::shared_ptr<const ExtraTreesTable> own_table_;  // where the input has none
+  std::shared_ptr<const ExtraTreesRules>
+      extra_trees_rules_;  // where subtrees may be finished in blocks
+  std::shared_ptr<const MulticlassRules> multiclass_rules_;  // the same, for any classes
+  bool fast_subtree_ = false;  // subtrees are finished by finish_subtree,
+  bool listed_ = false;        // by sorted lists of their rows
+  NodeLimits limits_;          // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

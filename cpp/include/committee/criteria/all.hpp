@@ -1,5 +1,5 @@
 // The list of split criteria. To add one:
-//   1. write criteria/<name>.hpp with worth() (copy gini.hpp or squared_error.hpp),
+//   1. write criteria/<name>.hpp with impurity_term() (copy gini.hpp or squared_error.hpp),
 //   2. include it here and add it to ClassCriteria or MomentCriteria.
 // The finder, the binding and the tests follow the list.
 #pragma once

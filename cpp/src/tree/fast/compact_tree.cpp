@@ -30,7 +30,7 @@ std::vector<Cursor> place_levels(const std::vector<u32>& levels) {
 
 }  // namespace
 
-bool CountTree::has_double_thresholds(const std::vector<ColumnBins>& bins) const {
+bool CompactTree::has_double_thresholds(const std::vector<ColumnBins>& bins) const {
   const auto is_narrow = [](const ColumnBins& column) {
     return std::all_of(column.thresholds.begin(), column.thresholds.end(), is_float_number);
   };
@@ -40,7 +40,7 @@ bool CountTree::has_double_thresholds(const std::vector<ColumnBins>& bins) const
   });
 }
 
-Trees CountTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
+Trees CompactTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
   auto store = std::make_shared<TreeStore>();
   store->outputs = options.outputs;
   store->node_offsets.push_back(n_nodes_);
@@ -60,9 +60,9 @@ Trees CountTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions
 
 // Which nodes are leaves is a coin toss: nothing here branches on it.
 template <class T, class V>
-void CountTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
-  using Slot = committee::Node<T>;
-  Slot* const nodes = reinterpret_cast<Slot*>(store.nodes.data());
+void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
+  using StoredNode = committee::Node<T>;
+  StoredNode* const nodes = reinterpret_cast<StoredNode*>(store.nodes.data());
   V* const values = reinterpret_cast<V*>(store.values.data());
   u32* const samples = store.leaf_samples.empty() ? nullptr : store.leaf_samples.data();
   static constexpr double kNowhere = 0.0;  // of leaves, whose feature is the first
@@ -80,9 +80,9 @@ void CountTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) con
     const bool is_leaf = node.right == 0;
     Cursor& cursor = cursors[depth];
     const u32 number = is_leaf ? cursor.leaf : cursor.child;
-    const u32 tag = node.feature | (node.missing_left ? Slot::kMissingLeft : 0);
+    const u32 tag = node.feature | (node.missing_left ? StoredNode::kMissingLeft : 0);
     const T threshold = static_cast<T>(thresholds[node.feature][node.cut]);
-    nodes[cursor.node++] = {is_leaf ? T{0} : threshold, number, is_leaf ? Slot::kLeaf : tag};
+    nodes[cursor.node++] = {is_leaf ? T{0} : threshold, number, is_leaf ? StoredNode::kLeaf : tag};
     cursor.leaf += is_leaf ? 1 : 0;
     cursor.child += is_leaf ? 0 : 2;
     V* const to = is_leaf ? values + 2 * std::size_t{number} : unread;
@@ -95,8 +95,8 @@ void CountTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) con
   }
 }
 
-void CountTree::append_to(GrownTree& tree, const std::vector<ColumnBins>& bins, double unit,
-                          u32 parent, bool is_right) const {
+void CompactTree::append_to(GrownTree& tree, const std::vector<ColumnBins>& bins, double unit,
+                            u32 parent, bool is_right) const {
   const u32 first = static_cast<u32>(tree.size());
   tree.width = 2;
   if (parent != GrownTree::kNoChild) (is_right ? tree.right : tree.left)[parent] = first;

@@ -13,7 +13,7 @@ namespace committee {
 
 struct TreeStore;
 
-class CountTree {
+class CompactTree {
  public:
   struct Node {
     u32 n_rows, n_positive;
@@ -78,7 +78,7 @@ inline double weigh_impurity(u32 n_rows, u32 n_positive) {
   const double counts[2] = {static_cast<double>(n_rows - n_positive),
                             static_cast<double>(n_positive)};
   const double n = n_rows;
-  const double impurity = Gini::kBase - Gini().worth(counts, 2, n) / n;
+  const double impurity = Gini::kBase - Gini().impurity_term(counts, 2, n) / n;
   return impurity < 1e-15 ? 0.0 : n * impurity;
 }
 

@@ -25,16 +25,16 @@ std::pair<u32, u32> find_ends(const RowLanes* column, const LaneSet<kVectors>& r
 // The best of the cuts that were looked at. Gini's decrease is proportional to a ratio of whole
 // numbers (criteria/gini.hpp). Up to 512 rows two different ratios differ as doubles as well, so
 // that products decide as quotients would; equal ones go to the feature that was drawn first.
-struct DrawnBlocks::Best {
+struct ExtraTreesBlocks::Best {
   i64 dividend = -1, divisor = 1;
   u64 packed = 0;
 
   bool found() const { return dividend >= 0; }
-  DrawnSide left() const {
+  ExtraTreesSide left() const {
     return {static_cast<u32>(packed & 0xFF), static_cast<u32>(packed >> 8 & 0xFF),
             static_cast<u32>(packed >> 16 & 0xFFFF), static_cast<u32>(packed >> 32)};
   }
-  void take(const DrawnNode& node, const DrawnSide& left) {
+  void take(const ExtraTreesNode& node, const ExtraTreesSide& left) {
     const i64 l = left.n_rows, p = left.n_positive, w = node.n_rows;
     const i64 d = p * w - static_cast<i64>(node.n_positive) * l;
     const i64 own_dividend = d * d, own_divisor = l * (w - l);
@@ -48,24 +48,25 @@ struct DrawnBlocks::Best {
   }
 };
 
-void DrawnBlocks::finish(const DrawnNode& top, const DrawnRules& rules, const DrawnRecords& records,
-                         std::span<const u32> rows, CountTree& tree) {
+void ExtraTreesBlocks::finish(const ExtraTreesNode& top, const ExtraTreesRules& rules,
+                              const ExtraTreesRecords& records, std::span<const u32> rows,
+                              CompactTree& tree) {
   rules_ = &rules;
   records_ = records;
   tree_ = &tree;
   const std::size_t n = rows.size();
-  if (n <= DrawnBlock<1>::kRows) return finish_in<1>(top, rows);
-  if (n <= DrawnBlock<2>::kRows) return finish_in<2>(top, rows);
-  if (n <= DrawnBlock<4>::kRows) return finish_in<4>(top, rows);
-  if (n <= DrawnBlock<8>::kRows) return finish_in<8>(top, rows);
-  if (n <= DrawnBlock<16>::kRows) return finish_in<16>(top, rows);
+  if (n <= ExtraTreesBlock<1>::kRows) return finish_in<1>(top, rows);
+  if (n <= ExtraTreesBlock<2>::kRows) return finish_in<2>(top, rows);
+  if (n <= ExtraTreesBlock<4>::kRows) return finish_in<4>(top, rows);
+  if (n <= ExtraTreesBlock<8>::kRows) return finish_in<8>(top, rows);
+  if (n <= ExtraTreesBlock<16>::kRows) return finish_in<16>(top, rows);
   return finish_in<32>(top, rows);
 }
 
 template <int kVectors>
-void DrawnBlocks::finish_in(const DrawnNode& top, std::span<const u32> rows) {
+void ExtraTreesBlocks::finish_in(const ExtraTreesNode& top, std::span<const u32> rows) {
   Node<kVectors> node;
-  static_cast<DrawnNode&>(node) = top;
+  static_cast<ExtraTreesNode&>(node) = top;
   std::copy(rows.begin(), rows.end(), block<kVectors>().rows);
   fill<kVectors>(node);
   grow<kVectors>(std::move(node));
@@ -73,10 +74,10 @@ void DrawnBlocks::finish_in(const DrawnNode& top, std::span<const u32> rows) {
 
 // Columns of the block's rows, which are the node's.
 template <int kVectors>
-void DrawnBlocks::fill(Node<kVectors>& node) {
-  DrawnBlock<kVectors>& own = block<kVectors>();
+void ExtraTreesBlocks::fill(Node<kVectors>& node) {
+  ExtraTreesBlock<kVectors>& own = block<kVectors>();
   const std::size_t n = node.n_rows;
-  u8 positives[DrawnBlock<kVectors>::kRows] = {}, rows[DrawnBlock<kVectors>::kRows] = {};
+  u8 positives[ExtraTreesBlock<kVectors>::kRows] = {}, rows[ExtraTreesBlock<kVectors>::kRows] = {};
   for (std::size_t i = 0; i < n; ++i) {
     positives[i] = static_cast<u8>(0 - (own.rows[i] >> 31));
     rows[i] = 255;
@@ -97,12 +98,12 @@ void DrawnBlocks::fill(Node<kVectors>& node) {
 }
 
 template <int kVectors>
-void DrawnBlocks::grow(Node<kVectors> node) {
+void ExtraTreesBlocks::grow(Node<kVectors> node) {
   std::vector<Node<kVectors>>& open = block<kVectors>().open;
   for (open.clear();;) {
     const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
     bool is_split = false;
-    if (kVectors > 1 && !is_leaf && node.n_rows <= DrawnBlock<kVectors>::kRows / 2) {
+    if (kVectors > 1 && !is_leaf && node.n_rows <= ExtraTreesBlock<kVectors>::kRows / 2) {
       if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
     } else {
       const u32 id = tree_->add_node(node.n_rows, node.n_positive, node.depth);
@@ -124,30 +125,31 @@ void DrawnBlocks::grow(Node<kVectors> node) {
 
 // Grows the subtree in the smallest block that holds its rows.
 template <int kVectors, int kFrom>
-void DrawnBlocks::hand_over(const Node<kFrom>& node) {
+void ExtraTreesBlocks::hand_over(const Node<kFrom>& node) {
   if constexpr (kVectors > 1) {
-    if (node.n_rows <= DrawnBlock<kVectors>::kRows / 2) return hand_over<kVectors / 2, kFrom>(node);
+    if (node.n_rows <= ExtraTreesBlock<kVectors>::kRows / 2)
+      return hand_over<kVectors / 2, kFrom>(node);
   }
-  const DrawnBlock<kFrom>& from = block<kFrom>();
+  const ExtraTreesBlock<kFrom>& from = block<kFrom>();
   u32* to = block<kVectors>().rows;
   for (int v = 0; v < kFrom; ++v)
     to = list_rows(node.rows.lanes[v], from.rows + v * static_cast<int>(kRowLanes), to);
   Node<kVectors> top;
-  static_cast<DrawnNode&>(top) = node;
+  static_cast<ExtraTreesNode&>(top) = node;
   fill<kVectors>(top);
   grow<kVectors>(std::move(top));
 }
 
 // Splits the node, which becomes its left child; false: it must stay a leaf.
 template <int kVectors>
-bool DrawnBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
+bool ExtraTreesBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
   Best found;
   draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
     look_at<kVectors>(node, features, numbers, found);
     return found.found();
   });
   if (!found.found()) return false;
-  const DrawnSide best = found.left();
+  const ExtraTreesSide best = found.left();
   descend(*tree_, id, best, node, right);
   const RowLanes* column = block<kVectors>().columns[best.feature];
   for (int v = 0; v < kVectors; ++v) {
@@ -160,11 +162,12 @@ bool DrawnBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
 
 // A feature that is constant here has all rows on its left: a ratio of zeros, which never wins.
 template <int kVectors>
-[[gnu::always_inline]] inline void DrawnBlocks::look_at(const Node<kVectors>& node,
-                                                        std::span<const u8> features,
-                                                        const NodeNumbers& numbers, Best& best) {
-  const DrawnBlock<kVectors>& own = block<kVectors>();
-  DrawnCuts cuts;
+[[gnu::always_inline]] inline void ExtraTreesBlocks::look_at(const Node<kVectors>& node,
+                                                             std::span<const u8> features,
+                                                             const NodeNumbers& numbers,
+                                                             Best& best) {
+  const ExtraTreesBlock<kVectors>& own = block<kVectors>();
+  ExtraTreesThresholds cuts;
   for (std::size_t k = 0; k < features.size(); ++k)
     std::tie(cuts.lo[k], cuts.hi[k]) = find_ends<kVectors>(own.columns[features[k]], node.rows);
   cuts.draw(*rules_, features, numbers);

@@ -1,7 +1,7 @@
 // Subtrees of up to 512 rows of extra-trees of two classes, rows of equal weight. The bins of a
 // feature lie side by side, a byte a row, and a node is a set of rows: its ends, what lies left of
-// a cut and the parting are a few vectors each, and no row moves. Where a node fills less than half
-// of a block its rows get a smaller block of their own.
+// a cut and the partition are a few vectors each, and no row moves. Where a node fills less than
+// half of a block its rows get a smaller block of their own.
 #pragma once
 #include <tuple>
 
@@ -16,9 +16,9 @@ struct LaneSet {
 };
 
 template <int kVectors>
-struct DrawnBlock {
+struct ExtraTreesBlock {
   static constexpr std::size_t kRows = kRowLanes * kVectors;
-  struct Node : DrawnNode {
+  struct Node : ExtraTreesNode {
     LaneSet<kVectors> rows;
   };
   RowLanes columns[kMostBlockFeatures][kVectors];
@@ -27,22 +27,22 @@ struct DrawnBlock {
   std::vector<Node> open;
 };
 
-class DrawnBlocks {
+class ExtraTreesBlocks {
  public:
   static constexpr std::size_t kMostRows = 512;
 
   // Grows the subtree of some rows (at most kMostRows), none of whose values is missing, and
   // 16-byte multiples of record.
-  void finish(const DrawnNode& top, const DrawnRules& rules, const DrawnRecords& records,
-              std::span<const u32> rows, CountTree& tree);
+  void finish(const ExtraTreesNode& top, const ExtraTreesRules& rules,
+              const ExtraTreesRecords& records, std::span<const u32> rows, CompactTree& tree);
 
  private:
   template <int kVectors>
-  using Node = typename DrawnBlock<kVectors>::Node;
+  using Node = typename ExtraTreesBlock<kVectors>::Node;
   struct Best;
 
   template <int kVectors>
-  void finish_in(const DrawnNode& top, std::span<const u32> rows);
+  void finish_in(const ExtraTreesNode& top, std::span<const u32> rows);
   template <int kVectors>
   void fill(Node<kVectors>& node);
   template <int kVectors>
@@ -56,15 +56,15 @@ class DrawnBlocks {
                Best& best);
 
   template <int kVectors>
-  DrawnBlock<kVectors>& block() {
-    return std::get<DrawnBlock<kVectors>>(blocks_);
+  ExtraTreesBlock<kVectors>& block() {
+    return std::get<ExtraTreesBlock<kVectors>>(blocks_);
   }
 
-  const DrawnRules* rules_ = nullptr;
-  DrawnRecords records_;
-  CountTree* tree_ = nullptr;
-  std::tuple<DrawnBlock<32>, DrawnBlock<16>, DrawnBlock<8>, DrawnBlock<4>, DrawnBlock<2>,
-             DrawnBlock<1>>
+  const ExtraTreesRules* rules_ = nullptr;
+  ExtraTreesRecords records_;
+  CompactTree* tree_ = nullptr;
+  std::tuple<ExtraTreesBlock<32>, ExtraTreesBlock<16>, ExtraTreesBlock<8>, ExtraTreesBlock<4>,
+             ExtraTreesBlock<2>, ExtraTreesBlock<1>>
       blocks_;
 };
 

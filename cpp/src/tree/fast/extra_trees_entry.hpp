@@ -7,11 +7,11 @@
 
 namespace committee {
 
-// Whether scan_drawn_cuts gives what scan_single_cuts would: no cut is forbidden, and equal cuts go
-// to the feature that was drawn first.
-template <class Tally>
-bool Growth<Tally>::draws_all_cuts() const {
-  if constexpr (Tally::kKind == TallyKind::binary) {
+// Whether scan_random_thresholds gives what scan_single_cuts would: no cut is forbidden, and equal
+// cuts go to the feature that was drawn first.
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::draws_all_thresholds() const {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     return params_.random_splits && plan_.draws_features && params_.shuffle_ties &&
            !params_.exact && params_.criterion == Gini::kName && params_.monotonic.empty() &&
            params_.min_samples_leaf <= 1 && plan_.min_weight_leaf <= 1.0 && sample_.heaviest < 256;
@@ -20,10 +20,11 @@ bool Growth<Tally>::draws_all_cuts() const {
 }
 
 // The features come in the order of their places.
-template <class Tally>
-void Growth<Tally>::scan_drawn_cuts(const NodeRows& rows, std::span<const u32> features,
-                                    Worker& worker, Candidate& best, u8* varies) {
-  if constexpr (Tally::kKind == TallyKind::binary) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::scan_random_thresholds(const NodeRows& rows,
+                                                      std::span<const u32> features, Worker& worker,
+                                                      Candidate& best, u8* varies) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     const BinRange range = gather_run_bins(rows, features, worker);
     const u64 lows = std::bit_cast<u64>(range.lo), highs = std::bit_cast<u64>(range.hi_next);
     const u64 has_missing =
@@ -32,7 +33,7 @@ void Growth<Tally>::scan_drawn_cuts(const NodeRows& rows, std::span<const u32> f
       (void)scan_single_cuts(rows, features, worker, best, varies);
       return;
     }
-    CutSearch search;
+    SplitBinSearch search;
     for (std::size_t k = 0; k < features.size(); ++k) {
       const u32 lo = static_cast<u32>(lows >> (8 * k) & 0xFF);
       const u32 hi = static_cast<u32>((highs >> (8 * k) & 0xFF) - 1);
@@ -60,36 +61,36 @@ void Growth<Tally>::scan_drawn_cuts(const NodeRows& rows, std::span<const u32> f
 // Rows of a tree that are worth the tables of the cuts.
 inline constexpr std::size_t kMinBlockedRows = 512;
 
-template <class Tally>
-void Growth<Tally>::prepare_blocks() {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::prepare_extra_trees() {
   if (sample_.heaviest != 1 || block_.places || params_.min_impurity_decrease > 0.0 ||
       sample_.n < kMinBlockedRows)
     return;
-  const DrawnTable* table = plan_.input.drawn;
-  if (table == nullptr) table = (own_table_ = DrawnTable::make(data_)).get();
+  const ExtraTreesTable* table = plan_.input.drawn;
+  if (table == nullptr) table = (own_table_ = ExtraTreesTable::make(data_)).get();
   if (table == nullptr) return;
-  auto rules = std::make_shared<DrawnRules>(tree_key_, params_, all_features_);
+  auto rules = std::make_shared<ExtraTreesRules>(tree_key_, params_, all_features_);
   rules->table = table;
-  drawn_rules_ = std::move(rules);
+  extra_trees_rules_ = std::move(rules);
 }
 
 // Finishes the subtree of a node; false: it is a leaf, or a value is missing.
-template <class Tally>
-bool Growth<Tally>::finish_block(SmallNode& node, TreePart& part, Worker& worker) {
-  if constexpr (Tally::kKind == TallyKind::binary) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::finish_extra_trees(SmallNode& node, TreePart& part, Worker& worker) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     if (is_terminal(node, worker)) return false;
     if (!worker.levels) {
       // Memory that is handed in serves one thread.
       worker.levels =
           plan_.input.levels && plan_.n_threads == 1
-              ? std::shared_ptr<DrawnLevels>(std::shared_ptr<void>(), plan_.input.levels)
-              : std::make_shared<DrawnLevels>();
-      worker.levels->begin(*drawn_rules_, plan_.watch);
+              ? std::shared_ptr<ExtraTreesLevels>(std::shared_ptr<void>(), plan_.input.levels)
+              : std::make_shared<ExtraTreesLevels>();
+      worker.levels->begin(*extra_trees_rules_, plan_.watch);
     }
     const u32 n_rows = static_cast<u32>(node.size());
-    const u32 n_positive = static_cast<u32>(sample_.tally.positive(worker.total.data()));
-    const DrawnNode top = {node.key,  weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows,
-                           n_positive};
+    const u32 n_positive = static_cast<u32>(sample_.accumulator.positive(worker.total.data()));
+    const ExtraTreesNode top = {
+        node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
     if (worker.levels->finish(top, {records, block_.stride}, {items_ + node.begin, node.size()})) {
       // A whole tree stays there, if rows weigh one and nobody is to prune it.

@@ -59,7 +59,7 @@ void count_left(const RowLanes* const* columns, const RowLanes* set, const RowLa
 // Calls use with a number of columns that is known when it is compiled.
 template <class Use>
 void with_columns(std::size_t n, Use&& use) {
-  static_assert(kDrawnTogether == 8);
+  static_assert(kThresholdsTogether == 8);
   switch (n) {
     case 1:
       return use.template operator()<1>();
@@ -80,12 +80,12 @@ void with_columns(std::size_t n, Use&& use) {
   }
 }
 
-u32 name_row(const BinaryTally::Item& item) {
+u32 name_row(const BinaryAccumulator::Item& item) {
   return item.row | (item.pack >> 16 != 0 ? kPositive : 0);
 }
 
 // Some rows at a time: missing values are often found soon.
-bool has_missing(const DrawnRecords& records, std::span<const BinaryTally::Item> items) {
+bool has_missing(const ExtraTreesRecords& records, std::span<const BinaryAccumulator::Item> items) {
   constexpr std::size_t kAtOnce = 64;
   for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
     RowLanes missing{};
@@ -103,13 +103,13 @@ bool has_missing(const DrawnRecords& records, std::span<const BinaryTally::Item>
 }  // namespace
 
 // The best of the cuts that were looked at; equal ones go to the feature that was drawn first.
-struct DrawnLevels::Best {
+struct ExtraTreesLevels::Best {
   double score = -std::numeric_limits<double>::infinity();
-  DrawnSide left{};
+  ExtraTreesSide left{};
 
   bool found() const { return left.n_rows > 0; }
   // An empty side has no score (0 / 0), which is not larger.
-  void take(const DrawnNode& node, const DrawnSide& side) {
+  void take(const ExtraTreesNode& node, const ExtraTreesSide& side) {
     const double own =
         Gini().score_binary(side.n_rows, side.n_positive, node.n_rows, node.n_positive);
     if (!(own > score)) return;
@@ -118,27 +118,27 @@ struct DrawnLevels::Best {
   }
 };
 
-bool DrawnLevels::finish(const DrawnNode& top, const DrawnRecords& records,
-                         std::span<const BinaryTally::Item> items) {
+bool ExtraTreesLevels::finish(const ExtraTreesNode& top, const ExtraTreesRecords& records,
+                              std::span<const BinaryAccumulator::Item> items) {
   if (rules_->table->has_missing && has_missing(records, items)) return false;
   records_ = records;
   tree_.begin(items.size(), rules_->table->data->n_cols, top.depth);
   Node node;
-  static_cast<DrawnNode&>(node) = top;
+  static_cast<ExtraTreesNode&>(node) = top;
   listed_.clear();
   const BinnedMatrix& data = *rules_->table->data;
   if (records.bytes == data.groups[0].bytes.data() && items.size() * kShare >= data.n_rows &&
-      items.size() > DrawnBlocks::kMostRows) {
+      items.size() > ExtraTreesBlocks::kMostRows) {
     spread(node, items);
   } else {
-    for (const BinaryTally::Item& item : items) listed_.push_back(name_row(item));
-    if (items.size() > DrawnBlocks::kMostRows) fill(node);
+    for (const BinaryAccumulator::Item& item : items) listed_.push_back(name_row(item));
+    if (items.size() > ExtraTreesBlocks::kMostRows) fill(node);
   }
   for (open_.clear();;) {
     watch_->poll();
     const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
     bool is_split = false;
-    if (!is_leaf && node.n_rows <= DrawnBlocks::kMostRows) {
+    if (!is_leaf && node.n_rows <= ExtraTreesBlocks::kMostRows) {
       const std::size_t first = listed_.size() - node.n_rows;
       blocks_.finish(node, *rules_, records, {listed_.data() + first, node.n_rows}, tree_);
       listed_.resize(first);
@@ -161,7 +161,7 @@ bool DrawnLevels::finish(const DrawnNode& top, const DrawnRecords& records,
   }
 }
 
-DrawnLevels::Level& DrawnLevels::open_level(const Node& node, std::size_t n_rows) {
+ExtraTreesLevels::Level& ExtraTreesLevels::open_level(const Node& node, std::size_t n_rows) {
   if (levels_.size() <= node.level) levels_.resize(node.level + 1);
   Level& level = levels_[node.level];
   level.n_rows = n_rows;
@@ -173,7 +173,7 @@ DrawnLevels::Level& DrawnLevels::open_level(const Node& node, std::size_t n_rows
 }
 
 // Makes most of the table's rows a set of them all: its columns need no copy.
-void DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
+void ExtraTreesLevels::spread(Node& node, std::span<const BinaryAccumulator::Item> items) {
   const BinnedMatrix& data = *rules_->table->data;
   Level& level = open_level(node, data.n_rows);
   level.columns = reinterpret_cast<const RowLanes*>(data.columns.data());
@@ -182,7 +182,7 @@ void DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
   std::fill_n(level.positives.data(), level.n_vectors, RowLanes{});
   u8* const set = reinterpret_cast<u8*>(node.set.data());
   u8* const positives = reinterpret_cast<u8*>(level.positives.data());
-  for (const BinaryTally::Item& item : items) {
+  for (const BinaryAccumulator::Item& item : items) {
     set[item.row] = 255;
     level.rows[item.row] = name_row(item);
     positives[item.row] = static_cast<u8>(0 - (level.rows[item.row] >> 31));
@@ -190,7 +190,7 @@ void DrawnLevels::spread(Node& node, std::span<const BinaryTally::Item> items) {
 }
 
 // Turns the last of the listed rows into a set of a level.
-void DrawnLevels::fill(Node& node) {
+void ExtraTreesLevels::fill(Node& node) {
   const std::size_t n = node.n_rows;
   Level& level = open_level(node, n);
   // Columns that are a power of two apart would share their places in the cache.
@@ -221,7 +221,7 @@ void DrawnLevels::fill(Node& node) {
 }
 
 // Splits the node, which becomes its left child; false: it must stay a leaf.
-bool DrawnLevels::split(Node& node, u32 id, Node& right) {
+bool ExtraTreesLevels::split(Node& node, u32 id, Node& right) {
   Best best;
   draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
     look_at(node, features, numbers, best);
@@ -229,19 +229,19 @@ bool DrawnLevels::split(Node& node, u32 id, Node& right) {
   });
   if (!best.found()) return false;
   descend(tree_, id, best.left, node, right);
-  part(node, best.left, right);
+  partition(node, best.left, right);
   return true;
 }
 
-void DrawnLevels::look_at(const Node& node, std::span<const u8> features,
-                          const NodeNumbers& numbers, Best& best) const {
+void ExtraTreesLevels::look_at(const Node& node, std::span<const u8> features,
+                               const NodeNumbers& numbers, Best& best) const {
   const Level& level = levels_[node.level];
   const RowLanes* set = node.set.data();
-  const RowLanes* columns[kDrawnTogether];
+  const RowLanes* columns[kThresholdsTogether];
   for (std::size_t k = 0; k < features.size(); ++k)
     columns[k] = level.columns + features[k] * level.step;
-  u32 n_rows[kDrawnTogether], n_positive[kDrawnTogether];
-  DrawnCuts cuts;
+  u32 n_rows[kThresholdsTogether], n_positive[kThresholdsTogether];
+  ExtraTreesThresholds cuts;
   with_columns(features.size(), [&]<std::size_t kColumns>() {
     find_ends<kColumns>(columns, set, level.n_vectors, cuts.lo, cuts.hi);
     cuts.draw(*rules_, features, numbers);
@@ -252,13 +252,13 @@ void DrawnLevels::look_at(const Node& node, std::span<const u8> features,
     best.take(node, {features[k], cuts.cuts[k], n_rows[k], n_positive[k]});
 }
 
-bool DrawnLevels::stays(const DrawnNode& node, const Level& level) const {
-  return node.n_rows > DrawnBlocks::kMostRows && node.n_rows * kShare >= level.n_rows;
+bool ExtraTreesLevels::stays(const ExtraTreesNode& node, const Level& level) const {
+  return node.n_rows > ExtraTreesBlocks::kMostRows && node.n_rows * kShare >= level.n_rows;
 }
 
 // Parts the set of a node that has become its left child. What does not stay in the level is
 // listed, the right side first: the left one is next.
-void DrawnLevels::part(Node& node, const DrawnSide& best, Node& right) {
+void ExtraTreesLevels::partition(Node& node, const ExtraTreesSide& best, Node& right) {
   const Level& level = levels_[node.level];
   const RowLanes* column = level.columns + best.feature * level.step;
   right.level = node.level;
@@ -273,7 +273,7 @@ void DrawnLevels::part(Node& node, const DrawnSide& best, Node& right) {
   }
 }
 
-void DrawnLevels::list(Node& node, const Level& level) {
+void ExtraTreesLevels::list(Node& node, const Level& level) {
   if (!rules_->is_leaf(node.n_rows, node.n_positive, node.depth)) {
     const std::size_t first = listed_.size();
     listed_.resize(first + node.n_rows + kRowLanes);

@@ -9,23 +9,23 @@
 namespace committee {
 
 // Its memory serves one tree after the other.
-class DrawnLevels {
+class ExtraTreesLevels {
  public:
   // Before anything is grown.
-  void begin(const DrawnRules& rules, InterruptWatch& watch) {
+  void begin(const ExtraTreesRules& rules, InterruptWatch& watch) {
     rules_ = &rules;
     watch_ = &watch;
   }
   // Grows the subtree of some items, whose rows are numbers of records, as a tree. False: nothing
   // was done, since a value is missing.
-  bool finish(const DrawnNode& top, const DrawnRecords& records,
-              std::span<const BinaryTally::Item> items);
+  bool finish(const ExtraTreesNode& top, const ExtraTreesRecords& records,
+              std::span<const BinaryAccumulator::Item> items);
   // What was grown last.
-  const CountTree& tree() const { return tree_; }
+  const CompactTree& tree() const { return tree_; }
 
  private:
   // A set of a level's rows, or where that is null the last of the listed rows.
-  struct Node : DrawnNode {
+  struct Node : ExtraTreesNode {
     u32 level = 0;  // of the set, or the one that its rows may get
     AlignedBuffer<RowLanes> set;
   };
@@ -39,23 +39,23 @@ class DrawnLevels {
   struct Best;
 
   Level& open_level(const Node& node, std::size_t n_rows);
-  void spread(Node& node, std::span<const BinaryTally::Item> items);
+  void spread(Node& node, std::span<const BinaryAccumulator::Item> items);
   void fill(Node& node);
   bool split(Node& node, u32 id, Node& right);
   void look_at(const Node& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best) const;
-  void part(Node& node, const DrawnSide& best, Node& right);
-  bool stays(const DrawnNode& node, const Level& level) const;
+  void partition(Node& node, const ExtraTreesSide& best, Node& right);
+  bool stays(const ExtraTreesNode& node, const Level& level) const;
   void list(Node& node, const Level& level);
 
-  const DrawnRules* rules_ = nullptr;
+  const ExtraTreesRules* rules_ = nullptr;
   InterruptWatch* watch_ = nullptr;
-  DrawnBlocks blocks_;
+  ExtraTreesBlocks blocks_;
   std::vector<Level> levels_;
   std::vector<u32> listed_;  // rows of open nodes, the one that is next last
   std::vector<Node> open_;
-  DrawnRecords records_;
-  CountTree tree_;
+  ExtraTreesRecords records_;
+  CompactTree tree_;
 };
 
 }  // namespace committee

@@ -17,9 +17,9 @@ bool has_missing(const BinnedMatrix& data) {
 
 }  // namespace
 
-std::unique_ptr<const DrawnTable> DrawnTable::make(const BinnedMatrix& data) {
+std::unique_ptr<const ExtraTreesTable> ExtraTreesTable::make(const BinnedMatrix& data) {
   if (data.groups.size() != 1) return nullptr;
-  auto table = std::make_unique<DrawnTable>();
+  auto table = std::make_unique<ExtraTreesTable>();
   table->data = &data;
   table->columns.reserve(data.n_cols);
   for (const ColumnBins& bins : *data.bins) {

@@ -10,18 +10,18 @@
 namespace committee {
 
 // What all trees of a table share.
-struct DrawnTable {
+struct ExtraTreesTable {
   // Null where a column has categories or values without an end, or where there are too many.
-  static std::unique_ptr<const DrawnTable> make(const BinnedMatrix& data);
+  static std::unique_ptr<const ExtraTreesTable> make(const BinnedMatrix& data);
 
   const BinnedMatrix* data = nullptr;
-  std::vector<ColumnCuts> columns;  // of every feature
-  bool has_missing = false;         // anywhere
+  std::vector<RandomThresholds> columns;  // of every feature
+  bool has_missing = false;               // anywhere
 };
 
-struct DrawnRules : BlockRules {
+struct ExtraTreesRules : BlockRules {
   using BlockRules::BlockRules;
-  const DrawnTable* table = nullptr;
+  const ExtraTreesTable* table = nullptr;
 
   bool is_leaf(u32 n_rows, u32 n_positive, u32 depth) const {
     return n_positive == 0 || n_positive == n_rows || depth >= max_depth ||
@@ -30,7 +30,7 @@ struct DrawnRules : BlockRules {
 };
 
 // A node in its tree.
-struct DrawnNode {
+struct ExtraTreesNode {
   u64 key;
   double impurity;    // times rows
   u32 parent, depth;  // the parent of a right child
@@ -41,21 +41,21 @@ struct DrawnNode {
 inline constexpr u32 kPositive = 1u << 31;
 
 // Records of 16-byte multiples.
-struct DrawnRecords {
+struct ExtraTreesRecords {
   const u8* bytes = nullptr;
   std::size_t stride = 0;
   const u8* find(u32 row) const { return bytes + (row & ~kPositive) * stride; }
 };
 
 // A cut, and what lies left of it.
-struct DrawnSide {
+struct ExtraTreesSide {
   u32 feature, cut, n_rows, n_positive;
 };
 
 // Writes the split of a node, which becomes its left child. Field by field: a copy of what was just
 // written in smaller pieces would wait for the writes.
-inline void descend(CountTree& tree, u32 id, const DrawnSide& left, DrawnNode& node,
-                    DrawnNode& right) {
+inline void descend(CompactTree& tree, u32 id, const ExtraTreesSide& left, ExtraTreesNode& node,
+                    ExtraTreesNode& right) {
   right.key = child_key(node.key, true);
   right.parent = id;
   right.depth = node.depth + 1;
@@ -73,39 +73,39 @@ inline void descend(CountTree& tree, u32 id, const DrawnSide& left, DrawnNode& n
 }
 
 // Features that are looked at side by side.
-inline constexpr u32 kDrawnTogether = 8;
+inline constexpr u32 kThresholdsTogether = 8;
 
 // Draws features without replacement until n_wanted were looked at and one of them varies, some at
-// a time: look(features, numbers) tells whether one has varied so far. Two rows are parted by any
-// feature alike: the first that varies is taken.
+// a time: look(features, numbers) tells whether one has varied so far. Two rows are partitioned by
+// any feature alike: the first that varies is taken.
 template <class Look>
-[[gnu::always_inline]] inline void draw_features(const DrawnRules& rules, const DrawnNode& node,
-                                                 Look&& look) {
+[[gnu::always_inline]] inline void draw_features(const ExtraTreesRules& rules,
+                                                 const ExtraTreesNode& node, Look&& look) {
   const NodeNumbers numbers(rules.tree_key, node.key);
   const u32 n_wanted = node.n_rows == 2 ? 1 : rules.n_wanted;
   FeatureDraw draw(rules, numbers);
   for (bool found = false; !draw.is_over() && (draw.n_drawn() < n_wanted || !found);) {
     const u32 first = draw.n_drawn();
-    const u32 last = std::min(std::max(n_wanted, first + 1), first + kDrawnTogether);
+    const u32 last = std::min(std::max(n_wanted, first + 1), first + kThresholdsTogether);
     while (draw.n_drawn() < last) draw.draw();
     found = look(draw.newest(last - first), numbers);
   }
 }
 
 // The smallest and the largest bin of a run of features, and a cut between them.
-struct DrawnCuts {
-  u32 lo[kDrawnTogether], hi[kDrawnTogether], cuts[kDrawnTogether];
+struct ExtraTreesThresholds {
+  u32 lo[kThresholdsTogether], hi[kThresholdsTogether], cuts[kThresholdsTogether];
 
   // In steps, each for all features: what a cut costs is mostly the waiting of a step for the one
   // before.
-  [[gnu::always_inline]] void draw(const DrawnRules& rules, std::span<const u8> features,
+  [[gnu::always_inline]] void draw(const ExtraTreesRules& rules, std::span<const u8> features,
                                    const NodeNumbers& numbers) {
-    const ColumnCuts* columns = rules.table->columns.data();
+    const RandomThresholds* columns = rules.table->columns.data();
     const std::size_t n = features.size();
-    double thresholds[kDrawnTogether];
-    u32 keys[kDrawnTogether];
+    double thresholds[kThresholdsTogether];
+    u32 keys[kThresholdsTogether];
     for (std::size_t k = 0; k < n; ++k) {
-      const ColumnCuts& column = columns[features[k]];
+      const RandomThresholds& column = columns[features[k]];
       thresholds[k] = column.draw(lo[k], hi[k], numbers.at(Purpose::threshold, features[k]));
       keys[k] = column.key_of(thresholds[k]);
     }
@@ -119,7 +119,7 @@ struct DrawnCuts {
 
 // The bins of sixteen rows become columns: 16 lanes a feature.
 template <class Store>
-[[gnu::always_inline]] inline void load_columns(const DrawnRecords& records, const u32* rows,
+[[gnu::always_inline]] inline void load_columns(const ExtraTreesRecords& records, const u32* rows,
                                                 Store&& store) {
   for (std::size_t byte = 0; byte < records.stride; byte += kRowLanes) {
     RowLanes lanes[kRowLanes];

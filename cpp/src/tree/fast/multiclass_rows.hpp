@@ -30,7 +30,7 @@ class BlockRows {
  public:
   static constexpr std::size_t kStride = kVectors * kRowLanes;
   static constexpr std::size_t kMostRows = (std::size_t{512} << 10) / kStride;
-  using Item = ClassTally<u32>::Item;
+  using Item = ClassAccumulator<u32>::Item;
   struct Record {
     RowLanes lanes[kVectors];
   };
@@ -38,7 +38,7 @@ class BlockRows {
   // Room for so many rows, or for kMostRows.
   explicit BlockRows(std::size_t n_rows) : n_rows_(std::min(n_rows, kMostRows)) {
     for (auto& half : records_) half = AlignedBuffer<Record>(n_rows_);
-    for (auto& half : packs_) half = AlignedBuffer<ByteWord>(n_rows_);
+    for (auto& half : packs_) half = AlignedBuffer<PackedCounts8>(n_rows_);
   }
   std::size_t most_rows() const { return n_rows_; }
 
@@ -81,21 +81,21 @@ class BlockRows {
     return reinterpret_cast<const u8*>(records_[range.half].data() + range.begin) + byte;
   }
   // The weights of rows, each in the byte of its class.
-  const ByteWord* packs(const RowRange& range) const {
+  const PackedCounts8* packs(const RowRange& range) const {
     return packs_[range.half].data() + range.begin;
   }
 
   // Parts the rows, which become those that go left; returns the others. Nobody asks for the order
   // of a node's rows: the ones fill the range in the other half from its begin, the others from its
   // end. Rows that leave are counted, but not kept.
-  RowRange part(RowRange& range, const RowCut& by, Leave leave) {
+  RowRange partition(RowRange& range, const RowCut& by, Leave leave) {
     const u8* bytes = column(range, by.byte);
     const u32 cut = by.cut, mask = by.mask, n = range.n;
     const auto goes_left = [=](u32 i) { return (bytes[i * kStride] & mask) <= cut; };
     RowRange right = range;
     switch (leave) {
       case Leave::nothing:
-        range.n = part_all(range, goes_left);
+        range.n = partition_all(range, goes_left);
         range.half = right.half = !range.half;
         right.begin = range.begin + range.n;
         break;
@@ -125,14 +125,14 @@ class BlockRows {
       for (int v = 0; v < kVectors; ++v)
         missing.lanes[v] |= reinterpret_cast<RowLanes>(record.lanes[v] == RowLanes{} + kMissingBin);
       records_[0][i] = record;
-      packs_[0][i] = ByteSweep::pack(items[i].label, items[i].weight);
+      packs_[0][i] = PackedGiniSums::pack(items[i].label, items[i].weight);
     }
   }
 
   template <class Stays>
   u32 keep_some(const RowRange& range, const Stays& stays) {
     Record* records = records_[range.half].data() + range.begin;
-    ByteWord* packs = packs_[range.half].data() + range.begin;
+    PackedCounts8* packs = packs_[range.half].data() + range.begin;
     u32 n_kept = 0;
     for (u32 i = 0; i < range.n; ++i) {
       const bool is_kept = stays(i);
@@ -144,11 +144,11 @@ class BlockRows {
   }
 
   template <class GoesLeft>
-  u32 part_all(const RowRange& range, const GoesLeft& goes_left) {
+  u32 partition_all(const RowRange& range, const GoesLeft& goes_left) {
     const Record* from = records_[range.half].data() + range.begin;
-    const ByteWord* from_packs = packs_[range.half].data() + range.begin;
+    const PackedCounts8* from_packs = packs_[range.half].data() + range.begin;
     Record* to = records_[!range.half].data() + range.begin;
-    ByteWord* to_packs = packs_[!range.half].data() + range.begin;
+    PackedCounts8* to_packs = packs_[!range.half].data() + range.begin;
     u64 n_left = 0, last = range.n - 1;
     for (u32 i = 0; i < range.n; ++i) {
       const u64 is_left = goes_left(i) ? 1 : 0;
@@ -164,7 +164,7 @@ class BlockRows {
 
   std::size_t n_rows_;
   AlignedBuffer<Record> records_[2];
-  AlignedBuffer<ByteWord> packs_[2];
+  AlignedBuffer<PackedCounts8> packs_[2];
 };
 
 }  // namespace committee

@@ -61,22 +61,22 @@ struct Question {
 
 // A node that is not yet in its tree.
 struct ListedNode : Question {
-  ByteWord total;
+  PackedCounts8 total;
   u16 n, right;  // rows, number of the right child; 0: a leaf
 };
 
 template <int kVectors>
-class StridedBlock final : public ClassBlock {
+class StridedBlock final : public MulticlassSubtree {
   using Rows = BlockRows<kVectors>;
   static constexpr std::size_t kStride = Rows::kStride;
-  struct WideNode : BlockNode<WideWord> {
+  struct WideNode : BlockNode<PackedCounts16> {
     u32 parent;
     bool is_right;
   };
-  static constexpr std::size_t kMostLight = kMostWordWeight<ByteWord>;
+  static constexpr std::size_t kMostLight = kMostWordWeight<PackedCounts8>;
 
  public:
-  explicit StridedBlock(const ClassRules& rules) : rules_(rules), rows_(rules.n_rows) {
+  explicit StridedBlock(const MulticlassRules& rules) : rules_(rules), rows_(rules.n_rows) {
     u8 bytes[kStride] = {};
     for (u32 k = 0; k < rules.n_pool; ++k) {
       const FieldPlace place = rules.places[rules.pool[k]];
@@ -87,11 +87,11 @@ class StridedBlock final : public ClassBlock {
 
   std::size_t most_rows() const override { return rows_.most_rows(); }
 
-  bool finish(const ClassTop& top, const u8* records, std::span<const Item> items,
+  bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
               GrownTree& tree) override {
     if (!rows_.copy(records, items, bins_)) return false;
     WideNode node;
-    static_cast<BlockNode<WideWord>&>(node) = {
+    static_cast<BlockNode<PackedCounts16>&>(node) = {
         top.key, top.total, {0, static_cast<u32>(items.size()), false}, top.depth, false};
     node.parent = top.parent;
     node.is_right = top.is_right;
@@ -107,11 +107,11 @@ class StridedBlock final : public ClassBlock {
     for (;;) {
       const bool is_light = !node.is_leaf && weigh(node.total) <= kMostLight;
       if (is_light) {
-        grow_light({node.key, Lanes::narrow(node.total), node.rows, node.depth, false});
+        grow_light({node.key, PackedCountsSimd::narrow(node.total), node.rows, node.depth, false});
         append_to(tree, node);
       } else {
         const u32 id = add_to_tree(tree, node);
-        BlockSplit<WideWord> split;
+        BlockSplit<PackedCounts16> split;
         if (!node.is_leaf && find_split(node, split)) {
           WideNode right;
           const Question question = descend(split, node, right);
@@ -130,8 +130,8 @@ class StridedBlock final : public ClassBlock {
   }
 
   u32 add_to_tree(GrownTree& tree, const WideNode& node) const {
-    double values[kWordClasses];
-    for (u32 c = 0; c < kWordClasses; ++c)
+    double values[kPackedClasses];
+    for (u32 c = 0; c < kPackedClasses; ++c)
       values[c] = class_weight(node.total, c) * rules_.weight_unit;
     const u32 id = tree.add_node(node.rows.n, weigh(node.total) * rules_.weight_unit, 0.0,
                                  {values, rules_.n_classes});
@@ -146,13 +146,13 @@ class StridedBlock final : public ClassBlock {
   }
 
   // The subtree of a node of bytes, as a list.
-  void grow_light(BlockNode<ByteWord> node) {
+  void grow_light(BlockNode<PackedCounts8> node) {
     n_nodes_ = 0;
     for (u32 n_open = 0;;) {
       const u32 id = list_node(node);
-      BlockSplit<ByteWord> split;
+      BlockSplit<PackedCounts8> split;
       if (find_split(node, split)) {
-        BlockNode<ByteWord> right;
+        BlockNode<PackedCounts8> right;
         static_cast<Question&>(nodes_[id]) = descend(split, node, right);
         if (!node.is_leaf) {
           // The right child waits, the left one is next.
@@ -177,7 +177,7 @@ class StridedBlock final : public ClassBlock {
     }
   }
 
-  u32 list_node(const BlockNode<ByteWord>& node) {
+  u32 list_node(const BlockNode<PackedCounts8>& node) {
     ListedNode& listed = nodes_[n_nodes_];
     listed.total = node.total;
     listed.n = static_cast<u16>(node.rows.n);
@@ -197,7 +197,7 @@ class StridedBlock final : public ClassBlock {
     const u32 n = rules_.draws_features ? draw_features(node.key, node.rows.n, differ, features)
                                         : list_features(node.key, differ, features);
     if (node.rows.n == 2 && n == 1) {
-      part_two(node, features[0].feature, best);
+      partition_two(node, features[0].feature, best);
       return true;
     }
     for (u32 k = 0; k < n; ++k) {
@@ -217,7 +217,7 @@ class StridedBlock final : public ClassBlock {
   }
 
   // Draws without replacement until n_wanted were drawn and one of them varies; keeps those that
-  // do. Two rows are parted by any feature alike: the first that varies is taken.
+  // do. Two rows are partitioned by any feature alike: the first that varies is taken.
   u32 draw_features(u64 key, u32 n_rows, const u8* differ, BlockFeature* features) const {
     const u32 n_wanted = n_rows == 2 && rules_.shuffle_ties ? 1 : rules_.n_wanted;
     FeatureDraw draw(rules_, NodeNumbers(rules_.tree_key, key));
@@ -248,14 +248,14 @@ class StridedBlock final : public ClassBlock {
     BoundaryWords<Word>& own = words<Word>();
     own.cuts[0] = 0;
     own.cuts[1] = 1;
-    own.lefts[1] = Lanes::add_unset<kStride, Word>(rows_.column(node.rows, place.byte), place.mask,
-                                                   rows_.packs(node.rows), node.rows.n);
+    own.lefts[1] = PackedCountsSimd::add_unset<kStride, Word>(
+        rows_.column(node.rows, place.byte), place.mask, rows_.packs(node.rows), node.rows.n);
     consider(node, feature, 1, best);
   }
 
   // Two rows and one feature: nothing to compare.
   template <class Word>
-  void part_two(const BlockNode<Word>& node, u32 feature, BlockSplit<Word>& best) const {
+  void partition_two(const BlockNode<Word>& node, u32 feature, BlockSplit<Word>& best) const {
     const FieldPlace place = rules_.places[feature];
     const u8* bytes = rows_.column(node.rows, place.byte);
     const u32 a = std::min<u32>(bytes[0] & place.mask, place.most);
@@ -270,15 +270,15 @@ class StridedBlock final : public ClassBlock {
   template <class Word>
   u32 list_bins(const BlockNode<Word>& node, u32 byte) {
     const u8* bytes = rows_.column(node.rows, byte);
-    if constexpr (sizeof(Word) == sizeof(ByteWord)) {
+    if constexpr (sizeof(Word) == sizeof(PackedCounts8)) {
       if (node.rows.n <= kMostSorted) return sort_rows(bytes, rows_.packs(node.rows), node.rows.n);
     }
     return add_up_bins<Word>(bytes, rows_.packs(node.rows), node.rows.n);
   }
 
-  u32 sort_rows(const u8* bytes, const ByteWord* packs, u32 n_rows) {
+  u32 sort_rows(const u8* bytes, const PackedCounts8* packs, u32 n_rows) {
     u8 unsorted[kMostSorted] = {}, places[kMostSorted], bins[kMostSorted];
-    ByteWord sorted[kMostSorted];
+    PackedCounts8 sorted[kMostSorted];
     for (u32 i = 0; i < n_rows; ++i) unsorted[i] = bytes[i * kStride];
     if (n_rows <= kRowLanes) {
       rank_rows<1>(unsorted, n_rows, places);
@@ -289,9 +289,9 @@ class StridedBlock final : public ClassBlock {
       bins[places[i]] = unsorted[i];
       sorted[places[i]] = packs[i];
     }
-    BoundaryWords<ByteWord>& own = words<ByteWord>();
+    BoundaryWords<PackedCounts8>& own = words<PackedCounts8>();
     u32 n = 0, previous = kNone;
-    ByteWord left = 0;
+    PackedCounts8 left = 0;
     for (u32 i = 0; i < n_rows; ++i) {
       own.cuts[n] = bins[i];
       own.lefts[n] = left;
@@ -303,7 +303,7 @@ class StridedBlock final : public ClassBlock {
   }
 
   template <class Word>
-  u32 add_up_bins(const u8* bytes, const ByteWord* packs, u32 n_rows) {
+  u32 add_up_bins(const u8* bytes, const PackedCounts8* packs, u32 n_rows) {
     BoundaryWords<Word>& own = words<Word>();
     u64 touched = 0;  // groups of four bins
     const auto add = [&](u32 i, Word* sums) {
@@ -345,13 +345,14 @@ class StridedBlock final : public ClassBlock {
     for (u32 k = 1; k < n; k += 4) {
       const FloatQuad estimates = estimate_four(own.lefts + k, node.total, weight);
       std::memcpy(own.estimates + k, &estimates, sizeof estimates);
-      most = Lanes::larger_of(most, estimates);
+      most = PackedCountsSimd::larger_of(most, estimates);
     }
-    const float bar = std::max(best.bar, Lanes::largest_of(most) * kSurelyLess);
+    const float bar = std::max(best.bar, PackedCountsSimd::largest_of(most) * kSurelyLess);
     for (u32 k = 1; k < n; k += 4) {
       FloatQuad estimates;
       std::memcpy(&estimates, own.estimates + k, sizeof estimates);
-      for (u32 found = Lanes::find_at_least(estimates, bar); found != 0; found &= found - 1) {
+      for (u32 found = PackedCountsSimd::find_at_least(estimates, bar); found != 0;
+           found &= found - 1) {
         const u32 at = k + static_cast<u32>(__builtin_ctz(found));
         if (at < n) consider(node, feature, at, best);
       }
@@ -382,7 +383,7 @@ class StridedBlock final : public ClassBlock {
   Question descend(const BlockSplit<Word>& split, BlockNode<Word>& node, BlockNode<Word>& right) {
     const ColumnBins& bins = (*rules_.bins)[split.feature];
     Question question;
-    question.threshold = bins.thresholds[settle_cut(split.cut, split.next, bins)];
+    question.threshold = bins.thresholds[settle_split_bin(split.cut, split.next, bins)];
     question.feature = static_cast<u8>(split.feature);
     question.missing_left = 2 * weigh(split.left) > weigh(node.total) ? 1 : 0;
     const bool ends = ++node.depth >= rules_.max_depth;
@@ -396,7 +397,7 @@ class StridedBlock final : public ClassBlock {
     const Leave leave = node.is_leaf ? right.is_leaf ? Leave::both : Leave::left
                                      : (right.is_leaf ? Leave::right : Leave::nothing);
     const FieldPlace place = rules_.places[split.feature];
-    right.rows = rows_.part(node.rows, {place.byte, place.mask, split.cut}, leave);
+    right.rows = rows_.partition(node.rows, {place.byte, place.mask, split.cut}, leave);
     node.is_leaf = node.is_leaf || node.rows.n < rules_.min_samples_split;
     right.is_leaf = right.is_leaf || right.rows.n < rules_.min_samples_split;
     return question;
@@ -432,22 +433,22 @@ class StridedBlock final : public ClassBlock {
     return std::get<BoundaryWords<Word>>(words_);
   }
 
-  const ClassRules& rules_;
+  const MulticlassRules& rules_;
   Rows rows_;
   typename Rows::Record bins_;  // all bits of the bytes that are bins of a feature
-  std::tuple<BoundaryWords<ByteWord>, BoundaryWords<WideWord>> words_;
+  std::tuple<BoundaryWords<PackedCounts8>, BoundaryWords<PackedCounts16>> words_;
   std::vector<WideNode> open_;
   // Of the subtree at hand, of bytes: nodes, those that are open, and whose right children they
   // are.
   ListedNode nodes_[2 * kMostLight];
   u32 n_nodes_ = 0;
-  BlockNode<ByteWord> light_[kMostLight];
+  BlockNode<PackedCounts8> light_[kMostLight];
   u32 waiting_[kMostLight];
 };
 
 }  // namespace
 
-std::shared_ptr<ClassBlock> ClassBlock::make(const ClassRules& rules) {
+std::shared_ptr<MulticlassSubtree> MulticlassSubtree::make(const MulticlassRules& rules) {
   if (rules.stride == 16) return std::make_shared<StridedBlock<1>>(rules);
   if (rules.stride == 32) return std::make_shared<StridedBlock<2>>(rules);
   return std::make_shared<StridedBlock<4>>(rules);

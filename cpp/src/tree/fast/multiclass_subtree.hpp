@@ -12,7 +12,7 @@
 
 namespace committee {
 
-struct ClassRules : BlockRules {
+struct MulticlassRules : BlockRules {
   using BlockRules::BlockRules;
   const std::vector<ColumnBins>* bins = nullptr;
   std::size_t n_rows = 0;                 // of the sample
@@ -24,29 +24,29 @@ struct ClassRules : BlockRules {
 };
 
 // The root of such a subtree, which is no leaf as far as known.
-struct ClassTop {
+struct MulticlassRoot {
   u64 key;
   u32 parent, depth;
   bool is_right;
-  WideWord total;
+  PackedCounts16 total;
 };
 
-class ClassBlock {
+class MulticlassSubtree {
  public:
-  using Item = ClassTally<u32>::Item;
+  using Item = ClassAccumulator<u32>::Item;
   // What a row, and a block, weigh at most.
-  static constexpr u32 kHeaviestRow = kMostWordWeight<ByteWord>;
-  static constexpr u32 kMostWeight = kMostWordWeight<WideWord>;
+  static constexpr u32 kHeaviestRow = kMostWordWeight<PackedCounts8>;
+  static constexpr u32 kMostWeight = kMostWordWeight<PackedCounts16>;
 
-  virtual ~ClassBlock() = default;
+  virtual ~MulticlassSubtree() = default;
   virtual std::size_t most_rows() const = 0;
   // Grows the subtree of some rows, whose records they number, and appends it to the tree. False:
   // nothing was done, since a value is missing.
-  virtual bool finish(const ClassTop& top, const u8* records, std::span<const Item> items,
+  virtual bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
                       GrownTree& tree) = 0;
 
   // The rules must outlive the block.
-  static std::shared_ptr<ClassBlock> make(const ClassRules& rules);
+  static std::shared_ptr<MulticlassSubtree> make(const MulticlassRules& rules);
 };
 
 }  // namespace committee

@@ -6,16 +6,16 @@
 
 namespace committee {
 
-// Lists that are parted side by side: where a node has few rows, the end of a loop is guessed wrong
-// once for all of them.
+// Lists that are partitioned side by side: where a node has few rows, the end of a loop is guessed
+// wrong once for all of them.
 inline constexpr std::size_t kListsTogether = 4;
 
-template <class Tally>
-void Growth<Tally>::prepare_lists(typename Worker::Lists& lists) const {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::prepare_lists(typename Worker::Lists& lists) const {
   constexpr std::size_t kNumbers = RowLists::kMostNumbers;
   for (auto& entries : lists.entries)
     entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
-  lists.cells.resize(kNumbers * Tally::kFixedCell);
+  lists.cells.resize(kNumbers * Accumulator::kFixedCell);
   lists.sides.resize(kNumbers);
   lists.pool.assign((data_.n_cols + 7) / 8, 0);
   for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
@@ -24,9 +24,9 @@ void Growth<Tally>::prepare_lists(typename Worker::Lists& lists) const {
 }
 
 // Lists the rows of a node whose records were copied, unless they are many or a value is missing.
-template <class Tally>
-void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
-  if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::make_lists(SmallNode& node, Worker& worker) const {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0) {
     const std::size_t n = node.size(), stride = data_.groups[0].stride;
     if (n > RowLists::kMostRows || !node.may_list) return;
     typename Worker::Lists& lists = worker.lists;
@@ -52,9 +52,9 @@ void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
       }
     }
     for (std::size_t i = 0; i < n; ++i) {
-      Slot* cell = lists.cells.data() + items[i].row * Tally::kFixedCell;
-      std::fill_n(cell, Tally::kFixedCell, Slot{0});
-      sample_.tally.add(cell, items[i]);
+      Element* cell = lists.cells.data() + items[i].row * Accumulator::kFixedCell;
+      std::fill_n(cell, Accumulator::kFixedCell, Element{0});
+      sample_.accumulator.add(cell, items[i]);
     }
     lists.begin = node.begin;
     node.is_listed = true;
@@ -62,9 +62,10 @@ void Growth<Tally>::make_lists(SmallNode& node, Worker& worker) const {
   }
 }
 
-template <class Tally>
-void Growth<Tally>::search_lists(SmallNode& node, Worker& worker, Candidate& best) const {
-  if constexpr (Tally::kKind == TallyKind::moments && Tally::kFixedCell > 0) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::search_lists(SmallNode& node, Worker& worker,
+                                            Candidate& best) const {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0) {
     typename Worker::Lists& lists = worker.lists;
     const RowLists rows{lists.entries[node.is_second].data() + (node.begin - lists.begin),
                         node.size(),
@@ -82,9 +83,9 @@ void Growth<Tally>::search_lists(SmallNode& node, Worker& worker, Candidate& bes
 }
 
 // Parts the rows, and their lists unless all that is left are handfuls.
-template <class Tally>
-std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
-                                      Worker& worker) const {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::partition_lists(SmallNode& node, const Candidate& best,
+                                                      Worker& worker) const {
   typename Worker::Lists& lists = worker.lists;
   const std::size_t n = node.size(), offset = node.begin - lists.begin;
   const std::size_t stride = data_.groups[0].stride;
@@ -107,13 +108,13 @@ std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
     features[n_features++] = static_cast<u32>(__builtin_ctzll(rest));
   for (std::size_t k = 0; k < n_features; k += kListsTogether) {
     const u32* list[kListsTogether];
-    u32* parted[kListsTogether];
+    u32* partitioned[kListsTogether];
     u64 next[kListsTogether];  // places: of a row that goes left, and above it of one that goes
                                // right
     for (std::size_t f = 0; f < kListsTogether; ++f) {
       const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kStride;
       list[f] = from + first;
-      parted[f] = to + first;
+      partitioned[f] = to + first;
       next[f] = u64{n_left} << 32;
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -121,7 +122,7 @@ std::size_t Growth<Tally>::part_lists(SmallNode& node, const Candidate& best,
       for (std::size_t f = 0; f < kListsTogether; ++f) {
         const u32 entry = list[f][i];
         const u32 side = sides[RowLists::row(entry)];
-        parted[f][static_cast<u32>(next[f] >> side)] = entry;
+        partitioned[f][static_cast<u32>(next[f] >> side)] = entry;
         next[f] += u64{1} << side;
       }
     }

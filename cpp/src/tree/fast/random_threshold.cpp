@@ -12,7 +12,7 @@ constexpr double kMostKey = 4294967040;  // below it even after rounding
 
 }  // namespace
 
-ColumnCuts::ColumnCuts(const ColumnBins& bins)
+RandomThresholds::RandomThresholds(const ColumnBins& bins)
     : low_(bins.low.data()), high_(bins.high.data()), n_bins_(bins.n_bins) {
   const auto grows = [](const std::vector<double>& values) {
     return std::is_sorted(values.begin(), values.end());
@@ -30,7 +30,7 @@ ColumnCuts::ColumnCuts(const ColumnBins& bins)
 }
 
 // Bins whose key is the threshold's: their values decide.
-u32 ColumnCuts::count_up(u32 n_left, double threshold) const {
+u32 RandomThresholds::count_up(u32 n_left, double threshold) const {
   while (n_left < n_bins_ && high_[n_left] <= threshold) ++n_left;
   return n_left;
 }

@@ -1,5 +1,5 @@
 // Random cuts of a column: from a random number to the last bin on its left, by comparing many bins
-// at once. Halving, as draw_cut does, is a chain of eight loads that wait for one another.
+// at once. Halving, as draw_split_bin does, is a chain of eight loads that wait for one another.
 #pragma once
 #include <algorithm>
 
@@ -11,15 +11,15 @@
 
 namespace committee {
 
-class ColumnCuts {
+class RandomThresholds {
  public:
-  explicit ColumnCuts(const ColumnBins& bins);
+  explicit RandomThresholds(const ColumnBins& bins);
 
   // Whether values are finite, so that all of them have keys.
   bool is_usable() const { return is_usable_; }
 
-  // From a random number to the cut between the bins lo <= hi as draw_cut has it, in four steps:
-  // what waits for memory can be done for some columns side by side.
+  // From a random number to the cut between the bins lo <= hi as draw_split_bin has it, in four
+  // steps: what waits for memory can be done for some columns side by side.
   double draw(u32 lo, u32 hi, u64 number) const {
     const double a = low_[lo], b = high_[hi];
     return a + (b - a) * scale_unit(number);

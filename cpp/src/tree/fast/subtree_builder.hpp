@@ -21,45 +21,45 @@ inline constexpr std::size_t kRecordRoom = 64;
 // Records that are copied for a subtree: half of a first cache.
 inline constexpr std::size_t kCopiedBytes = std::size_t{32} << 10;
 
-template <class Tally>
-bool Growth<Tally>::is_plain() const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::supports_fast_subtree() const {
   if (plan_.sorts_rows || plan_.bounded || !plan_.feature_groups.empty()) return false;
   if (params_.max_leaf_nodes > 0 || data_.groups.size() != 1) return false;
-  if constexpr (Tally::kKind == TallyKind::classes) {
-    if (sample_.tally.outputs.size() != 1) return false;
-  } else if constexpr (Tally::kKind == TallyKind::moments) {
-    if (sample_.tally.n_outputs != 1) return false;
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+    if (sample_.accumulator.outputs.size() != 1) return false;
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+    if (sample_.accumulator.n_outputs != 1) return false;
   }
   const std::vector<u32>& features =
       params_.member_features.empty() ? all_features_ : params_.member_features;
   return std::all_of(features.begin(), features.end(), [&](u32 f) { return is_numeric(f); });
 }
 
-// The records of its only group, or the narrow ones, whose bits are looked at as features of one
+// The records of its only group, or the packed ones, whose bits are looked at as features of one
 // cut.
-template <class Tally>
-void Growth<Tally>::choose_block() {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::choose_block() {
   const RecordGroup& group = data_.groups[0];
   block_ = {group.bytes.data(), group.stride, group.first_col};
-  const NarrowRecords* narrow = plan_.input.narrow;
-  if (narrow == nullptr || listed_ || (narrow->bits() & ~two_valued_) != 0) return;
-  block_ = {narrow->bytes(), narrow->stride(), 0, narrow->places()};
+  const PackedRecords* packed = plan_.input.packed_records;
+  if (packed == nullptr || listed_ || (packed->bits() & ~two_valued_) != 0) return;
+  block_ = {packed->bytes(), packed->stride(), 0, packed->places()};
 }
 
-template <class Tally>
-void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& worker) {
-  const u32 cell = sample_.tally.cell();
+template <class Accumulator>
+void TreeBuilder<Accumulator>::finish_subtree(const OpenNode& top, TreePart& part, Worker& worker) {
+  const u32 cell = sample_.accumulator.cell();
   std::vector<SmallNode>& open = worker.open;
   SmallNode node;
   static_cast<NodePlace&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   node.key = top.key;
-  if (drawn_rules_ || class_rules_) node.block_rows = node.size();
+  if (extra_trees_rules_ || multiclass_rules_) node.block_rows = node.size();
   sum_items(top, worker);
   open.clear();
   for (worker.open_totals.clear();;) {
     if (node.size() <= node.block_rows &&
-        (finish_block(node, part, worker) || finish_classes(node, part, worker))) {
+        (finish_extra_trees(node, part, worker) || finish_multiclass(node, part, worker))) {
       if (!take_open(node, worker)) return;
       continue;
     }
@@ -84,7 +84,7 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
     }
     // The right child waits, the left one is next.
     SmallNode right = descend(node, best, part, worker);
-    const Slot* left_total = worker.finder->best_left();
+    const Element* left_total = worker.finder->best_left();
     for (u32 s = 0; s < cell; ++s) {
       worker.open_totals.push_back(worker.total[s] - left_total[s]);
       worker.total[s] = left_total[s];
@@ -94,10 +94,10 @@ void Growth<Tally>::finish_subtree(const OpenNode& top, TreePart& part, Worker& 
 }
 
 // The node that was put aside last, and its total; false: there is none.
-template <class Tally>
-bool Growth<Tally>::take_open(SmallNode& node, Worker& worker) const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::take_open(SmallNode& node, Worker& worker) const {
   if (worker.open.empty()) return false;
-  const u32 cell = sample_.tally.cell();
+  const u32 cell = sample_.accumulator.cell();
   node = worker.open.back();
   worker.open.pop_back();
   std::copy_n(worker.open_totals.end() - cell, cell, worker.total.begin());
@@ -106,16 +106,18 @@ bool Growth<Tally>::take_open(SmallNode& node, Worker& worker) const {
 }
 
 // Splits the node, which becomes its left child; returns the right one.
-template <class Tally>
-typename Growth<Tally>::SmallNode Growth<Tally>::descend(SmallNode& node, Candidate& best,
-                                                         TreePart& part, Worker& worker) {
+template <class Accumulator>
+typename TreeBuilder<Accumulator>::SmallNode TreeBuilder<Accumulator>::descend(SmallNode& node,
+                                                                               Candidate& best,
+                                                                               TreePart& part,
+                                                                               Worker& worker) {
   const ColumnBins& bins = (*data_.bins)[best.feature];
-  // No row lies between the cut and where it settles: the parting need not wait for it.
-  const std::size_t n_left = part_small(node, best, worker);
-  settle_cut(best, bins);
+  // No row lies between the cut and where it settles: the partition need not wait for it.
+  const std::size_t n_left = partition_small(node, best, worker);
+  settle_split_bin(best, bins);
   if (!best.has_missing) {
-    best.missing_left = 2.0 * sample_.tally.weight(worker.finder->best_left()) >
-                        sample_.tally.weight(worker.total.data());
+    best.missing_left = 2.0 * sample_.accumulator.weight(worker.finder->best_left()) >
+                        sample_.accumulator.weight(worker.total.data());
   }
   GrownTree::Split& split = part.tree.splits[node.id];
   split.feature = best.feature;
@@ -135,9 +137,10 @@ typename Growth<Tally>::SmallNode Growth<Tally>::descend(SmallNode& node, Candid
 }
 
 // Parts the rows by what was gathered last if the feature is among it, else by records or columns.
-template <class Tally>
-std::size_t Growth<Tally>::part_small(SmallNode& node, const Candidate& best, Worker& worker) {
-  if (node.is_listed) return part_lists(node, best, worker);
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::partition_small(SmallNode& node, const Candidate& best,
+                                                      Worker& worker) {
+  if (node.is_listed) return partition_lists(node, best, worker);
   const u32* at = std::find(worker.run, worker.run + worker.n_run, best.feature);
   if (at != worker.run + worker.n_run && !best.has_missing) {
     if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
@@ -147,22 +150,22 @@ std::size_t Growth<Tally>::part_small(SmallNode& node, const Candidate& best, Wo
         items_ + node.begin, node.size(), worker.spare.data(),
         [=](std::size_t i, const Item&) { return (words[i] >> shift & 0xFF) <= cut; });
   }
-  if (!node.is_copied) return part_items(node, best, {data_.column(best.feature), 1}, worker);
+  if (!node.is_copied) return partition_range(node, best, {data_.column(best.feature), 1}, worker);
   const FieldPlace place = block_.place(best.feature);
-  return part_items(node, best, {worker.copied.data() + place.byte, block_.stride, place.mask},
-                    worker);
+  return partition_range(node, best, {worker.copied.data() + place.byte, block_.stride, place.mask},
+                         worker);
 }
 
 // Numbers the node's rows anew, by their places in the copy.
-template <class Tally>
-void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::copy_records(SmallNode& node, Worker& worker) const {
   const std::size_t n = node.size(), stride = block_.stride, n_words = stride / sizeof(u64);
   const auto record = [&](u32 row) { return block_.records + row * stride; };
   Item* items = items_ + node.begin;
   if (worker.copied.empty()) {
     worker.copied = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
     worker.copied_rows.resize(kCopiedBytes / stride);
-    if constexpr (Tally::kKind == TallyKind::moments)
+    if constexpr (Accumulator::kKind == AccumulatorKind::moments)
       worker.copied_leaf_rows.resize(kCopiedBytes / stride);
   }
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
@@ -178,7 +181,7 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
       differ[k] |= word ^ first[k];
     }
     worker.copied_rows[i] = items[i].row;
-    if constexpr (Tally::kKind == TallyKind::moments)
+    if constexpr (Accumulator::kKind == AccumulatorKind::moments)
       worker.copied_leaf_rows[i] = {plan_.input.target.values[items[i].row],
                                     plan_.input.weight(items[i].row)};
     items[i].row = static_cast<u32>(i);
@@ -193,11 +196,11 @@ void Growth<Tally>::copy_records(SmallNode& node, Worker& worker) const {
 }
 
 // As close_leaf, for one output.
-template <class Tally>
-void Growth<Tally>::close_copied_leaf([[maybe_unused]] const SmallNode& node,
-                                      [[maybe_unused]] TreePart& part,
-                                      [[maybe_unused]] const Worker& worker) const {
-  if constexpr (Tally::kKind == TallyKind::moments) {
+template <class Accumulator>
+void TreeBuilder<Accumulator>::close_copied_leaf([[maybe_unused]] const SmallNode& node,
+                                                 [[maybe_unused]] TreePart& part,
+                                                 [[maybe_unused]] const Worker& worker) const {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     const double offset = sample_.targets.offsets[0];
     const double first = worker.copied_leaf_rows[items_[node.begin].row].value;
     double weight = 0.0, sum = 0.0, second = 0.0, above_first = 0.0;
@@ -217,9 +220,9 @@ void Growth<Tally>::close_copied_leaf([[maybe_unused]] const SmallNode& node,
   }
 }
 
-template <class Tally>
-bool Growth<Tally>::search_small(SmallNode& node, const NodeNumbers& numbers, Worker& worker,
-                                 Candidate& best) {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::search_small(SmallNode& node, const NodeNumbers& numbers,
+                                            Worker& worker, Candidate& best) {
   worker.finder->begin_node(worker.total.data(), limits_);
   worker.n_run = 0;
   NodeRows rows{block_, {items_ + node.begin, node.size()}, numbers};
@@ -250,7 +253,7 @@ bool Growth<Tally>::search_small(SmallNode& node, const NodeNumbers& numbers, Wo
         worker.places[f] = shuffle.n_drawn();
         looked_at[n] = f;
         n += node.varying >> f & 1;
-        // Two rows are parted by any feature alike: the first that varies is taken.
+        // Two rows are partitioned by any feature alike: the first that varies is taken.
         if (is_pair && n > 0) break;
         // Beyond what is wanted only one that may vary is worth a look.
       } while (shuffle.n_drawn() < n_wanted ||
@@ -266,26 +269,28 @@ bool Growth<Tally>::search_small(SmallNode& node, const NodeNumbers& numbers, Wo
 }
 
 // Whether the columns are fewer cache lines than the records of the node's rows.
-template <class Tally>
-bool Growth<Tally>::prefers_columns(const NodeRows& rows, std::size_t n_features) const {
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::prefers_columns(const NodeRows& rows, std::size_t n_features) const {
   constexpr std::size_t kLine = 64;
   return rows.block.records == block_.records &&
          n_features * (data_.n_rows / kLine) < rows.items.size();
 }
 
-template <class Tally>
-void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> features,
-                                    Worker& worker, Candidate& best, u8* varies) {
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * sample_.tally.cell();
+template <class Accumulator>
+void TreeBuilder<Accumulator>::scan_histograms(const NodeRows& rows, std::span<const u32> features,
+                                               Worker& worker, Candidate& best, u8* varies) {
+  const std::size_t feature_cells =
+      static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
   const std::size_t n = rows.items.size();
   u64 touched[kBatch];
   if (prefers_columns(rows, features.size())) {
     constexpr u32 kFirst = 0;
     for (std::size_t k = 0; k < features.size(); ++k)
-      fill_features<1>(sample_.tally, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
-                       worker.hist.data() + k * feature_cells, touched + k);
+      fill_features<1>(sample_.accumulator, data_.column(features[k]), 1, rows.items.data(), n,
+                       &kFirst, worker.hist.data() + k * feature_cells, touched + k);
   } else {
-    fill_histograms(sample_.tally, rows.block, rows.items, features, worker.hist.data(), touched);
+    fill_histograms(sample_.accumulator, rows.block, rows.items, features, worker.hist.data(),
+                    touched);
   }
   FeatureView views[kBatch];
   for (std::size_t k = 0; k < features.size(); ++k)
@@ -294,9 +299,10 @@ void Growth<Tally>::scan_histograms(const NodeRows& rows, std::span<const u32> f
 }
 
 // Looks at features, takes those that turn out constant out of `varying`; 0: none varies.
-template <class Tally>
-std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32> features,
-                                      Worker& worker, Candidate& best, u64& varying) {
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::scan_small(const NodeRows& rows,
+                                                 std::span<const u32> features, Worker& worker,
+                                                 Candidate& best, u64& varying) {
   std::size_t n_varying = 0;
   u8 varies[kBatch];
   auto in_batches = [&](std::span<const u32> some, std::size_t size, auto&& look) {
@@ -310,7 +316,7 @@ std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32>
     }
   };
   // Features with one cut to look at, and others. Bits are always among the first.
-  const u64 bits = block_.places ? plan_.input.narrow->bits() : 0;
+  const u64 bits = block_.places ? plan_.input.packed_records->bits() : 0;
   const u64 has_one = params_.random_splits               ? ~u64{0}
                       : rows.items.size() > kFewForSingle ? two_valued_
                                                           : bits;
@@ -322,13 +328,13 @@ std::size_t Growth<Tally>::scan_small(const NodeRows& rows, std::span<const u32>
     n_many += ~has_one >> f & 1;
   }
   bool sums_bits = false;  // all of them are bits
-  if constexpr (Tally::kKind == TallyKind::classes && sizeof(Slot) == 4) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
     sums_bits = bits != 0 && !params_.random_splits && (two_valued_ & ~bits) == 0 &&
-                !sample_.tally.counted && rows.items.size() > sample_.tally.n_slots;
+                !sample_.accumulator.counted && rows.items.size() > sample_.accumulator.n_elements;
   }
   in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
     if (sums_bits) return scan_bits(rows, run, worker, best, varies);
-    if (!column_ends_.empty()) return scan_drawn_cuts(rows, run, worker, best, varies);
+    if (!column_ends_.empty()) return scan_random_thresholds(rows, run, worker, best, varies);
     const u32 has_more = scan_single_cuts(rows, run, worker, best, varies);
     for (std::size_t k = 0; k < run.size(); ++k) {
       if (has_more >> k & 1) many[n_many++] = run[k];
