@@ -1,7 +1,7 @@
 """Where each way of prediction pays: `python benchmarks/prediction_paths.py`.
 
-The constants at the head of cpp/src/predict/predict.cpp come from these figures: nanoseconds of processor time for one row
-and one tree, on one thread, for random trees whose thresholds come from 254 values a column.
+The constants at the head of cpp/src/predict/predict.cpp come from these figures: nanoseconds of processor time for one
+row and one tree, on one thread, for random trees whose thresholds come from 254 values a column.
 """
 
 from __future__ import annotations
