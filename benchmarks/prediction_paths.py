@@ -1,7 +1,7 @@
 """Compare the prediction methods: `python benchmarks/prediction_paths.py`.
 
-The constants at the top of cpp/src/predict/predict.cpp are based on these figures: nanoseconds of CPU time per row and tree, on
-one thread, for random trees whose thresholds are chosen from 254 values per column.
+The constants at the top of cpp/src/predict/predict.cpp are based on these figures: nanoseconds of CPU time per row
+and tree, on one thread, for random trees whose thresholds are chosen from 254 values per column.
 """
 
 from __future__ import annotations
