@@ -244,12 +244,6 @@ class BaseTree(TreeEstimator):
         self.fitted_trees()
         return normalize_importances(self._importances)
 
-    def category_names(self, feature: int) -> list[Any]:
-        """Categories of a feature in the order of their codes; empty for a numeric feature."""
-        self.fitted_trees()
-        levels = self._schema.categories[feature]
-        return [] if levels is None else list(levels)
-
 
 class ClassTree(TreeClassifierMixin, BaseTree):
     """A tree whose leaves hold class weights."""
