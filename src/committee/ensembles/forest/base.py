@@ -21,7 +21,7 @@ from committee.ensembles.tree_sequence import TreeSequence
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_params import TreeSettings, make_grow_params
-from committee.learners.tree_rows import apply_trees
+from committee.learners.tree_rows import apply_trees, predict_trees
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class BaseForest(OobImportanceMixin):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class BaseForest(OobImportanceMixin):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
 
         Returns
         -------
@@ -300,6 +300,22 @@ class BaseForest(OobImportanceMixin):
         return stack_columns(paths, format="csr"), np.asarray(self._trees.node_offsets, dtype=np.intp)
 
     # Members.
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each tree: class probabilities of all outputs side by side, or values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples, width)
+        """
+        trees = self.fitted_trees()
+        rows = take_in_rows(self, X, self._schema)
+        return [predict_trees(trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(trees.n_trees)]
 
     @property
     def estimator_(self) -> BaseTree:
@@ -356,11 +372,11 @@ class BaseForest(OobImportanceMixin):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the decrease of impurity: the mean over the trees that have a split."""
+        """Decrease of impurity by each feature, normalised to sum 1: the mean over the trees that have a split."""
         self.fitted_trees()
         totals = self._importances.sum(axis=1, keepdims=True)
-        shares = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
-        return normalize_importances(shares.sum(axis=0))
+        by_tree = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
+        return normalize_importances(by_tree.sum(axis=0))
 
 
 class ForestMembers(TreeSequence):

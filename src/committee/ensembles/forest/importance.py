@@ -79,7 +79,9 @@ class OobImportanceMixin(TreeEstimator):
         """Importances of shape (n_features, n_repeats); of shape (n_features, 1) by impurity if ``n_repeats`` is 0."""
         samples = self._samples
         if samples.draws_all:
-            raise NotFittedError("No row is out of bag, since every tree saw all of them. Fit with bootstrap=True.")
+            raise NotFittedError(
+                "No row is out of bag, since every tree was grown on all of them. Fit with bootstrap=True."
+            )
         engine = get_engine()
         rows = self._read_training_rows(X)
         labels, n_classes, values = self._encode_target(y)
