@@ -89,7 +89,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
         validate_params(self)
 
-    def _store_params(self, arguments: dict[str, Any]) -> None:
+    def _store_params(self, arguments: dict[str, object]) -> None:
         """Set each argument of the constructor (its ``locals()``) as the attribute of its name."""
         for name, value in arguments.items():
             if name != "self":

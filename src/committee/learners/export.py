@@ -162,7 +162,9 @@ class TreeCaption:
     def name_class(self, node: int) -> str:
         """Name of the class that the node predicts (one output)."""
         winner = int(np.argmax(self.tree.value[node][0]))
-        return f"y[{winner}]" if isinstance(self.class_names, bool) else str(self.class_names[winner])  # type: ignore[index]
+        if self.class_names is None or isinstance(self.class_names, bool):
+            return f"y[{winner}]"
+        return str(self.class_names[winner])
 
     def name_feature(self, feature: int) -> str:
         """Name of a feature in figures: `x[3]` where no name was given."""

@@ -22,6 +22,7 @@ from committee.params import ArrayLike, Interval
 if TYPE_CHECKING:
     from typing import Self
 
+    import numpy.typing as npt
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
@@ -112,7 +113,7 @@ class BernoulliNB(BaseNaiveBayes):
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Count the features in each class.
 
         Parameters
@@ -136,7 +137,9 @@ class BernoulliNB(BaseNaiveBayes):
         self._set_fitted(dataset.schema, target.classes[0], *counts)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
         """Add the counts of more rows.
 
         Parameters
@@ -165,7 +168,7 @@ class BernoulliNB(BaseNaiveBayes):
         self._set_fitted(schema, known, *counts)
         return self
 
-    def _read_classes(self, classes: Any, first: bool) -> NDArray[Any]:
+    def _read_classes(self, classes: npt.ArrayLike | None, first: bool) -> NDArray[Any]:
         if classes is None:
             if first:
                 raise DataError("classes must be passed on the first call to partial_fit.")
@@ -181,7 +184,7 @@ class BernoulliNB(BaseNaiveBayes):
         return given
 
     def _count(
-        self, X: Any, labels: NDArray[np.intp], n_classes: int, sample_weight: Any
+        self, X: Any, labels: NDArray[np.intp], n_classes: int, sample_weight: npt.ArrayLike | None
     ) -> tuple[FloatArray, FloatArray]:
         """Weight of each class, and of each feature in each class."""
         n_rows = X.shape[0]

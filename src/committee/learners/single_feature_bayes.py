@@ -23,7 +23,7 @@ from committee.params import (
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import Dataset
@@ -118,7 +118,7 @@ class SingleFeatureNB(BaseNaiveBayes):
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Find the feature with the smallest error.
 
         Parameters

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_matrix
 
     from committee.data import Dataset, Schema
@@ -52,7 +52,7 @@ class BaseTree(TreeEstimator):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, check_input: bool = True) -> Self:
         """Grow the tree.
 
         Parameters
@@ -120,7 +120,7 @@ class BaseTree(TreeEstimator):
         arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         return get_engine().grow_tree(*arrays, weights, params)
 
-    def hold_tree(self, tree: Trees, importances: FloatArray, schema: Schema, fitted: Mapping[str, Any]) -> Self:
+    def hold_tree(self, tree: Trees, importances: FloatArray, schema: Schema, fitted: Mapping[str, object]) -> Self:
         """Become the fitted form of a tree that was grown already, here or in an ensemble.
 
         Parameters
@@ -159,7 +159,7 @@ class BaseTree(TreeEstimator):
             seed = resolve_seed(settings.random_state)
         return make_grow_params(settings, dataset, weights, seed, tree)
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Bunch:
         """Find the values of `ccp_alpha` at which the pruned tree changes [Breiman1984, ch. 3].
 
         Parameters

@@ -19,7 +19,7 @@ from committee.learners.tree_rows import predict_trees
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
@@ -57,7 +57,7 @@ class TreeEstimator(CommitteeEstimator):
 
     # Fitting.
 
-    def take_in(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Dataset:
+    def take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: Any = None) -> Dataset:
         """Read and check a table and its target as `fit` does.
 
         Parameters
@@ -106,7 +106,7 @@ class TreeEstimator(CommitteeEstimator):
             return weights
         return combine_weights(weights, class_weight, target, count_target(target), type(self).__name__)
 
-    def _set_fitted(self, fitted: dict[str, Any], schema: Schema) -> None:
+    def _set_fitted(self, fitted: dict[str, object], schema: Schema) -> None:
         """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
         fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
         if schema.feature_names is None:
@@ -154,7 +154,7 @@ class TreeEstimator(CommitteeEstimator):
 
     # Names of an earlier version, for families of ensembles that still use them.
 
-    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None, class_weight: Any = None) -> Dataset:
         return self.take_in(X, y, sample_weight, class_weight)
 
     def _fitted_trees(self) -> Any:

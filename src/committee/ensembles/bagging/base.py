@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
@@ -90,11 +90,11 @@ RepeatFeatures: TypeAlias = Annotated[
 ]
 
 
-def _are_equal_arrays(a: Any, b: Any) -> bool:
+def _are_equal_arrays(a: object, b: object) -> bool:
     """Whether two arrays, or two lists of arrays, are equal."""
     if isinstance(a, list):
         return isinstance(b, list) and len(a) == len(b) and all(map(np.array_equal, a, b))
-    return not isinstance(b, list) and bool(np.array_equal(a, b))
+    return not isinstance(b, list) and bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
 def members_have(method: str) -> Callable[[BaseBagging], bool]:
@@ -130,7 +130,15 @@ class BaseBagging(CommitteeEstimator):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
         """Fit every member on a sample of its own.
 
         Parameters
@@ -199,7 +207,7 @@ class BaseBagging(CommitteeEstimator):
                 f"{type(self.estimator_).__name__}; got {type(member).__name__} as 'estimator'."
             )
 
-    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Dataset:
         # Other members read the table by themselves and take no such parameters.
         shares_bins = can_share_bins(member, self._task)
         return take_in(
@@ -212,7 +220,9 @@ class BaseBagging(CommitteeEstimator):
             unseen=member.unseen if shares_bins else "missing",
         )
 
-    def _plan_samples(self, dataset: Dataset, sample_weight: Any, groups: Any) -> MemberSamples:
+    def _plan_samples(
+        self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> MemberSamples:
         """Rows and features of each member; kept members keep their seed."""
         name, kept = type(self).__name__, self._kept_members()
         halves = self.bootstrap == "subagging"
@@ -266,7 +276,7 @@ class BaseBagging(CommitteeEstimator):
             )
 
     def _make_estimator_bag(
-        self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Mapping[str, Any]
+        self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Mapping[str, object]
     ) -> EstimatorBagBuilder:
         """A bag of members that read the table by themselves."""
         if get_config()["enable_metadata_routing"]:
@@ -347,7 +357,7 @@ class BaseBagging(CommitteeEstimator):
             )
         return TreeModel(members.trees, self._schema)
 
-    def _average_members(self, X: Any, method: str, params: dict[str, Any]) -> FloatArray:
+    def _average_members(self, X: Any, method: str, params: dict[str, object]) -> FloatArray:
         """Mean of the members' predictions."""
         members = self._fitted_members()
         rows = take_in_rows(self, X, self._schema)
@@ -394,7 +404,7 @@ class BaseBagging(CommitteeEstimator):
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self._choose_member(), method_mapping=mapping)
 
-    def _route(self, method: str, params: dict[str, Any]) -> Bunch:
+    def _route(self, method: str, params: dict[str, object]) -> Bunch:
         if not params:
             return Bunch(estimator=Bunch(fit={}))
         if not get_config()["enable_metadata_routing"]:

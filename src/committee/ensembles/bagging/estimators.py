@@ -115,7 +115,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
     ) -> None:
         self._store_params(locals())
 
-    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+    def predict(self, X: Any, **params: object) -> NDArray[Any]:
         """Class of each row: that of the largest mean vote, the first of equals.
 
         Parameters
@@ -135,7 +135,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         outputs = zip(self.classes_, split_outputs(probabilities, self.n_classes_), strict=True)
         return np.stack([classes.take(output.argmax(axis=1)) for classes, output in outputs], axis=1)
 
-    def predict_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
+    def predict_proba(self, X: Any, **params: object) -> FloatArray | list[FloatArray]:
         """Mean of the members' probabilities, or fractions of their votes if they have none.
 
         Parameters
@@ -153,7 +153,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         probabilities = self._average_members(X, "predict_proba", params)
         return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
 
-    def predict_log_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
+    def predict_log_proba(self, X: Any, **params: object) -> FloatArray | list[FloatArray]:
         """Logarithm of `predict_proba`; minus infinity where no member votes for a class.
 
         Parameters
@@ -176,7 +176,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
             )
 
     @available_if(members_have("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, **params: Any) -> FloatArray:
+    def decision_function(self, X: Any, **params: object) -> FloatArray:
         """Mean of the members' decision functions.
 
         Parameters
@@ -190,7 +190,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        for member in self._fitted_members().estimators:  # type: ignore[union-attr]
+        for member in self.estimators_:
             if len(member.classes_) != self.n_classes_:
                 raise DataError(
                     "A member's sample lacked a class, so that its decision function is about other classes; use "
@@ -260,7 +260,7 @@ class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: 
     ) -> None:
         self._store_params(locals())
 
-    def predict(self, X: Any, **params: Any) -> FloatArray:
+    def predict(self, X: Any, **params: object) -> FloatArray:
         """Mean of the members' predictions.
 
         Parameters

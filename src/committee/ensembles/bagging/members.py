@@ -92,7 +92,7 @@ class AnyMembers:
     def __len__(self) -> int:
         return len(self.estimators)
 
-    def average(self, X: Any, n_jobs: int | None, method: str, params: Mapping[str, Any]) -> FloatArray:
+    def average(self, X: Any, n_jobs: int | None, method: str, params: Mapping[str, object]) -> FloatArray:
         """Mean prediction of the members: class probabilities side by side, values, or decision functions."""
         features = self.list_features(range(len(self)))
         predictions = Parallel(n_jobs=n_jobs, return_as="generator")(
@@ -152,7 +152,7 @@ class EstimatorBagBuilder:
         *,
         weights: FloatArray | None,
         takes_weights: bool,
-        fit_params: Mapping[str, Any],
+        fit_params: Mapping[str, object],
         n_jobs: int | None,
         kept: list[Any],
     ) -> None:
@@ -238,7 +238,7 @@ def fit_bag_member(
     counts: IndexArray,
     features: NDArray[np.intp] | None,
     weights: FloatArray | None,
-    fit_params: Mapping[str, Any],
+    fit_params: Mapping[str, object],
     *,
     takes_weights: bool,
 ) -> Any:
@@ -256,7 +256,7 @@ def fit_bag_member(
     return estimator.fit(select_rows(X, rows, features), y[rows], **sampled)
 
 
-def _has_entry_per_row(value: Any, n_rows: int) -> bool:
+def _has_entry_per_row(value: object, n_rows: int) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) and count_rows(value) == n_rows
 
 
@@ -266,7 +266,7 @@ def predict_bag_member(
     features: NDArray[np.intp] | None,
     n_classes: list[int] | None,
     method: str = "",
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
 ) -> FloatArray:
     """Prediction of one member: class probabilities (or votes) of all outputs, values, or its decision function."""
     table, params = select_rows(X, None, features), params or {}
@@ -291,7 +291,7 @@ def _list_outputs(probabilities: Any, n_classes: list[int]) -> list[NDArray[Any]
     return [np.asarray(probabilities)]
 
 
-def _add_missing_classes(probabilities: NDArray[Any], known: NDArray[Any], n_classes: int) -> FloatArray:
+def _add_missing_classes(probabilities: FloatArray, known: NDArray[np.intp], n_classes: int) -> FloatArray:
     """Probabilities in the columns of all classes; zero for classes that were not in the member's sample."""
     if probabilities.shape[1] == n_classes:
         return probabilities.astype(np.float64, copy=False)

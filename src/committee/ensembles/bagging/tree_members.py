@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class TreeMembers(TreeSequence):
         importances: FloatArray,
         schema: Schema,
         samples: MemberSamples,
-        named: dict[str, Any],
+        named: dict[str, object],
     ) -> None:
         super().__init__(estimator, trees, importances, schema, named)
         self.samples = samples

@@ -27,7 +27,7 @@ from committee.learners.tree_view import normalize_importances
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
     from committee.engines import Trees
@@ -86,7 +86,7 @@ class BaseForest(OobImportanceMixin):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -116,7 +116,7 @@ class BaseForest(OobImportanceMixin):
         weights: FloatArray | None = None,
         *,
         sample_weight: FloatArray | None = None,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Grow the forest on a data set that was read before; ensembles of forests share its bins.
 
@@ -140,7 +140,7 @@ class BaseForest(OobImportanceMixin):
         dataset = dataset if weights is None else dataset.reweighted(weights)
         return self._grow_trees(dataset, sample_weight, groups)
 
-    def _grow_trees(self, dataset: Dataset, sample_weight: Any, groups: Any) -> Self:
+    def _grow_trees(self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Self:
         """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
         builder = self._make_builder(dataset, sample_weight, groups)
         votes = self._open_votes(dataset)
@@ -181,7 +181,9 @@ class BaseForest(OobImportanceMixin):
                 return None if self.bootstrap else "balanced"
         return class_weight
 
-    def _make_builder(self, dataset: Dataset, sample_weight: Any, groups: Any) -> ForestBuilder:
+    def _make_builder(
+        self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> ForestBuilder:
         """Parameters and samples in the engine's form; with ``warm_start``, the trees of the last fit."""
         keeps_trees = self.warm_start and self.__sklearn_is_fitted__()
         seed = self._seed if keeps_trees else resolve_seed(self.random_state)
@@ -332,7 +334,7 @@ class BaseForest(OobImportanceMixin):
         trees = self.fitted_trees()
         names = ("classes_", "n_classes_", "n_outputs_")
         named = {name: self.__dict__[name] for name in names if name in self.__dict__}
-        return ForestMembers(type(self).__name__, self.estimator_, trees, self._importances, self._schema, named)
+        return ForestMembers(self.estimator_, trees, self._importances, self._schema, named)
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
@@ -380,22 +382,17 @@ class BaseForest(OobImportanceMixin):
 
 
 class ForestMembers(TreeSequence):
-    """The trees of a forest; the parameters are those of `TreeSequence`, after the name of the forest's class."""
-
-    def __init__(self, owner: str, *state: Any) -> None:
-        super().__init__(*state)
-        self._owner = owner
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees of {self._owner}>"
+    """The trees of a forest."""
 
     def _view(self, member: int) -> BaseTree:
         tree = self.trees.select(member, member + 1)
         return self._fill(tree, self.importances[member], self.schema, member=member)
 
 
-def _have_equal_values(a: Any, b: Any) -> bool:
+def _have_equal_values(a: object, b: object) -> bool:
     """Whether two fitted attributes or categories are equal: arrays, lists of arrays, or plain values."""
-    if isinstance(a, list):
+    if isinstance(a, list) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(_have_equal_values(x, y) for x, y in zip(a, b, strict=True))
-    return bool(np.array_equal(a, b)) if isinstance(a, np.ndarray) else bool(a is b or a == b)
+    if isinstance(a, np.ndarray):
+        return bool(np.array_equal(a, np.asarray(b)))
+    return a is b or bool(a == b)

@@ -17,6 +17,8 @@ from committee.exceptions import DataError, NotFittedError
 from committee.learners.tree_estimator import TreeEstimator
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from committee.data.sampling import SamplePlan
     from committee.typing import FloatArray, FloatMatrix, IndexArray
 
@@ -29,7 +31,9 @@ class OobImportanceMixin(TreeEstimator):
     _samples: SamplePlan
     _seed: int
 
-    def oob_permutation_importance(self, X: Any, y: Any, sample_weight: Any = None, n_repeats: int = 5) -> Bunch:
+    def oob_permutation_importance(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, n_repeats: int = 5
+    ) -> Bunch:
         """Increase of each tree's out-of-bag loss when a feature is permuted among its out-of-bag rows.
 
         The loss is the misclassification rate, or the squared error; the mean is over the trees [Breiman2001].
@@ -56,7 +60,7 @@ class OobImportanceMixin(TreeEstimator):
             importances_std=importances.std(axis=1),
         )
 
-    def oob_impurity_importance(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
+    def oob_impurity_importance(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> FloatArray:
         """Decrease of impurity by each feature, measured on out-of-bag rows (MDI-oob) [Li2019].
 
         ``feature_importances_`` favours features of many values, since they fit noise; here noise gains nothing. The
@@ -75,7 +79,7 @@ class OobImportanceMixin(TreeEstimator):
         self.fitted_trees()
         return self._measure_importance(X, y, sample_weight, 0)[:, 0]
 
-    def _measure_importance(self, X: Any, y: Any, sample_weight: Any, n_repeats: int) -> FloatArray:
+    def _measure_importance(self, X: Any, y: Any, sample_weight: ArrayLike | None, n_repeats: int) -> FloatArray:
         """Importances of shape (n_features, n_repeats); of shape (n_features, 1) by impurity if ``n_repeats`` is 0."""
         samples = self._samples
         if samples.draws_all:

@@ -17,6 +17,8 @@ from committee.learners.tree_estimator import TreeClassifierMixin, TreeRegressor
 from committee.learners.tree_rows import apply_trees, predict_trees
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from committee.engines import Trees
     from committee.ensembles.forest_builder import ForestBuilder
     from committee.ensembles.out_of_bag import OutOfBag
@@ -82,7 +84,7 @@ class ValueForest(TreeRegressorMixin, BaseForest):
             fitted["_leaf_record"] = record_leaves(leaves, offsets, values, builder.draw_samples(), builder.weights)
         return fitted
 
-    def predict_quantiles(self, X: Any, q: Any = 0.5) -> FloatArray:
+    def predict_quantiles(self, X: Any, q: ArrayLike = 0.5) -> FloatArray:
         """Quantiles of the target given each row, from the training rows that share its leaves [Meinshausen2006].
 
         Parameters
