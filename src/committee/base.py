@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, metaestimators
 
 from committee.constraints import document_params, list_names, validate_params
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.foreign_names import hint_attribute, hint_parameter
 
-__all__ = ["CommitteeEstimator", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
+__all__ = ["CommitteeEstimator", "available_if", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
 _SEED_LIMIT = 2**63
+
+_Owner = TypeVar("_Owner")
+_Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 class _ConstructorSignature:
@@ -113,6 +117,18 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self.accepts_sparse
         tags.input_tags.categorical = self.accepts_categories
         return tags
+
+
+def available_if(check: Callable[[_Owner], bool]) -> Callable[[_Method], _Method]:
+    """scikit-learn's decorator of the same name, with types: a method that exists only where the check is true.
+
+    Parameters
+    ----------
+    check : callable
+        Of the estimator; may also raise AttributeError with a sentence of its own.
+    """
+    decorate: Callable[[_Method], _Method] = metaestimators.available_if(check)
+    return decorate
 
 
 def not_fitted_error(estimator: object) -> NotFittedError:

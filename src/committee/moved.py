@@ -90,7 +90,16 @@ MODULES = {
 }
 
 #: Old module and name -> module and name now, where `MODULES` is not enough.
-NAMES: dict[tuple[str, str], tuple[str, str]] = {}
+NAMES: dict[tuple[str, str], tuple[str, str]] = {
+    ("committee.ensembles.meta_models", "ShareBlend"): (
+        "committee.ensembles.combining.meta_models",
+        "ConvexClassifier",
+    ),
+    ("committee.ensembles.meta_models", "ValueBlend"): (
+        "committee.ensembles.combining.meta_models",
+        "ConvexRegressor",
+    ),
+}
 
 
 def find_moved(module: str, name: str) -> object:

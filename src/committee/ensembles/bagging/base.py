@@ -23,6 +23,7 @@ from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, choose_table
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from committee.learners.tree_rows import predict_trees
 from committee.params import (
     HasMethods,
     Interval,
@@ -342,6 +343,25 @@ class BaseBagging(CommitteeEstimator):
                 f"of class {type(self.estimator_).__name__}."
             )
         return TreeModel(members.trees, self._schema)
+
+    def predict_each(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples, n_columns)
+            Class probabilities of all outputs side by side, or the value of each output.
+        """
+        members = self._fitted_members()
+        rows = take_in_rows(self, X, self._schema)
+        if isinstance(members, TreeMembers):
+            return [predict_trees(members.trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(len(members))]
+        return members.predict_each(X if self._schema.has_categories else rows)
 
     def _average(self, X: Any, method: str, params: dict[str, Any]) -> FloatArray:
         """The mean of the members' answers."""
