@@ -180,7 +180,7 @@ def test_warm_starts_grow_the_same_forest(cls):
     assert read_bytes(warm) == read_bytes(cold)
     with pytest.raises(ValueError, match="n_estimators=3 must be larger or equal to"):
         warm.set_params(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="keep its trees"):
+    with pytest.raises(ValueError, match="keeps the trees"):
         warm.set_params(n_estimators=30).fit(X[:, :4], y)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
 from committee.base import available_if
-from committee.ensembles.combining.member_predictions import Classes, decode_classes, predict_member, split_outputs
+from committee.ensembles.combining.member_predictions import Classes, decode_classes, predict_member, split_by_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class FoldAverage(BaseEstimator):  # type: ignore[misc]
     @available_if(_models_have("predict_proba"))
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Mean of the models' probabilities."""
-        outputs = split_outputs(self._average(X, "predict_proba"), self.classes or [])
+        outputs = split_by_output(self._average(X, "predict_proba"), self.classes or [])
         return outputs[0] if len(outputs) == 1 else outputs
 
     @available_if(_models_have("decision_function"))

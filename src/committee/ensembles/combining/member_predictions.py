@@ -9,6 +9,7 @@ from sklearn.base import is_regressor
 
 from committee.data.rows import count_rows
 from committee.exceptions import DataError, ParameterError
+from committee.learners.tree_estimator import split_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ __all__ = [
     "drop_redundant_columns",
     "predict_member",
     "read_oob_predictions",
-    "split_outputs",
+    "split_by_output",
     "sum_weighted",
 ]
 
@@ -103,9 +104,9 @@ def read_oob_predictions(member: Any, n_rows: int) -> FloatArray:
     return np.hstack([probabilities[:, :, k] for k in range(probabilities.shape[2])])
 
 
-def split_outputs(columns: FloatArray, classes: list[NDArray[Any]]) -> list[FloatArray]:
+def split_by_output(columns: FloatArray, classes: list[NDArray[Any]]) -> list[FloatArray]:
     """Columns of all classes of all outputs, one array for each output."""
-    return np.split(columns, np.cumsum([len(c) for c in classes])[:-1], axis=1)
+    return split_outputs(columns, [len(c) for c in classes])
 
 
 def drop_redundant_columns(predictions: FloatArray, method: str, classes: Classes) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.data import ClassTarget
-from committee.ensembles.out_of_bag import choose_measure
+from committee.ensembles.out_of_bag import make_score_function
 from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -89,5 +89,5 @@ def choose_metric(
             f"The 'metric' parameter must be None, 'neg_log_loss' or 'neg_mean_squared_error' where there are sample "
             f"weights, which it has to count; got {metric!r}."
         )
-    measure = choose_measure(metric, target, "metric")
-    return lambda y_pred: measure(rows, y_pred)
+    score = make_score_function(metric, target, "metric")
+    return lambda y_pred: score(rows, y_pred)

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.data.intake import take_in_rows
 from committee.data.rows import select_rows
 from committee.ensembles.combining.member_predictions import Classes, drop_redundant_columns
 from committee.ensembles.combining.meta_models import ConvexClassifier, ConvexRegressor
-from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
+    from committee.ensembles.combining.out_of_fold import BaggedEnsemble
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["correct_oob_columns", "estimate_oob_noise", "is_linear_model"]
@@ -53,7 +52,7 @@ def is_linear_model(model: EstimatorLike) -> bool:
 
 
 def estimate_oob_noise(
-    bag: Any, X: Any, n_rows: int, method: str = "predict", classes: Classes = None
+    bag: BaggedEnsemble, X: Any, n_rows: int, method: str = "predict", classes: Classes = None
 ) -> tuple[FloatArray, float]:
     """U above for the meta-model's columns of one bag, and the mean fraction of its members that leave a row out.
 
@@ -69,7 +68,7 @@ def estimate_oob_noise(
         Which columns the meta-model gets (`drop_redundant_columns`).
     """
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _N_ROWS)).astype(np.intp))
-    by_member = _predict_each(bag, select_rows(X, rows))
+    by_member = bag.predict_members(select_rows(X, rows))
     predictions = np.stack([drop_redundant_columns(predicted, method, classes) for predicted in by_member])
     left_out = np.stack([np.bincount(own, minlength=n_rows)[rows] == 0 for own in bag.estimators_samples_])
     n_members, n_left = len(left_out), left_out.sum(axis=0)
@@ -83,16 +82,6 @@ def estimate_oob_noise(
     excess = (1.0 / n_left - 1.0 / n_members) / (n_left - 1.0)
     noise = np.einsum("bri,brj,r->ij", deviations, deviations, excess) / len(n_left)
     return noise, float(n_left.mean() / n_members)
-
-
-def _predict_each(bag: Any, X: Any) -> list[FloatArray]:
-    """Predictions of each member of a bag or forest."""
-    if hasattr(bag, "predict_each"):
-        by_member: list[FloatArray] = bag.predict_each(X)
-        return by_member
-    model = bag.to_tree_model()
-    rows = take_in_rows(bag, X, model.schema)
-    return [predict_trees(model.trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(model.trees.n_trees)]
 
 
 def correct_oob_columns(

@@ -8,7 +8,7 @@ their out-of-bag predictions come with the one fit on all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -22,14 +22,14 @@ from committee.ensembles.combining.member_predictions import (
     Classes,
     predict_member,
     read_oob_predictions,
-    split_outputs,
+    split_by_output,
 )
 from committee.ensembles.combining.training_set import TrainingSet, can_fit_dataset
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Folds = list[Fold]
 
 __all__ = [
+    "BaggedEnsemble",
     "MemberFit",
     "average_fold_predictions",
     "check_oob_groups",
@@ -186,7 +187,18 @@ def _read_rows(rows: NDArray[Any]) -> NDArray[np.intp]:
 # Out-of-bag predictions in place of folds.
 
 
-def has_oob_predictions(member: EstimatorLike) -> bool:
+class BaggedEnsemble(Protocol):
+    """A fitted bag or forest of this library."""
+
+    @property
+    def estimators_samples_(self) -> Sequence[NDArray[np.intp]]:
+        """Rows of the sample of each member."""
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member."""
+
+
+def has_oob_predictions(member: object) -> TypeGuard[BaggedEnsemble]:
     """Whether a member is a bag or forest of this library that leaves rows out, so that it has out-of-bag predictions.
 
     A forest that calibrates itself has fitted its calibration to them, and one that stops early by the out-of-bag
@@ -219,7 +231,7 @@ def _extract_oob_predictions(one: MemberFit, n_rows: int, classes: Classes) -> F
     if one.method != "predict" or classes is None:
         return predictions
     known = np.isfinite(predictions).all(axis=1, keepdims=True)
-    labels = [output.argmax(axis=1) for output in split_outputs(predictions, classes)]
+    labels = [output.argmax(axis=1) for output in split_by_output(predictions, classes)]
     return np.where(known, np.column_stack(labels), np.nan)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from committee.base import available_if
-from committee.ensembles.combining.member_predictions import predict_member, split_outputs
+from committee.ensembles.combining.member_predictions import predict_member, split_by_output
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.stacking_base import (
     BaseStacking,
@@ -148,7 +148,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
         table = self._meta_table(X)
         indices = [np.arange(len(c)) for c in self._classes]
         probabilities = predict_member(self.final_estimator_, table, "predict_proba", indices)
-        outputs = split_outputs(probabilities, self._classes)
+        outputs = split_by_output(probabilities, self._classes)
         return outputs[0] if self.n_outputs_ == 1 else outputs
 
     @available_if(final_has("decision_function"))

@@ -10,7 +10,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from committee.base import available_if
 from committee.data.targets import encode_classes
-from committee.ensembles.combining.member_predictions import decode_classes, split_outputs, sum_weighted
+from committee.ensembles.combining.member_predictions import decode_classes, split_by_output, sum_weighted
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.training_set import read_table
 from committee.ensembles.combining.voting_base import BaseVoting, ClassVoteWeights, Prefit, ValueVoteWeights
@@ -197,7 +197,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return decode_classes(split_outputs(self._average(X), self._classes), self._classes)
+        return decode_classes(split_by_output(self._average(X), self._classes), self._classes)
 
     @available_if(_is_soft)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
@@ -214,7 +214,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
             Columns in the order of ``classes_``.
         """
         probabilities = self._average(X)
-        return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self._classes)
+        return probabilities if self.n_outputs_ == 1 else split_by_output(probabilities, self._classes)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Predictions of each member: indices of classes (hard) or probabilities (soft).

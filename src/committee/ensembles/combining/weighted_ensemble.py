@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from committee.ensembles.combining.member_predictions import (
     decode_classes,
     predict_member,
-    split_outputs,
+    split_by_output,
     sum_weighted,
 )
 from committee.ensembles.combining.metrics import target_matrix
@@ -191,7 +191,7 @@ class WeightedProbabilities(ClassifierMixin, WeightedEnsemble):  # type: ignore[
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return decode_classes(split_outputs(self._average(X), self._classes), self._classes)
+        return decode_classes(split_by_output(self._average(X), self._classes), self._classes)
 
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Weighted mean of the members' probabilities.
@@ -206,7 +206,7 @@ class WeightedProbabilities(ClassifierMixin, WeightedEnsemble):  # type: ignore[
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        outputs = split_outputs(self._average(X), self._classes)
+        outputs = split_by_output(self._average(X), self._classes)
         return outputs[0] if self.n_outputs_ == 1 else outputs
 
 
