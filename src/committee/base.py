@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -98,6 +98,21 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         for name, value in arguments.items():
             if name != "self":
                 setattr(self, name, value)
+
+    def _replace_fitted(self, fitted: Mapping[str, Any], optional: Iterable[str] = ()) -> None:
+        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged.
+
+        Parameters
+        ----------
+        fitted : mapping
+            Names and values.
+        optional : iterable of str
+            Attributes that not every fit has; those of an earlier fit that are not in `fitted` are removed.
+        """
+        for name in optional:
+            if name not in fitted:
+                self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
 
     def __getattr__(self, name: str) -> Any:
         """Called for missing attributes; the message of a model that was saved for prediction says why."""

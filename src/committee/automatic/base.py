@@ -323,16 +323,13 @@ class BaseCommittee(CommitteeEstimator):
         return {"oof_prediction_": nested[:, 0], "_oof_errors": errors}
 
     def _set_fitted(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
-        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
         schema, target = dataset.schema, dataset.target
         fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
         if isinstance(target, ClassTarget):
             fitted["classes_"] = target.classes[0]
         if schema.feature_names is not None:
             fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
+        self._replace_fitted(fitted, optional=("feature_names_in_",))
 
     # Predictions.
 

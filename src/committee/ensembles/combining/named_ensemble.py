@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from committee.params import CrossValidation, NJobs, RandomState, Verbose
     from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble"]
+__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble", "PredictionTransformerMixin"]
 
 Estimators: TypeAlias = Annotated[
     Sequence[tuple[str, Any]],
@@ -53,6 +53,15 @@ MemberSeeds: TypeAlias = Annotated[
     "Seeds every ``random_state`` of the members that is None, each with a number of its own, and the random numbers "
     "of the ensemble itself. None: the members stay as they are.",
 ]
+
+
+class PredictionTransformerMixin(TransformerMixin):  # type: ignore[misc]
+    """Ensembles whose `transform` returns predictions, whatever the type of X."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 class NamedEnsemble(CommitteeEstimator):
@@ -244,7 +253,7 @@ class NamedEnsemble(CommitteeEstimator):
             raise not_fitted_error(self)
 
     def _set_fitted(self, members: list[EstimatorLike], X: Any, fitted: dict[str, Any]) -> None:
-        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
+        """Set the members, the number and names of the features, and further fitted attributes."""
         names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
         by_name = dict(zip(names, members, strict=True))
         fitted = {
@@ -259,9 +268,7 @@ class NamedEnsemble(CommitteeEstimator):
         named = [member.feature_names_in_ for member in members if hasattr(member, "feature_names_in_")]
         if named:
             fitted["feature_names_in_"] = named[0]
-        for name in self.__dict__.get("_settled", ()):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({**fitted, "_settled": tuple(fitted)})
+        self._replace_fitted({**fitted, "_settled": tuple(fitted)}, optional=self.__dict__.get("_settled", ()))
 
     def _target_attributes(self, target: ClassTarget | ValueTarget) -> dict[str, Any]:
         if not isinstance(target, ClassTarget):

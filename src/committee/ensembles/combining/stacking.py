@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from committee.base import available_if
 from committee.ensembles.combining.member_predictions import predict_member, split_by_output
-from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
+from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds, PredictionTransformerMixin
 from committee.ensembles.combining.stacking_base import (
     BaseStacking,
     ClassMetaModel,
@@ -24,14 +24,13 @@ from committee.params import NJobs, Verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from sklearn.utils import Tags
 
     from committee.typing import FloatArray
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
 
 
-class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
+class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacking):  # type: ignore[misc]
     """Members of any kind, and a meta-model that is fitted to their out-of-fold predictions [Wolpert1992].
 
     The members' predictions for training rows come from folds (or are out-of-bag), so that no member was fitted on
@@ -166,11 +165,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
         """
         table = self._meta_table(X)
         return np.asarray(self.final_estimator_.decision_function(table))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]

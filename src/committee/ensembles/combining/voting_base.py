@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
 from committee.data import ClassTarget
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import predict_member
 from committee.ensembles.combining.metrics import target_matrix
-from committee.ensembles.combining.named_ensemble import NamedEnsemble
+from committee.ensembles.combining.named_ensemble import NamedEnsemble, PredictionTransformerMixin
 from committee.ensembles.combining.out_of_fold import (
     MemberFit,
     find_predicted_rows,
@@ -25,7 +24,6 @@ from committee.params import ArrayLike, CrossValidation
 if TYPE_CHECKING:
     import numpy.typing as npt
     from numpy.typing import NDArray
-    from sklearn.utils import Tags
 
     from committee.data import ValueTarget
     from committee.ensembles.combining.member_predictions import Classes
@@ -56,7 +54,7 @@ Prefit: TypeAlias = Annotated[
 ]
 
 
-class BaseVoting(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
+class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
     """Base class of the voting classifier and regressor."""
 
     weights: str | npt.ArrayLike | None
@@ -189,8 +187,3 @@ class BaseVoting(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
         owner = type(self).__name__.lower()
         return np.asarray([f"{owner}_{name}{suffix}" for name in names for suffix in suffixes], dtype=object)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
