@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, metaestimators
 
 from committee.constraints import document_params, list_names, validate_params
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.foreign_names import hint_attribute, hint_parameter
 
-__all__ = ["CommitteeEstimator", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
+__all__ = ["CommitteeEstimator", "available_if", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
 _SEED_LIMIT = 2**63
+
+_Owner = TypeVar("_Owner")
+_Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 class _ConstructorSignature:
@@ -95,6 +99,21 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
             if name != "self":
                 setattr(self, name, value)
 
+    def _replace_fitted(self, fitted: Mapping[str, Any], optional: Iterable[str] = ()) -> None:
+        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged.
+
+        Parameters
+        ----------
+        fitted : mapping
+            Names and values.
+        optional : iterable of str
+            Attributes that not every fit has; those of an earlier fit that are not in `fitted` are removed.
+        """
+        for name in optional:
+            if name not in fitted:
+                self.__dict__.pop(name, None)
+        self.__dict__.update(fitted)
+
     def __getattr__(self, name: str) -> Any:
         """Called for missing attributes; the message of a model that was saved for prediction says why."""
         if "_stripped" in self.__dict__:
@@ -113,6 +132,18 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self.accepts_sparse
         tags.input_tags.categorical = self.accepts_categories
         return tags
+
+
+def available_if(check: Callable[[_Owner], bool]) -> Callable[[_Method], _Method]:
+    """scikit-learn's decorator of the same name, with types: a method that exists only where the check is true.
+
+    Parameters
+    ----------
+    check : callable
+        Of the estimator; may also raise AttributeError with a sentence of its own.
+    """
+    decorate: Callable[[_Method], _Method] = metaestimators.available_if(check)
+    return decorate
 
 
 def not_fitted_error(estimator: object) -> NotFittedError:

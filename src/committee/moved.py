@@ -95,6 +95,14 @@ NAMES: dict[tuple[str, str], tuple[str, str]] = {
         "committee.ensembles.forest.calibration",
         "ProbabilityCalibration",
     ),
+    ("committee.ensembles.meta_models", "ShareBlend"): (
+        "committee.ensembles.combining.meta_models",
+        "ConvexClassifier",
+    ),
+    ("committee.ensembles.meta_models", "ValueBlend"): (
+        "committee.ensembles.combining.meta_models",
+        "ConvexRegressor",
+    ),
 }
 
 

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
-from committee.automatic.baseline_members import LinearMember, NeighbourMember, PlainMember, PriorMember
+from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
-from committee.automatic.encoding import learn_encoding
+from committee.automatic.encoding import fit_encoding
 from committee.automatic.kernel_member import KernelMember, _measure_distances, _Ridge
 
 
@@ -49,7 +49,7 @@ def test_neighbours_are_scikit_learns() -> None:
 
 @pytest.mark.parametrize("kind", [PriorMember, LinearMember, NeighbourMember, KernelMember, BayesMember])
 @pytest.mark.parametrize("classify", [True, False])
-def test_a_weight_is_so_many_rows(kind: type[PlainMember], classify: bool) -> None:
+def test_a_weight_is_so_many_rows(kind: type[BaselineMember], classify: bool) -> None:
     if kind is BayesMember and not classify:
         pytest.skip("naive Bayes is for classes")
     rng = np.random.default_rng(0)
@@ -60,31 +60,31 @@ def test_a_weight_is_so_many_rows(kind: type[PlainMember], classify: bool) -> No
     repeats = np.repeat(np.arange(120), counts)
     weighted = kind(classify, [3]).fit(X, y, sample_weight=counts.astype(float))
     repeated = kind(classify, [3]).fit(X[repeats], y[repeats])
-    ask = "predict_proba" if classify else "predict"
+    method = "predict_proba" if classify else "predict"
     # The logistic model stops where little is to be gained, and kernels that copy their rows are nearly singular.
     atol = 1e-3 if kind is KernelMember or (classify and kind is LinearMember) else 1e-9
-    np.testing.assert_allclose(getattr(weighted, ask)(X), getattr(repeated, ask)(X), atol=atol)
+    np.testing.assert_allclose(getattr(weighted, method)(X), getattr(repeated, method)(X), atol=atol)
 
 
-def test_the_kernel_is_a_ridge_on_bumps_and_knows_what_it_would_say_without_a_row() -> None:
+def test_the_kernel_member_is_a_ridge_with_leave_one_out_predictions() -> None:
     rng = np.random.default_rng(0)
-    table, goal = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
-    ridge = _Ridge(table, table[:15], 4.0, goal, np.ones(40))
+    table, y_true = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    ridge = _Ridge(table, table[:15], 4.0, y_true, np.ones(40))
     near, far = (np.exp(_measure_distances(rows, table[:15]) / -4.0) for rows in (table[:15], table))
     root = np.linalg.cholesky(near + 1e-8 * 15 * np.eye(15))
     features = np.linalg.solve(root, far.T).T
 
     def fit(rows: np.ndarray) -> np.ndarray:
-        centre, mean = features[rows].mean(axis=0), goal[rows].mean(axis=0)
+        centre, mean = features[rows].mean(axis=0), y_true[rows].mean(axis=0)
         shifted = features[rows] - centre
-        coef = np.linalg.solve(shifted.T @ shifted + ridge._penalty * np.eye(15), shifted.T @ (goal[rows] - mean))
+        coef = np.linalg.solve(shifted.T @ shifted + ridge._penalty * np.eye(15), shifted.T @ (y_true[rows] - mean))
         return np.asarray((features - centre) @ coef + mean)
 
     coef, intercept = ridge.find_coefficients()
     np.testing.assert_allclose(far @ coef + intercept, fit(np.arange(40)), atol=1e-6)
     without = np.array([fit(np.delete(np.arange(40), k))[k] for k in range(40)])
     # The centre of the features moves a little with the row, which the leverage counts as well.
-    np.testing.assert_allclose(ridge.leave_out(), without, atol=1e-6)
+    np.testing.assert_allclose(ridge.predict_loo(), without, atol=1e-6)
 
 
 def test_the_kernel_sees_rings() -> None:
@@ -93,9 +93,9 @@ def test_the_kernel_sees_rings() -> None:
     y = ((X**2).sum(axis=1) > 1.4).astype(int)
     member = KernelMember(True).fit(X[:400], y[:400])
     assert (member.predict(X[400:]) == y[400:]).mean() > 0.95
-    answers = member.forget_left_out()
-    assert answers.shape == (400, 2)
-    np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    predictions = member.pop_loo_predictions()
+    assert predictions.shape == (400, 2)
+    np.testing.assert_allclose(predictions.sum(axis=1), 1.0)
     assert (LinearMember(True).fit(X[:400], y[:400]).predict(X[400:]) == y[400:]).mean() < 0.7
 
 
@@ -110,7 +110,7 @@ def test_odd_columns_are_encoded_as_finite_numbers() -> None:
     X = np.column_stack(
         [np.full(6, 7.0), np.full(6, np.nan), [1e308, -1e308, 1e308, 0.0, np.nan, 1.0], [0, 1, 2, 0, 0, np.nan]]
     )
-    encoding = learn_encoding(X, np.ones(6), [3])
+    encoding = fit_encoding(X, np.ones(6), [3])
     for rows in (X, np.full((2, 4), np.nan), np.full((2, 4), 1e308)):
         encoded = encoding.encode(rows)
         assert np.isfinite(encoded).all()
@@ -152,7 +152,7 @@ def test_naive_bayes_is_the_formula() -> None:
     everyone = np.ones(len(y), dtype=bool)
     np.testing.assert_allclose(member.predict_proba(X), [score(i, everyone) for i in range(len(y))], atol=1e-12)
     left_out = [score(i, np.arange(len(y)) != i) for i in range(len(y))]
-    np.testing.assert_allclose(member.forget_left_out(), left_out, atol=1e-12)
+    np.testing.assert_allclose(member.pop_loo_predictions(), left_out, atol=1e-12)
     assert 0.2 < member.slope_ < 1.5
 
 

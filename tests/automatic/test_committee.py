@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_classificat
 from sklearn.model_selection import TimeSeriesSplit
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
-from committee.automatic.combination import Combination
+from committee.automatic.combination import MemberCombiner
 from committee.automatic.portfolio import choose_entries
 from committee.data.targets import encode_values
 from committee.exceptions import DataError, ParameterError
@@ -55,11 +55,11 @@ def test_noise_is_at_chance_for_a_metric_that_selection_can_overfit() -> None:
     assert abs(np.mean(scores) - 0.5) < 0.08
 
 
-def test_the_estimate_is_what_fresh_rows_say() -> None:
+def test_the_estimate_agrees_with_new_rows() -> None:
     X, y = make_classification(3000, 12, n_informative=6, flip_y=0.1, random_state=1)
     model = CommitteeClassifier(random_state=0).fit(X[:600], y[:600])
-    shares = model.predict_proba(X[600:])
-    fresh = float(np.log(shares[np.arange(2400), y[600:]]).mean())
+    probabilities = model.predict_proba(X[600:])
+    fresh = float(np.log(probabilities[np.arange(2400), y[600:]]).mean())
     assert abs(fresh - model.score_estimate_) < 4 * model.score_error_
     # The mean is no worse than its best member, as far as rows can tell.
     assert model.score_estimate_ > model.leaderboard_[0]["score"] - model.score_error_
@@ -68,11 +68,11 @@ def test_the_estimate_is_what_fresh_rows_say() -> None:
 def test_the_error_is_the_one_of_a_mean() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=4000)
-    jury = Combination(encode_values(values[:, None]), None, None, "neg_mean_absolute_error", "selection", 0)
-    told = jury.estimate(np.zeros((4000, 1)), np.arange(4000))
+    combiner = MemberCombiner(encode_values(values[:, None]), None, None, "neg_mean_absolute_error", "selection", 0)
+    estimate = combiner.estimate(np.zeros((4000, 1)), np.arange(4000))
     exact = np.abs(values).std() / np.sqrt(4000)
-    assert told.score == pytest.approx(-np.abs(values).mean())
-    assert 0.5 * exact < told.error < 1.7 * exact
+    assert estimate.score == pytest.approx(-np.abs(values).mean())
+    assert 0.5 * exact < estimate.error < 1.7 * exact
 
 
 def test_groups_are_kept_together() -> None:
@@ -204,13 +204,13 @@ def test_threads_change_nothing(combine: str) -> None:
         assert model.score_error_ == models[0].score_error_
 
 
-def test_progress_is_told_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = load_diabetes(return_X_y=True)
     CommitteeRegressor(n_members=1, verbose=1).fit(X, y)
     assert "Committee" in capsys.readouterr().err
 
 
-def test_the_prior_has_no_say_where_a_constant_goes_unnoticed() -> None:
+def test_the_prior_has_no_weight_where_a_constant_has_no_effect() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = CommitteeClassifier(metric="roc_auc", portfolio=["linear", "extra trees"], random_state=0).fit(X, y)
     assert {row["name"]: row["weight"] for row in model.leaderboard_}["prior"] == 0.0
@@ -238,10 +238,10 @@ def test_sparse_tables_are_as_good_as_dense_ones(classify: bool, tmp_path: Path)
     kind, y = (CommitteeClassifier, values > 0.0) if classify else (CommitteeRegressor, values)
     sparse, dense = (kind(random_state=0, cv=3).fit(table, y) for table in (X, X.toarray()))
     assert {row["name"] for row in sparse.leaderboard_} == {"prior", *NAMES[classify]}
-    ask = "predict_proba" if classify else "predict"
-    np.testing.assert_allclose(getattr(sparse, ask)(X), getattr(dense, ask)(X.toarray()), atol=1e-6)
+    method = "predict_proba" if classify else "predict"
+    np.testing.assert_allclose(getattr(sparse, method)(X), getattr(dense, method)(X.toarray()), atol=1e-6)
     save(sparse, tmp_path / "model")
-    np.testing.assert_array_equal(getattr(load(tmp_path / "model"), ask)(X), getattr(sparse, ask)(X))
+    np.testing.assert_array_equal(getattr(load(tmp_path / "model"), method)(X), getattr(sparse, method)(X))
 
 
 def test_large_sparse_tables_stay_sparse() -> None:

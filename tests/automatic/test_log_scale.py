@@ -1,4 +1,4 @@
-"""Members that learn logarithms of prices, and what they say in the price's own unit."""
+"""Members that are fitted to logarithms of prices, and their predictions as prices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.stats import skew
 
 from committee import CommitteeRegressor, load, save
 from committee.automatic.baseline_members import LinearMember
-from committee.automatic.log_scale import _measure_skew, is_skewed, return_from_logs
-from committee.ensembles.combining.out_of_fold import Candidate
+from committee.automatic.log_scale import _measure_skewness, back_transform, is_skewed
+from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.exceptions import ParameterError
 
@@ -28,7 +28,7 @@ def make_prices(n_rows: int = 500) -> tuple[Any, Any]:
 def test_what_counts_as_a_long_tail() -> None:
     rng = np.random.default_rng(0)
     tail, bell = np.exp(rng.normal(size=500)), rng.normal(size=500)
-    assert _measure_skew(tail, None) == pytest.approx(skew(tail))
+    assert _measure_skewness(tail, None) == pytest.approx(skew(tail))
     assert is_skewed(tail, None)
     # Two signs, none at all, a tail to the left, and logarithms that are worse.
     for values in (bell, tail - tail.min(), np.full(9, 2.0), 50.0 - tail[tail < 40], np.append(tail, 1e-300)):
@@ -37,23 +37,23 @@ def test_what_counts_as_a_long_tail() -> None:
     weights[-1] = 0.0
     assert is_skewed(np.append(tail, -1.0), weights)
     twice = np.repeat([2.0, 1.0], 250)
-    assert _measure_skew(tail, twice) == pytest.approx(skew(np.append(tail, tail[:250])))
+    assert _measure_skewness(tail, twice) == pytest.approx(skew(np.append(tail, tail[:250])))
 
 
-def test_answers_come_back_in_their_own_unit() -> None:
+def test_predictions_are_transformed_back() -> None:
     X, y = make_prices()
     training = TrainingSet(X, y)
     member = LinearMember(False).fit(X, np.log(y))
     logs = member.predict(X)[:, None]
     logs[0] = 99.0
     logs[1] = np.nan
-    one = return_from_logs(Candidate("line", None, whole=member, by_fold=[member], answers=logs), training)
-    known = np.isfinite(one.answers[:, 0])
+    one = back_transform(MemberFit("line", None, fitted=member, fold_models=[member], predictions=logs), training)
+    known = np.isfinite(one.predictions[:, 0])
     assert known.sum() == len(y) - 1
-    assert one.answers[known].mean() == pytest.approx(y[known].mean())
-    assert one.answers[0] == pytest.approx(2.0 * y.max() * one.whole.factor)
-    np.testing.assert_allclose(one.whole.predict(X)[2:], one.answers[2:, 0])
-    np.testing.assert_allclose(one.by_fold[0].predict(X), one.whole.predict(X))
+    assert one.predictions[known].mean() == pytest.approx(y[known].mean())
+    assert one.predictions[0] == pytest.approx(2.0 * y.max() * one.fitted.factor)
+    np.testing.assert_allclose(one.fitted.predict(X)[2:], one.predictions[2:, 0])
+    np.testing.assert_allclose(one.fold_models[0].predict(X), one.fitted.predict(X))
 
 
 def test_logs_are_chosen_where_they_help_and_only_there(tmp_path: Path) -> None:

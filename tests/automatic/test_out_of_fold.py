@@ -1,4 +1,4 @@
-"""What a committee keeps of the answers for rows that it had not seen."""
+"""The out-of-fold predictions that a fitted AutoML estimator keeps."""
 
 from pathlib import Path
 
@@ -9,20 +9,20 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 
 import committee
 from committee import CommitteeClassifier, CommitteeRegressor
-from committee.automatic.intervals import find_margin, rank_errors
+from committee.automatic.intervals import find_half_width, rank_errors
 from committee.exceptions import DataError
 
 SMALL = {"portfolio": ["linear", "extra trees"], "random_state": 0}
 
 
-def test_the_estimate_is_the_score_of_the_answers_that_are_kept() -> None:
+def test_the_estimate_is_the_score_of_the_out_of_fold_predictions() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = CommitteeClassifier(**SMALL).fit(X, y)
     assert model.oof_decision_function_.shape == (len(y), 2)
     assert -model.score_estimate_ == pytest.approx(log_loss(y, model.oof_decision_function_))
     X, y = load_diabetes(return_X_y=True)
-    jury = CommitteeRegressor(**SMALL).fit(X, y)
-    assert -jury.score_estimate_ == pytest.approx(root_mean_squared_error(y, jury.oof_prediction_))
+    model = CommitteeRegressor(**SMALL).fit(X, y)
+    assert -model.score_estimate_ == pytest.approx(root_mean_squared_error(y, model.oof_prediction_))
 
 
 def test_intervals_hold_about_what_they_promise(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_intervals_hold_about_what_they_promise(tmp_path: Path) -> None:
         assert np.mean((ends[:, 0] <= y[test]) & (y[test] <= ends[:, 1])) == pytest.approx(coverage, abs=0.09)
     with pytest.raises(DataError, match="coverage"):
         model.predict_interval(X[test], 1.0)
-    # A model for prediction only gives up the answers, not the intervals.
+    # A model for prediction only has no out-of-fold predictions, but it has the intervals.
     committee.save(model, tmp_path / "m.committee", strip=True)
     loaded = committee.load(tmp_path / "m.committee")
     np.testing.assert_array_equal(loaded.predict_interval(X[test], 0.9), ends)
@@ -46,7 +46,7 @@ def test_intervals_hold_about_what_they_promise(tmp_path: Path) -> None:
 def test_a_row_of_weight_three_is_three_rows() -> None:
     errors, weights = np.array([3.0, 1.0, 2.0, 5.0]), np.array([1.0, 3.0, 0.0, 2.0])
     for coverage in (0.3, 0.5, 0.7, 0.85):
-        assert find_margin(rank_errors(errors, weights), coverage) == find_margin(
+        assert find_half_width(rank_errors(errors, weights), coverage) == find_half_width(
             rank_errors(np.repeat(errors, weights.astype(int)), None), coverage
         )
-    assert find_margin(rank_errors(np.array([np.nan]), None), 0.5) == np.inf
+    assert find_half_width(rank_errors(np.array([np.nan]), None), 0.5) == np.inf

@@ -1,4 +1,4 @@
-"""Columns of text: recognised, read as words and themes, and told apart from categories."""
+"""Columns of text: recognised, encoded as words and topics, and not confused with categories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
-from committee.automatic.word_encoding import learn_words
+from committee.automatic.word_encoding import fit_word_encoding
 from committee.data.text_columns import find_texts, lift_texts
 from committee.exceptions import CommitteeError, DataError, ParameterError
 
@@ -76,14 +76,14 @@ def test_words_are_weighed_as_scikit_learn_does() -> None:
 
     table, _ = make_mail()
     texts = table["message"].fillna("").tolist()
-    words = learn_words(texts)
+    words = fit_word_encoding(texts)
     theirs = TfidfVectorizer(min_df=2, ngram_range=(1, 2), sublinear_tf=True, strip_accents="unicode")
-    np.testing.assert_allclose(words.weigh(texts).toarray(), theirs.fit_transform(texts).toarray(), atol=1e-12)
-    themes = words.place(words.weigh(texts))
-    assert themes.shape == (240, 30)
+    np.testing.assert_allclose(words.to_tfidf(texts).toarray(), theirs.fit_transform(texts).toarray(), atol=1e-12)
+    topics = words.to_topics(words.to_tfidf(texts))
+    assert topics.shape == (240, 30)
     for few in (["a b", "c d"], ["", ""], ["one word", "another one"]):
-        found = learn_words(few)
-        assert found.place(found.weigh(few)).shape == (2, len(found.terms))
+        found = fit_word_encoding(few)
+        assert found.to_topics(found.to_tfidf(few)).shape == (2, len(found.terms))
 
 
 @pytest.mark.parametrize("only_text", [False, True])
@@ -134,7 +134,7 @@ def test_pure_noise_in_words_is_at_chance() -> None:
     assert -np.log(2) - 0.1 < np.mean(scores) < -np.log(2) + 0.02
 
 
-def test_what_cannot_be_is_said() -> None:
+def test_invalid_arguments_are_refused() -> None:
     table, spam = make_mail(60)
     with pytest.raises(ParameterError, match="'linear of words', which needs columns of text"):
         CommitteeClassifier(portfolio=["linear of words"], text_columns=None).fit(table, spam)

@@ -1,4 +1,4 @@
-"""The committee that puts itself together: a portfolio of members, chosen and weighed by what they said out of fold."""
+"""The AutoML estimators: they select, fit and weight the models of a portfolio within a time budget."""
 
 from committee.automatic.estimators import CommitteeClassifier, CommitteeRegressor
 

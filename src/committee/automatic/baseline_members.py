@@ -1,7 +1,7 @@
-"""Members beside the trees: the frequencies alone, a linear model and nearest neighbours on encoded features.
+"""Members other than trees: the class frequencies, a linear model and nearest neighbours on encoded features.
 
-They see what the committee's door made of a table (numbers, codes, NaN) and keep nothing but arrays, so that a model
-file can hold them. Weights count rows: a row of weight two is two rows, and the committee scales them so.
+They are fitted on the table as it was read (numbers, codes of categories, NaN) and keep arrays only, so that a model
+file can hold them. Weights count rows: a row of weight two is the same as two rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from committee.automatic.encoding import learn_encoding
+from committee.automatic.encoding import fit_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,161 +22,163 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["LinearMember", "NeighbourMember", "PlainMember", "PriorMember", "soften"]
+__all__ = ["BaselineMember", "LinearMember", "NeighbourMember", "PriorMember", "softmax"]
 
 _N_NEIGHBOURS = 15
-_MOST_NEIGHBOURS = 60
-"""Rows to look at where some weigh less than one."""
+_MAX_NEIGHBOURS = 60
+"""Number of candidate rows if some have a weight below one."""
 _INVERSE_PENALTY = 1.0
 """C of the logistic model."""
-_MOST_STEPS = 200
+_MAX_STEPS = 200
 _PENALTIES = np.logspace(-3, 6, 19)
-"""Among which generalised cross-validation chooses the ridge."""
+"""Among which generalised cross-validation chooses."""
 
 
-def soften(scores: FloatArray) -> FloatArray:
-    """Shares that are in proportion to the exponentials of scores, row by row.
+def softmax(scores: FloatArray) -> FloatArray:
+    """Probabilities proportional to the exponentials of the scores, row by row.
 
     Examples
     --------
-    >>> soften(np.log(np.array([[3.0, 1.0]])))
+    >>> softmax(np.log(np.array([[3.0, 1.0]])))
     array([[0.75, 0.25]])
     """
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
-class PlainMember(BaseEstimator):  # type: ignore[misc]
-    """What these members share: which rows count and how often, and classes by their numbers.
+class BaselineMember(BaseEstimator):  # type: ignore[misc]
+    """Base class of these members: rows by their weights, and the target as a matrix.
 
     Parameters
     ----------
     classify : bool
-        Whether y holds numbers of classes rather than values.
+        Whether y holds indices of classes rather than values.
     categories : sequence of int
-        Columns that hold codes.
+        Columns that hold codes of categories.
     """
 
     def __init__(self, classify: bool, categories: Sequence[int] = ()) -> None:
         self.classify, self.categories = classify, categories
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
-        """Learn from rows of positive weight."""
+        """Fit on the rows of positive weight."""
         counts = np.ones(len(y))
         if sample_weight is not None:
             counts = np.asarray(sample_weight, dtype=np.float64)
-            there = counts > 0.0
-            X, y, counts = X[there], y[there], counts[there]
+            positive = counts > 0.0
+            X, y, counts = X[positive], y[positive], counts[positive]
         self.classes_ = None
-        goal = np.asarray(y, dtype=np.float64)[:, None]
+        y_true = np.asarray(y, dtype=np.float64)[:, None]
         if self.classify:
             self.classes_, labels = np.unique(y, return_inverse=True)
-            goal = np.eye(len(self.classes_))[labels]
-        self._learn(X, goal, counts)
+            y_true = np.eye(len(self.classes_))[labels]
+        self._fit(X, y_true, counts)
         return self
 
     def predict_proba(self, X: NDArray[Any]) -> FloatArray:
-        """Probability of each class that was met in training."""
-        return self._answer(X)
+        """Probability of each class that occurred in training."""
+        return self._predict_columns(X)
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """The value of each row, or the likeliest class."""
-        answer = self._answer(X)
-        return answer[:, 0] if self.classes_ is None else self.classes_[answer.argmax(axis=1)]
+        """The value of each row, or the most probable class."""
+        columns = self._predict_columns(X)
+        return columns[:, 0] if self.classes_ is None else self.classes_[columns.argmax(axis=1)]
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        """Fit to the target as one-hot classes or as one column of values; rows count as often as their weight."""
         raise NotImplementedError
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
+        """Probabilities of the classes, or one column of values."""
         raise NotImplementedError
 
 
-class PriorMember(PlainMember):
-    """The frequencies of the classes, or the mean value, whatever the row: what there is to know without features."""
+class PriorMember(BaselineMember):
+    """The frequencies of the classes, or the mean value, for every row: the baseline without features."""
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
-        self.means_ = np.average(goal, axis=0, weights=counts)
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        self.means_ = np.average(y_true, axis=0, weights=counts)
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         return np.tile(self.means_, (X.shape[0], 1))
 
 
-class LinearMember(PlainMember):
-    """A logistic model for classes, a ridge regression for values; the ridge is chosen by generalised cross-validation.
+class LinearMember(BaselineMember):
+    """Logistic regression for classes, ridge regression for values, with a penalty by generalised cross-validation.
 
-    With singular values s of the centred table, the ridge a leaves d(a) = sum s² / (s² + a) degrees of freedom, and the
-    least of n |residuals|² / (n - 1 - d(a))² is taken [Golub1979].
+    With singular values s of the centred table, the penalty a leaves d(a) = sum s² / (s² + a) degrees of freedom; the
+    penalty with the least n |residuals|² / (n - 1 - d(a))² is taken [Golub1979].
     """
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
-        self.encoding_ = learn_encoding(X, counts, self.categories)
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        self.encoding_ = fit_encoding(X, counts, self.categories)
         table = self.encoding_.encode(X)
-        fit = self._fit_shares if self.classify else self._fit_values
-        self.coef_, self.intercept_ = fit(table, goal, counts)
+        fit = self._fit_logistic if self.classify else self._fit_ridge
+        self.coef_, self.intercept_ = fit(table, y_true, counts)
 
-    def _fit_shares(self, table: FloatArray, goal: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _fit_logistic(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
-        n_classes = goal.shape[1]
+        n_classes = y_true.shape[1]
         if n_classes == 1:
             return np.zeros((1, table.shape[1])), np.zeros(1)
-        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=_MOST_STEPS)
+        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=_MAX_STEPS)
         with warnings.catch_warnings():
-            # A model that is nearly there is as good a member.
+            # A model that has nearly converged is as good a member.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(table, goal.argmax(axis=1), sample_weight=counts)
+            model.fit(table, y_true.argmax(axis=1), sample_weight=counts)
         if n_classes > 2:
             return model.coef_, model.intercept_
         return np.vstack([-0.5, 0.5]) * model.coef_, np.array([-0.5, 0.5]) * model.intercept_
 
-    def _fit_values(self, table: FloatArray, goal: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _fit_ridge(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = counts.sum()
-        centre, mean = np.average(table, axis=0, weights=counts), float(np.average(goal[:, 0], weights=counts))
+        centre, mean = np.average(table, axis=0, weights=counts), float(np.average(y_true[:, 0], weights=counts))
         roots = np.sqrt(counts)
-        shifted, rest = roots[:, None] * (table - centre), roots * (goal[:, 0] - mean)
-        squares, axes = np.linalg.eigh(shifted.T @ shifted)
+        centred, residuals = roots[:, None] * (table - centre), roots * (y_true[:, 0] - mean)
+        squares, axes = np.linalg.eigh(centred.T @ centred)
         squares = np.clip(squares, 0.0, None)
-        along = axes.T @ (shifted.T @ rest)
-        total = float(rest @ rest)
+        along = axes.T @ (centred.T @ residuals)
+        total = float(residuals @ residuals)
         best, chosen = np.inf, _PENALTIES[-1]
         for penalty in _PENALTIES:
-            size = along / (squares + penalty)
-            residual = max(0.0, total - 2.0 * float(size @ along) + float(size @ (squares * size)))
+            rotated = along / (squares + penalty)
+            residual = max(0.0, total - 2.0 * float(rotated @ along) + float(rotated @ (squares * rotated)))
             freedom = n - 1.0 - float((squares / (squares + penalty)).sum())
-            found = residual / freedom**2 if freedom > 0.0 else np.inf
-            if found < best:
-                best, chosen = found, penalty
+            score = residual / freedom**2 if freedom > 0.0 else np.inf
+            if score < best:
+                best, chosen = score, penalty
         coef = axes @ (along / (squares + chosen))
         return coef[None, :], np.array([mean - float(centre @ coef)])
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         scores = self.encoding_.encode(X) @ self.coef_.T + self.intercept_
-        return np.asarray(scores) if self.classes_ is None else soften(scores)
+        return np.asarray(scores) if self.classes_ is None else softmax(scores)
 
 
-class NeighbourMember(PlainMember):
-    """The mean of the nearest rows on encoded features; for classes one more row counts, made of the frequencies.
+class NeighbourMember(BaselineMember):
+    """The mean of the nearest rows on encoded features; for classes the class frequencies count as one more row.
 
-    That row keeps shares away from zero. The last neighbour counts as far as it is needed, so that rows of weight two
-    are two neighbours.
+    That row keeps probabilities away from zero. The last neighbour counts in part, so that a row of weight two is two
+    neighbours.
     """
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
-        self.encoding_ = learn_encoding(X, counts, self.categories)
-        self.table_, self.goal_, self.counts_ = self.encoding_.encode(X), goal, counts
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        self.encoding_ = fit_encoding(X, counts, self.categories)
+        self.table_, self.goal_, self.counts_ = self.encoding_.encode(X), y_true, counts
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         from sklearn.neighbors import NearestNeighbors
 
-        # Light rows count for less than one, and more of them may be needed.
-        wanted = _N_NEIGHBOURS if self.counts_.min() >= 1.0 else _MOST_NEIGHBOURS
-        finder = NearestNeighbors(n_neighbors=min(wanted, len(self.table_)), algorithm="brute").fit(self.table_)
+        # Rows of weight below one count for less, and more of them may be needed.
+        n_candidates = _N_NEIGHBOURS if self.counts_.min() >= 1.0 else _MAX_NEIGHBOURS
+        finder = NearestNeighbors(n_neighbors=min(n_candidates, len(self.table_)), algorithm="brute").fit(self.table_)
         near = finder.kneighbors(self.encoding_.encode(X), return_distance=False)
         counts = self.counts_[near]
         before = np.cumsum(counts, axis=1) - counts
-        shares = np.clip(_N_NEIGHBOURS - before, 0.0, counts)
-        sums, total = np.einsum("rk,rkc->rc", shares, self.goal_[near]), shares.sum(axis=1, keepdims=True)
+        used = np.clip(_N_NEIGHBOURS - before, 0.0, counts)
+        sums, total = np.einsum("rk,rkc->rc", used, self.goal_[near]), used.sum(axis=1, keepdims=True)
         if self.classes_ is None:
             return np.asarray(sums / total)
         return np.asarray((sums + np.average(self.goal_, axis=0, weights=self.counts_)) / (total + 1.0))

@@ -1,4 +1,4 @@
-"""The automatic committees: give them a table and, if you like, a budget."""
+"""The AutoML estimators, for classification and regression."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from committee.automatic.base import (
-    BaseCommittee,
+from committee.automatic.base import BaseCommittee
+from committee.automatic.intervals import find_half_width
+from committee.automatic.params import (
     Combine,
-    Folds_,
-    Metric,
+    CommitteeCv,
+    CommitteeMetric,
     NMembers,
     Portfolio,
     TextColumns,
     TimeBudget,
 )
-from committee.automatic.intervals import find_margin
 from committee.exceptions import DataError
 from committee.params import CategoricalFeatures, ClassWeight, NJobs, RandomState, Unseen, Verbose
 
@@ -30,36 +30,35 @@ __all__ = ["CommitteeClassifier", "CommitteeRegressor"]
 
 
 class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
-    """A committee that puts itself together: give it a table and, if you like, a budget.
+    """An AutoML estimator that selects, fits and weights models within a time budget.
 
-    Members of a portfolio (gradient boosting, extra-trees and forests; a linear model, a kernel machine, nearest
-    neighbours and naive Bayes on encoded features; linear and naive Bayes models of the words in columns of text)
-    answer for rows that they have not seen, out of fold or out of bag. Greedy selection [Caruana2004] or a convex
-    mixture turns these answers into weights, and the committee answers with the weighted mean of the members'
-    probabilities. What it will score on fresh rows is estimated by weights learnt without the rows that they are tested
-    on.
+    The portfolio has gradient boosting, extra-trees and forests; a linear model, a kernel machine, nearest neighbours
+    and naive Bayes on encoded features; linear and naive Bayes models of the words in columns of text. Each model
+    predicts rows that it was not fitted on, out of fold or out of bag. Greedy selection [Caruana2004] or convex weights
+    combine these predictions, and the prediction is the weighted mean of the members' probabilities. The score on new
+    rows is estimated by nested cross-validation, with weights that are fitted without the predicted rows.
 
     Attributes
     ----------
     score_estimate_ : float
-        Nested estimate of the metric on fresh rows, larger for better. The mean of out-of-fold answers is tested on
-        rows that neither its members nor its weights have seen.
+        Nested estimate of the metric on new rows, larger for better. It is computed from predictions of rows that
+        neither the members nor their weights were fitted on.
     score_error_ : float
-        Its standard error over rows (or groups); NaN where there is but one.
+        Its standard error over rows (or groups); NaN if there is only one.
     oof_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of the training rows, by members and weights that have not seen them; NaN where there are none.
+        Probabilities of the training rows, by members and weights that were not fitted on them; NaN for rows without.
     leaderboard_ : list of dict
-        A row for each member that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
-        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (of all stages together,
-        each of which may be chosen). The member ``prior`` knows the frequencies of the classes only; it has weight with
-        the default metric alone.
+        A row for each model that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
+        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
+        each of which may have weight). The model ``prior`` predicts the frequencies of the classes; it has weight with
+        the default metric only.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum one.
     power_ : float
-        The power that mean shares are raised to before they are made to sum to one: a mean is less sure of itself than
-        it may be. Learnt from out-of-fold answers for the default metric, one for others.
+        The power that mean probabilities are raised to before they are normalised, since a mean of probabilities is
+        underconfident. Fitted to out-of-fold predictions for the default metric, one for others.
     classes_ : ndarray
         The classes, sorted.
     n_features_in_ : int
@@ -81,7 +80,6 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
 
     _task = "classify"
 
-    classes_: NDArray[Any]
     oof_decision_function_: FloatArray
 
     def __init__(
@@ -89,10 +87,10 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         *,
         n_members: NMembers = None,
         time_budget: TimeBudget = None,
-        metric: Metric = None,
+        metric: CommitteeMetric = None,
         combine: Combine = "selection",
         portfolio: Portfolio = None,
-        cv: Folds_ = None,
+        cv: CommitteeCv = None,
         class_weight: ClassWeight = None,
         text_columns: TextColumns = "auto",
         categorical_features: CategoricalFeatures = "from_dtype",
@@ -119,7 +117,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         return self._average(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, the first of equals.
+        """The most probable class of each row, the first of equals.
 
         Parameters
         ----------
@@ -130,30 +128,29 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        shares = self._average(X)
-        return np.asarray(self.classes_.take(shares.argmax(axis=1)))
+        return np.asarray(self.classes_.take(self._average(X).argmax(axis=1)))
 
 
 class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
-    """A committee for numbers that puts itself together: give it a table and, if you like, a budget.
+    """An AutoML estimator for regression that selects, fits and weights models within a time budget.
 
-    As `CommitteeClassifier`: the weighted mean of the members' values. Where these are positive with a long tail to the
-    right, shallow boosting learns their logarithm, and has weight where that is better out of fold.
+    As `CommitteeClassifier`: the prediction is the weighted mean of the members' values. If the target is positive with
+    a long right tail, shallow boosting is fitted to its logarithm, and gets weight if that is better out of fold.
 
     Attributes
     ----------
     score_estimate_ : float
-        Nested estimate of the metric on fresh rows, larger for better. The mean of out-of-fold answers is tested on
-        rows that neither its members nor its weights have seen.
+        Nested estimate of the metric on new rows, larger for better. It is computed from predictions of rows that
+        neither the members nor their weights were fitted on.
     score_error_ : float
-        Its standard error over rows (or groups); NaN where there is but one.
+        Its standard error over rows (or groups); NaN if there is only one.
     oof_prediction_ : ndarray of shape (n_samples,)
-        Values of the training rows, by members and weights that have not seen them; NaN where there are none.
+        Predictions of the training rows, by members and weights that were not fitted on them; NaN for rows without.
     leaderboard_ : list of dict
-        A row for each member that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
-        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (of all stages together,
-        each of which may be chosen). The member ``prior`` knows the mean only; it has weight with the default metric
-        alone.
+        A row for each model that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
+        for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
+        each of which may have weight). The model ``prior`` predicts the mean; it has weight with the default metric
+        only.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
@@ -185,10 +182,10 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         *,
         n_members: NMembers = None,
         time_budget: TimeBudget = None,
-        metric: Metric = None,
+        metric: CommitteeMetric = None,
         combine: Combine = "selection",
         portfolio: Portfolio = None,
-        cv: Folds_ = None,
+        cv: CommitteeCv = None,
         text_columns: TextColumns = "auto",
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
@@ -199,7 +196,7 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         self._store_params(locals())
 
     def predict(self, X: Any) -> FloatArray:
-        """Weighted mean of what the members say.
+        """Weighted mean of the members' predictions.
 
         Parameters
         ----------
@@ -213,11 +210,11 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         return self._average(X)[:, 0]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
-        """Interval for the target of each row: the prediction, and to both sides how far it was off out of fold.
+        """Prediction interval of each row: the prediction plus and minus a quantile of the out-of-fold errors.
 
-        If the rows are exchangeable the interval holds the target with a probability close to ``coverage``: the
-        errors are those of committees that had not seen their rows, as in the cross-validated intervals that
-        [Barber2021] starts from. It is as wide everywhere.
+        If the rows are exchangeable, the interval contains the target with a probability close to ``coverage``: the
+        errors are out of fold, as in the cross-validation intervals that [Barber2021] starts from. All intervals have
+        the same width.
 
         Parameters
         ----------
@@ -229,10 +226,10 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Lower and upper ends; infinite where there were too few training rows for such a coverage.
+            Lower and upper ends; infinite if there were too few training rows for the coverage.
         """
         if not 0.0 < coverage < 1.0:
             raise DataError(f"coverage must be in (0, 1); got {coverage!r}.")
         values = self.predict(X)
-        margin = find_margin(self._oof_errors, float(coverage))
-        return np.column_stack([values - margin, values + margin])
+        half_width = find_half_width(self._oof_errors, float(coverage))
+        return np.column_stack([values - half_width, values + half_width])

@@ -1,4 +1,4 @@
-"""How wide an interval around a prediction must be, from errors on rows that were not seen."""
+"""Half-width of prediction intervals, from the errors of out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 if TYPE_CHECKING:
     from committee.typing import FloatArray
 
-__all__ = ["find_margin", "rank_errors"]
+__all__ = ["find_half_width", "rank_errors"]
 
 
 def rank_errors(errors: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Errors from the smallest to the largest, each beside the rows up to it.
+    """Sorted errors, each with the cumulated count of rows.
 
     Parameters
     ----------
     errors : ndarray of shape (n_rows,)
-        Absolute errors; NaN where there is none.
+        Absolute errors; NaN for rows without one.
     weights : ndarray of shape (n_rows,) or None
-        How many rows a row stands for.
+        How many rows each counts as.
 
     Returns
     -------
@@ -37,29 +37,29 @@ def rank_errors(errors: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.column_stack([errors[order], np.cumsum(counts[order])])
 
 
-def find_margin(ranked: FloatArray, coverage: float) -> float:
-    """The error that one more row stays within with this probability, all n + 1 of them being alike.
+def find_half_width(ranked: FloatArray, coverage: float) -> float:
+    """The bound of the error of a new row at this coverage, if all n + 1 rows are exchangeable.
 
     Parameters
     ----------
     ranked : ndarray of shape (n_known, 2)
-        As `rank_errors` makes it.
+        From `rank_errors`.
     coverage : float
         In (0, 1).
 
     Returns
     -------
     float
-        The ⌈coverage (n + 1)⌉-th smallest error; infinite where there are not so many.
+        The ⌈coverage (n + 1)⌉-th smallest error; infinite if there are fewer.
 
     Examples
     --------
     >>> ranked = rank_errors(np.arange(1.0, 10.0), None)
-    >>> find_margin(ranked, 0.8), find_margin(ranked, 0.95)
+    >>> find_half_width(ranked, 0.8), find_half_width(ranked, 0.95)
     (8.0, inf)
     """
     counts = ranked[:, 1]
-    wanted = coverage * ((counts[-1] if len(counts) else 0.0) + 1.0)
-    # What floating point adds to a whole number must not cost a row.
-    at = int(np.searchsorted(counts, wanted - 1e-9 * wanted))
+    rank = coverage * ((counts[-1] if len(counts) else 0.0) + 1.0)
+    # A rounding error above an integer must not count as one more row.
+    at = int(np.searchsorted(counts, rank - 1e-9 * rank))
     return float(ranked[at, 0]) if at < len(ranked) else float("inf")

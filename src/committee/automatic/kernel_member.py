@@ -1,9 +1,9 @@
-"""A smooth member: ridge regression on Gaussian bumps around some of the rows, on encoded features.
+"""Kernel ridge regression with a Gaussian kernel on encoded features, by the Nyström method.
 
-With landmarks z_1 .. z_m among the rows and k(x, z) = exp(-|x - z|² / w), a row becomes the m numbers
-φ(x) = L⁻¹ k(x, z), LL' the kernel between landmarks [WilliamsSeeger2001]; shares of classes are regressed on as 0 and 1
-[Rifkin2003]. What the model would say about a row had it not been there is known without another fit: with leverage h
-the residual grows by 1 / (1 - h). Width and ridge are those with the least squares of such residuals.
+With landmarks z_1 .. z_m among the rows and k(x, z) = exp(-|x - z|² / w), a row has the m features φ(x) = L⁻¹ k(x, z),
+LL' the kernel matrix of the landmarks [WilliamsSeeger2001]; classes are regressed as 0 and 1 [Rifkin2003]. The
+leave-one-out prediction of a row needs no other fit: with leverage h the residual grows by 1 / (1 - h). Width and
+penalty are those with the least sum of squares of such residuals.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.automatic.baseline_members import PlainMember, soften
-from committee.automatic.encoding import learn_encoding
+from committee.automatic.baseline_members import BaselineMember, softmax
+from committee.automatic.encoding import fit_encoding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,55 +24,55 @@ __all__ = ["KernelMember"]
 
 _N_LANDMARKS = 600
 _N_TRIAL_LANDMARKS = 150
-"""Landmarks while a width is looked for."""
+"""Landmarks while the width is chosen."""
 _WIDTHS = (0.05, 0.15, 0.5, 1.5)
-"""Among which the width is chosen, in medians of squared distances."""
+"""Candidates for the width, in medians of squared distances."""
 _PENALTIES = np.logspace(-4, 4, 17)
 _JITTER = 1e-8
-"""Added to the diagonal of the kernel, so that landmarks close by do no harm."""
-_TINY = 1e-6
-"""The least share of itself that a row leaves to others."""
+"""Added to the diagonal of the kernel matrix, which close landmarks make singular."""
+_MIN_COMPLEMENT = 1e-6
+"""Lower bound of one minus the leverage."""
 
 
-class KernelMember(PlainMember):
-    """Kernel ridge regression; of classes a softmax of a multiple of the regressed shares."""
+class KernelMember(BaselineMember):
+    """Kernel ridge regression; class probabilities are the softmax of a multiple of the regressed values."""
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
-        self.encoding_ = learn_encoding(X, counts, self.categories)
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        self.encoding_ = fit_encoding(X, counts, self.categories)
         table = self.encoding_.encode(X)
-        # Rows that are there twice are one landmark, so that a weight of two is the same.
+        # Duplicate rows are one landmark, so that a row of weight two gives the same model as two rows.
         distinct = np.unique(table, axis=0)
         order = np.random.default_rng(len(distinct)).permutation(len(distinct))
         trial = distinct[order[:_N_TRIAL_LANDMARKS]]
         distances = _measure_distances(trial, trial)
         unit = float(np.median(distances[distances > 0.0])) if (distances > 0.0).any() else 1.0
-        fits = [_Ridge(table, trial, unit * width, goal, counts) for width in _WIDTHS]
+        fits = [_Ridge(table, trial, unit * width, y_true, counts) for width in _WIDTHS]
         width = min(fits, key=lambda fit: fit.score).width
-        ridge = _Ridge(table, distinct[order[:_N_LANDMARKS]], width, goal, counts)
+        ridge = _Ridge(table, distinct[order[:_N_LANDMARKS]], width, y_true, counts)
         self.landmarks_, self.width_ = ridge.landmarks, width
         self.coef_, self.intercept_ = ridge.find_coefficients()
-        without = ridge.leave_out()
-        self.slope_ = _find_slope(without, goal, counts) if self.classify and goal.shape[1] > 1 else 1.0
-        self._left_out: FloatArray | None = self._link(without)
+        loo_scores = ridge.predict_loo()
+        self.slope_ = _find_slope(loo_scores, y_true, counts) if self.classify and y_true.shape[1] > 1 else 1.0
+        self._left_out: FloatArray | None = self._link(loo_scores)
 
-    def forget_left_out(self) -> FloatArray:
-        """What would be said about each training row without it (ridge, width and slope know it); told once."""
-        answers, self._left_out = self._left_out, None
-        assert answers is not None
-        return answers
+    def pop_loo_predictions(self) -> FloatArray:
+        """Leave-one-out predictions of the training rows, given width, penalty and slope; not kept afterwards."""
+        predictions, self._left_out = self._left_out, None
+        assert predictions is not None
+        return predictions
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         distances = _measure_distances(self.encoding_.encode(X), self.landmarks_)
         return self._link(np.exp(distances / -self.width_) @ self.coef_ + self.intercept_)
 
     def _link(self, scores: FloatArray) -> FloatArray:
-        return soften(self.slope_ * scores) if self.classify else scores
+        return softmax(self.slope_ * scores) if self.classify else scores
 
 
 class _Ridge:
-    """Ridge regression on the landmarks' features, the ridge chosen by leaving rows out."""
+    """Ridge regression on the landmarks' features, with the penalty chosen by leave-one-out."""
 
-    def __init__(self, table: FloatArray, landmarks: FloatArray, width: float, goal: FloatArray, counts: FloatArray):
+    def __init__(self, table: FloatArray, landmarks: FloatArray, width: float, y_true: FloatArray, counts: FloatArray):
         from scipy.linalg import cholesky, solve_triangular
 
         self.landmarks, self.width = landmarks, width
@@ -80,50 +80,51 @@ class _Ridge:
         self._root = cholesky(near + _JITTER * len(near) * np.eye(len(near)), lower=True)
         features = np.exp(_measure_distances(table, landmarks) / -width)
         features = solve_triangular(self._root, features.T, lower=True, overwrite_b=True).T
-        self._goal, self._n = goal, float(counts.sum())
-        self._centre, self._mean = counts @ features / self._n, counts @ goal / self._n
+        self._y_true, self._n = y_true, float(counts.sum())
+        self._centre, self._mean = counts @ features / self._n, counts @ y_true / self._n
         features -= self._centre
         weighted = features * counts[:, None]
         squares, self._axes = np.linalg.eigh(features.T @ weighted)
         self._squares = np.clip(squares, 0.0, None)
-        self._along = self._axes.T @ (weighted.T @ (goal - self._mean))
-        turned = features @ self._axes
-        self._turned, self._turned_squares = turned, turned * turned
-        # The largest of equal ones: with a row or two there is nothing to choose by.
-        scores = [(float(counts @ ((goal - self._predict(p)) ** 2).sum(axis=1)), -p) for p in _PENALTIES]
+        self._along = self._axes.T @ (weighted.T @ (y_true - self._mean))
+        rotated = features @ self._axes
+        self._rotated, self._rotated_squares = rotated, rotated * rotated
+        # The largest of equally good penalties: with a row or two all are.
+        scores = [(float(counts @ ((y_true - self._predict_loo(p)) ** 2).sum(axis=1)), -p) for p in _PENALTIES]
         self.score, self._penalty = min(scores)[0], -min(scores)[1]
 
-    def _predict(self, penalty: float) -> FloatArray:
-        """What is said about each row without one of its kind."""
-        said = self._turned @ (self._along / (self._squares + penalty)[:, None]) + self._mean
-        leverage = self._turned_squares @ (1.0 / (self._squares + penalty)) + 1.0 / self._n
-        return np.asarray(self._goal - (self._goal - said) / np.clip(1.0 - leverage, _TINY, None)[:, None])
+    def _predict_loo(self, penalty: float) -> FloatArray:
+        """Leave-one-out predictions with a penalty; of rows with a weight, one is left out."""
+        predicted = self._rotated @ (self._along / (self._squares + penalty)[:, None]) + self._mean
+        leverage = self._rotated_squares @ (1.0 / (self._squares + penalty)) + 1.0 / self._n
+        complement = np.clip(1.0 - leverage, _MIN_COMPLEMENT, None)[:, None]
+        return np.asarray(self._y_true - (self._y_true - predicted) / complement)
 
     def find_coefficients(self) -> tuple[FloatArray, FloatArray]:
-        """Factors of the kernel at the landmarks, and the constant."""
+        """Coefficients of the kernel at the landmarks, and the intercept."""
         from scipy.linalg import solve_triangular
 
         inner = self._axes @ (self._along / (self._squares + self._penalty)[:, None])
         coef = solve_triangular(self._root, inner, lower=True, trans="T")
         return coef, np.asarray(self._mean - self._centre @ inner)
 
-    def leave_out(self) -> FloatArray:
-        """What is said about each row without one of its kind, by the ridge that is best at that."""
-        return self._predict(self._penalty)
+    def predict_loo(self) -> FloatArray:
+        """Leave-one-out predictions with the chosen penalty."""
+        return self._predict_loo(self._penalty)
 
 
 def _measure_distances(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """Squared distances between all pairs."""
+    """Squared distances of all pairs."""
     squares = (rows * rows).sum(axis=1)[:, None] + (others * others).sum(axis=1) - 2.0 * (rows @ others.T)
     return np.asarray(np.maximum(squares, 0.0))
 
 
-def _find_slope(scores: FloatArray, goal: FloatArray, counts: FloatArray) -> float:
+def _find_slope(scores: FloatArray, y_true: FloatArray, counts: FloatArray) -> float:
     """The multiple of the scores whose softmax has the least log-loss."""
     from scipy.optimize import minimize_scalar
 
-    def lose(log_slope: float) -> float:
-        shares = soften(np.exp(log_slope) * scores)
-        return -float(counts @ np.log(np.clip((shares * goal).sum(axis=1), 1e-15, None)))
+    def log_loss(log_slope: float) -> float:
+        probabilities = softmax(np.exp(log_slope) * scores)
+        return -float(counts @ np.log(np.clip((probabilities * y_true).sum(axis=1), 1e-15, None)))
 
-    return float(np.exp(minimize_scalar(lose, bounds=(-3.0, 5.0), method="bounded").x))
+    return float(np.exp(minimize_scalar(log_loss, bounds=(-3.0, 5.0), method="bounded").x))

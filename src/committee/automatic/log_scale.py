@@ -1,11 +1,11 @@
-"""Members that learn the logarithm of a positive target: prices and counts vary by factors rather than by amounts.
+"""Members that are fitted to the logarithm of a positive target, for targets that vary by factors, such as prices.
 
-What such a member says is turned back by y = a exp(f). The factor a makes the mean of its out-of-fold answers that of
-the target, since the exponential of a mean of logarithms lies below the mean [Duan1983]. Whether it is of use is for
-whoever weighs the members to say, by their answers in the target's own unit.
+Their predictions are transformed back by y = a exp(f). The factor a makes the mean of the out-of-fold predictions that
+of the target, since the exponential of a mean of logarithms lies below the mean [Duan1983]. They get weight if their
+predictions on the scale of the target are good.
 
-Trees do not leave the range of what they have seen. A straight line in logarithms does: on ames_housing it was ahead of
-all others but one out of fold, and a single large house of a fresh part made it the worst by far.
+Only trees are fitted so: they do not extrapolate. A linear model of logarithms does. On ames_housing it was better than
+all others but one out of fold, and a single large house among new rows made it the worst by far.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from committee.ensembles.combining.out_of_fold import Candidate
+    from committee.ensembles.combining.out_of_fold import MemberFit
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 
-__all__ = ["LogScale", "is_skewed", "return_from_logs"]
+__all__ = ["LogScale", "back_transform", "is_skewed"]
 
-_LEAST_SKEW = 0.7
-"""Third standardised moment from which a distribution is taken to have a long tail."""
-_FARTHEST = 2.0
-"""Factor by which answers may lie outside of what the target has been."""
+_MIN_SKEWNESS = 0.7
+"""Skewness above which a distribution counts as long-tailed."""
+_MAX_EXTRAPOLATION = 2.0
+"""Factor by which predictions may lie outside the range of the training target."""
 
 
 @dataclass(frozen=True)
 class LogScale:
-    """A fitted member for logarithms that answers in the target's own unit.
+    """A fitted member for logarithms whose predictions are on the scale of the target.
 
     Attributes
     ----------
     member : fitted estimator
         Predicts logarithms.
     factor : float
-        What their exponential is multiplied with.
+        Factor of the exponential.
     lowest, highest : float
-        Between which logarithms are believed.
+        Bounds at which predicted logarithms are clipped.
     """
 
     member: Any
@@ -49,16 +49,16 @@ class LogScale:
 
     @property
     def n_estimators(self) -> int:
-        """Rounds of the member, if it has rounds."""
+        """Number of boosting rounds of the member."""
         return int(self.member.n_estimators)
 
     def predict(self, X: Any) -> FloatArray:
         """Value of each row."""
-        return self.factor * np.exp(np.clip(self.member.predict(X), self.lowest, self.highest))  # type: ignore[no-any-return]
+        return np.asarray(self.factor * np.exp(np.clip(self.member.predict(X), self.lowest, self.highest)))
 
 
 def is_skewed(values: FloatArray, weights: FloatArray | None) -> bool:
-    """Whether values are positive with a long tail to the right that their logarithms do not have.
+    """Whether values are positive with a long right tail, and less skewed after taking logarithms.
 
     Examples
     --------
@@ -69,36 +69,36 @@ def is_skewed(values: FloatArray, weights: FloatArray | None) -> bool:
         values, weights = values[weights > 0.0], weights[weights > 0.0]
     if not (values > 0.0).all():
         return False
-    skew = _measure_skew(values, weights)
-    return skew > _LEAST_SKEW and abs(_measure_skew(np.log(values), weights)) < skew
+    skewness = _measure_skewness(values, weights)
+    return skewness > _MIN_SKEWNESS and abs(_measure_skewness(np.log(values), weights)) < skewness
 
 
-def _measure_skew(values: FloatArray, weights: FloatArray | None) -> float:
+def _measure_skewness(values: FloatArray, weights: FloatArray | None) -> float:
     largest = float(np.abs(values).max()) or 1.0
-    rest = values / largest - np.average(values / largest, weights=weights)
-    variance = float(np.average(rest**2, weights=weights))
-    return float(np.average(rest**3, weights=weights)) / variance**1.5 if variance > 0.0 else 0.0
+    deviations = values / largest - np.average(values / largest, weights=weights)
+    variance = float(np.average(deviations**2, weights=weights))
+    return float(np.average(deviations**3, weights=weights)) / variance**1.5 if variance > 0.0 else 0.0
 
 
-def return_from_logs(one: Candidate, training: TrainingSet) -> Candidate:
-    """A candidate that has learnt logarithms as one for the values themselves.
+def back_transform(one: MemberFit, training: TrainingSet) -> MemberFit:
+    """A member that was fitted to logarithms as a member that predicts the values themselves.
 
     Parameters
     ----------
-    one : Candidate
-        Its answers are logarithms.
+    one : MemberFit
+        Its predictions are logarithms.
     training : TrainingSet
-        The values.
+        With the values as its target.
     """
     logs = np.log(training.y if training.weights is None else training.y[training.weights > 0.0])
-    ends = float(logs.min() - np.log(_FARTHEST)), float(logs.max() + np.log(_FARTHEST))
-    answers = np.exp(np.clip(one.answers, *ends))
-    known = np.isfinite(answers[:, 0])
+    bounds = float(logs.min() - np.log(_MAX_EXTRAPOLATION)), float(logs.max() + np.log(_MAX_EXTRAPOLATION))
+    values = np.exp(np.clip(one.predictions, *bounds))
+    known = np.isfinite(values[:, 0])
     weights = np.ones(len(known)) if training.weights is None else training.weights
-    factor = float(weights[known] @ training.y[known] / (weights[known] @ answers[known, 0])) if known.any() else 1.0
-
-    def turn(member: Any) -> LogScale:
-        return LogScale(member, factor, *ends)
-
-    by_fold = [turn(member) for member in one.by_fold]
-    return replace(one, whole=None if one.whole is None else turn(one.whole), by_fold=by_fold, answers=factor * answers)
+    factor = float(weights[known] @ training.y[known] / (weights[known] @ values[known, 0])) if known.any() else 1.0
+    return replace(
+        one,
+        fitted=None if one.fitted is None else LogScale(one.fitted, factor, *bounds),
+        fold_models=[LogScale(model, factor, *bounds) for model in one.fold_models],
+        predictions=factor * values,
+    )

@@ -1,21 +1,21 @@
-"""The members that the automatic committee may have, in the order in which they are worth their time.
+"""The portfolio: the models that the AutoML estimators may fit, in the order of their expected benefit for the time.
 
-A new one is a line in `PORTFOLIO`. How a member comes to answers about rows that it has not seen:
+A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of these sources:
 
-``"bag"``
-    It draws samples of the rows, so that one fit gives out-of-bag answers for all of them.
+``"oob"``
+    One fit on samples of the rows gives out-of-bag predictions.
 ``"stages"``
-    It is boosted in the folds, and goes on as long as that helps (`stages.py`); the mean of the folds' models is the
-    member, and every stage is a candidate.
-``"whole"``
-    It is fitted once for each fold and once more on all rows: cheap to fit, and one model is enough.
-``"left out"``
-    One fit tells what it would say about each row without it.
+    Boosting in the folds, with more rounds as long as that helps (`stages.py`); the mean of the folds' models is the
+    member, and every stage is a member of its own.
+``"folds"``
+    One fit for each fold and one more on all rows: for models that are cheap to fit.
+``"loo"``
+    One fit gives the leave-one-out predictions.
 
-What a member sees is a view (`views.py`): the table, the table with the words of its texts, or the table with the
-logarithm of the target; entries whose view a table does not offer are left out.
+The training set of a member is a view (`views.py`): the table, the table with the words of its texts, or the table
+with the logarithm of the target. Entries whose view a table does not have are left out.
 
-Where the user has folds of his own, or rows weigh differently, bags and those that tell go through the folds as well.
+With folds that the user has given, or with unequal weights, ``"oob"`` and ``"loo"`` become ``"folds"``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from committee.automatic.baseline_members import LinearMember, NeighbourMember, PlainMember, PriorMember
+from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
-from committee.automatic.stages import Course
+from committee.automatic.stages import BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
@@ -47,75 +47,74 @@ if TYPE_CHECKING:
     from committee.ensembles.combining.member_predictions import Classes
     from committee.ensembles.combining.training_set import TrainingSet
 
-__all__ = ["PORTFOLIO", "PRIOR", "Entry", "Setting", "choose_entries", "list_rounds", "plan_course"]
+__all__ = ["PORTFOLIO", "PRIOR", "FitContext", "PortfolioEntry", "choose_entries", "list_stages", "plan_schedule"]
 
-_MOST_ROWS = {"neighbours": 20_000, "kernel": 20_000}
-"""Rows above which a member is left out unless asked for: neighbours cost rows times rows, the kernel much memory."""
-_ENCODED, _MOST_ENCODED = ("linear", "kernel", "neighbours", "naive bayes"), 1e8
-"""Members that see a dense table of all features, and the cells up to which a sparse one becomes that unasked."""
+_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000}
+"""Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory."""
+_DENSE_MEMBERS, _MAX_DENSE_CELLS = ("linear", "kernel", "neighbours", "naive bayes"), 1e8
+"""Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
 _WIDE, _WIDE_BINS = 100, 63
-"""Columns from which on boosting has fewer bins: its time goes into searching them, and a column among many need not be
-cut as finely (scores on image tables are level or better)."""
+"""Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
+fewer thresholds (scores on image tables are equal or better)."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
-_NOTHING_LEFT = 1e-4
-"""Share of the prior's loss, out of fold, that is not worth boosting for."""
-_MOST_TREES, _MOST_CELLS = 5000, 7e9
-"""Trees of one fold's model, of which every class has its own in each round, and these times rows times features: time
-is not without end."""
+_NEGLIGIBLE_LOSS = 1e-4
+"""Fraction of the prior's out-of-fold loss below which further boosting is not worth its time."""
+_MAX_TREES, _MAX_WORK = 5000, 7e9
+"""Bounds of the time: trees of one fold's model, one per class and round, and trees times rows times features."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One member of the portfolio.
+class PortfolioEntry:
+    """One model of the portfolio.
 
     Attributes
     ----------
     name : str
         Its name in the leaderboard.
     kinds : tuple of type or None
-        The classes for classes and for values; None where it can predict nothing of the kind.
-    way : {"bag", "stages", "whole", "left out"}
-        Where its out-of-fold answers come from.
+        The class of the classifier and of the regressor; None if there is none.
+    source : {"oob", "stages", "folds", "loo"}
+        Where its out-of-fold predictions come from.
     params : dict
-        What it is made with.
+        Arguments of the constructor.
     by_code : bool
-        Whether it takes the codes of categories as numbers: another look at them, and the better one where levels are
-        few rows each or in an order.
+        Whether it uses the codes of categories as numbers, which is better for categories of few rows each or with an
+        order.
     view : {"table", "words", "logs"}
-        What it sees.
+        Its training set.
     """
 
     name: str
     kinds: tuple[type[Any] | None, type[Any] | None]
-    way: Literal["bag", "stages", "whole", "left out"]
+    source: Literal["oob", "stages", "folds", "loo"]
     params: dict[str, Any] = field(default_factory=dict)
     by_code: bool = False
     view: View = "table"
 
 
 @dataclass(frozen=True)
-class Setting:
+class FitContext:
     """What all members of one fit have in common.
 
     Attributes
     ----------
     n_classes : int
-        How many classes are predicted; none for values.
+        Number of classes; 0 for regression.
     categories : list of int
-        Columns that hold codes.
+        Columns that hold codes of categories.
     n_columns : int
-        Columns of the table, before words.
+        Number of columns of the table, without tf-idf weights.
     grouped : bool
-        Whether rows come in groups.
+        Whether there are groups.
     own_folds : bool
-        Whether all members go through the folds, those that draw samples as well.
+        Whether all members are fitted in the folds, those with other out-of-fold predictions as well.
     n_jobs : int or None
         Threads of a single fit.
     seed : int
-        Of all randomness.
+        Of all random numbers.
     deadline : float or None
-        By the clock of `time.perf_counter`: after it no stage is begun.
+        By the clock of `time.perf_counter`: no stage begins after it.
     """
 
     n_classes: int
@@ -134,87 +133,87 @@ class Setting:
 
     @property
     def classes(self) -> Classes:
-        """The classes as members know them: by number."""
+        """The classes as members are fitted with them: their indices."""
         return [np.arange(self.n_classes)] if self.classify else None
 
-    def make_member(self, entry: Entry, number: int) -> Any:
-        """A member that is not fitted yet, with a seed of its own."""
+    def make_member(self, entry: PortfolioEntry, number: int) -> Any:
+        """The estimator of an entry, not fitted, with its own seed."""
         kind = entry.kinds[0] if self.classify else entry.kinds[1]
         assert kind is not None
         if issubclass(kind, WordMember):
             return kind(classify=self.classify, categories=self.categories, n_columns=self.n_columns)
-        if issubclass(kind, PlainMember):
+        if issubclass(kind, BaselineMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
         params = dict(entry.params)
-        if entry.way == "stages":
-            # Many trees a round are dear, so that there have to be fewer rounds.
+        if entry.source == "stages":
+            # With many trees per round, fewer rounds are affordable.
             params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
             if self.n_columns >= _WIDE:
                 params["max_bins"] = _WIDE_BINS
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
-        if self.grouped and entry.way == "bag":
+        if self.grouped and entry.source == "oob":
             member.set_params(bootstrap="group")
         return seed_estimator(member, self.seed, number)
 
-    def goes_through_folds(self, entry: Entry) -> bool:
-        """Whether an entry's answers come from folds."""
-        own = entry.way == "bag" or (entry.way == "left out" and not self.grouped)
-        return self.own_folds or not own
+    def uses_folds(self, entry: PortfolioEntry) -> bool:
+        """Whether the out-of-fold predictions of an entry come from folds."""
+        without = entry.source == "oob" or (entry.source == "loo" and not self.grouped)
+        return self.own_folds or not without
 
 
-#: Always there: what members must beat, and what keeps shares of a forest away from zero.
-PRIOR = Entry("prior", (PriorMember, PriorMember), "whole")
+#: Always fitted: the baseline, which also keeps probabilities of a forest away from zero.
+PRIOR = PortfolioEntry("prior", (PriorMember, PriorMember), "folds")
 
 _BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
-_STEADY = {"early_stopping": False}
-_SHALLOW = {**_STEADY, "max_depth": 3}
+_FIXED_ROUNDS = {"early_stopping": False}
+_SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 
 PORTFOLIO = (
-    Entry("boosting", _BOOSTING, "stages", _STEADY),
-    Entry("linear of words", (WordLinearMember, WordLinearMember), "whole", view="words"),
-    Entry("naive bayes of words", (WordBayesMember, None), "whole", view="words"),
-    Entry("extra trees", _EXTRA, "bag", _BAGGED, by_code=True),
-    Entry("linear", (LinearMember, LinearMember), "whole"),
-    Entry("kernel", (KernelMember, KernelMember), "left out"),
-    Entry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
-    Entry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
-    Entry("forest", _FOREST, "bag", _BAGGED),
-    Entry("boosting by code", _BOOSTING, "stages", {**_STEADY, "max_leaf_nodes": 12}, by_code=True),
-    Entry("neighbours", (NeighbourMember, NeighbourMember), "whole"),
-    Entry("naive bayes", (BayesMember, None), "left out"),
+    PortfolioEntry("boosting", _BOOSTING, "stages", _FIXED_ROUNDS),
+    PortfolioEntry("linear of words", (WordLinearMember, WordLinearMember), "folds", view="words"),
+    PortfolioEntry("naive bayes of words", (WordBayesMember, None), "folds", view="words"),
+    PortfolioEntry("extra trees", _EXTRA, "oob", _BAGGED, by_code=True),
+    PortfolioEntry("linear", (LinearMember, LinearMember), "folds"),
+    PortfolioEntry("kernel", (KernelMember, KernelMember), "loo"),
+    PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
+    PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
+    PortfolioEntry("forest", _FOREST, "oob", _BAGGED),
+    PortfolioEntry("boosting by code", _BOOSTING, "stages", {**_FIXED_ROUNDS, "max_leaf_nodes": 12}, by_code=True),
+    PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
+    PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
 )
 
 
-def list_rounds(n_rows: int, n_features: int, n_classes: int) -> list[int]:
-    """Rounds of the stages of boosting, fewer where tables are large and classes many.
+def list_stages(n_rows: int, n_features: int, n_classes: int) -> list[int]:
+    """Numbers of rounds of the stages of boosting; fewer for large tables and many classes.
 
     Examples
     --------
-    >>> list_rounds(1000, 10, 2)
+    >>> list_stages(1000, 10, 2)
     [30, 60, 120, 240, 480, 960]
-    >>> list_rounds(1000, 10, 26)
+    >>> list_stages(1000, 10, 26)
     [30, 60, 120, 192]
     """
-    n_trees = min(_MOST_TREES, int(_MOST_CELLS / (n_rows * n_features)))
+    n_trees = min(_MAX_TREES, int(_MAX_WORK / (n_rows * n_features)))
     most = max(_ROUNDS[0], n_trees // (n_classes if n_classes > 2 else 1))
-    kept = [number for number in _ROUNDS if number < most]
+    kept = [n_rounds for n_rounds in _ROUNDS if n_rounds < most]
     return [*kept, min(most, _ROUNDS[len(kept)])] if len(kept) < len(_ROUNDS) else kept
 
 
-def plan_course(training: TrainingSet, setting: Setting, losses: Sequence[float]) -> Course:
-    """How far to boost, after members with these losses, the prior's first.
+def plan_schedule(training: TrainingSet, context: FitContext, losses: Sequence[float]) -> BoostingSchedule:
+    """The stages of boosting after members with these losses, the prior's first.
 
-    Where one of them has learnt nearly all that there is to learn, the first stage has to do.
+    If one of them has a negligible loss already, there is one stage only.
     """
-    rounds = list_rounds(training.n_rows, training.X.shape[1], setting.n_classes)
+    rounds = list_stages(training.n_rows, training.X.shape[1], context.n_classes)
     if not losses:
-        return Course(rounds, setting.deadline)
+        return BoostingSchedule(rounds, context.deadline)
     best = min(losses)
-    return Course(rounds[:1] if best < _NOTHING_LEFT * losses[0] else rounds, setting.deadline, best)
+    return BoostingSchedule(rounds[:1] if best < _NEGLIGIBLE_LOSS * losses[0] else rounds, context.deadline, best)
 
 
 def choose_entries(
@@ -225,15 +224,15 @@ def choose_entries(
     *,
     classify: bool = True,
     views: Collection[str] = ("table",),
-) -> list[Entry]:
+) -> list[PortfolioEntry]:
     """The entries to fit, in order.
 
     Parameters
     ----------
     names : sequence of str or None
-        The names that were asked for; None for all that suit the table.
+        The parameter `portfolio`; None for all that suit the table.
     n_members : int or None
-        The most entries.
+        The maximum number of entries.
     n_rows : int
         Rows of the table.
     n_sparse : int, default=0
@@ -241,36 +240,38 @@ def choose_entries(
     classify : bool, default=True
         Whether classes are predicted.
     views : collection of str, default=("table",)
-        What there is to see.
+        The views that the table has.
 
     Examples
     --------
     >>> [entry.name for entry in choose_entries(["forest", "linear"], 1, 100)]
     ['forest']
     """
-    able = {e.name: e for e in PORTFOLIO if e.kinds[not classify] is not None and e.view in views}
+    possible = {e.name: e for e in PORTFOLIO if e.kinds[not classify] is not None and e.view in views}
     if names is not None:
-        blind = [name for name in names if name not in able]
-        if blind:
-            raise ParameterError(f"The 'portfolio' parameter names {blind[0]!r}, {_NEEDS[blind[0]]}.")
-        return [able[name] for name in names][:n_members]
-    chosen = [e for e in able.values() if n_rows <= _MOST_ROWS.get(e.name, n_rows)]
+        refused = [name for name in names if name not in possible]
+        if refused:
+            raise ParameterError(f"The 'portfolio' parameter names {refused[0]!r}, {_REQUIREMENTS[refused[0]]}.")
+        return [possible[name] for name in names][:n_members]
+    chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
     if "logs" in views:
-        # One of the three that are boosted learns logarithms instead, so that it takes no longer.
+        # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
-    if n_sparse > _MOST_ENCODED:
-        chosen = [e for e in chosen if e.name not in _ENCODED]
+    if n_sparse > _MAX_DENSE_CELLS:
+        chosen = [e for e in chosen if e.name not in _DENSE_MEMBERS]
     return chosen[:n_members]
 
 
-def _tell_need(entry: Entry) -> str:
-    if entry.view == "words":
-        told = "which needs columns of text"
-    elif entry.view == "logs":
-        told = "which needs a positive target with a long tail"
-    else:
-        told = ""
-    return " and ".join(part for part in (told, "which needs classes" if entry.kinds[1] is None else "") if part)
+_VIEW_REQUIREMENTS = {
+    "table": "",
+    "words": "which needs columns of text",
+    "logs": "which needs a positive target with a long tail",
+}
 
 
-_NEEDS = {entry.name: _tell_need(entry) for entry in PORTFOLIO}
+def _describe_requirements(entry: PortfolioEntry) -> str:
+    needs_classes = "which needs classes" if entry.kinds[1] is None else ""
+    return " and ".join(need for need in (_VIEW_REQUIREMENTS[entry.view], needs_classes) if need)
+
+
+_REQUIREMENTS = {entry.name: _describe_requirements(entry) for entry in PORTFOLIO}

@@ -1,4 +1,8 @@
-"""The same rows as different members see them: the table, the table with words, and the target by its logarithm."""
+"""Views: the training sets of the different kinds of members.
+
+``"table"`` is the table with the topics of its texts; ``"words"`` the same with the tf-idf weights of all terms;
+``"logs"`` the table with the logarithm of the target.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,28 @@ import numpy as np
 from scipy import sparse
 
 from committee.automatic.log_scale import is_skewed
-from committee.automatic.word_encoding import WordEncoding, learn_words
+from committee.automatic.word_encoding import WordEncoding, fit_word_encoding
 from committee.data.text_columns import find_texts, lift_texts
 from committee.ensembles.combining.training_set import TrainingSet
 
 if TYPE_CHECKING:
-    from committee.typing import FloatArray
+    from committee.automatic.params import TextColumns
+    from committee.params import CategoricalFeatures
+    from committee.typing import FloatArray, SparseMatrix
 
-__all__ = ["TextReader", "View", "learn_texts", "open_views"]
+__all__ = ["TextReader", "View", "fit_text_reader", "make_views"]
 
 View: TypeAlias = Literal["table", "words", "logs"]
 
 
 @dataclass(frozen=True)
 class TextReader:
-    """Which columns hold text, and what becomes of it.
+    """The columns of text and their encodings.
 
     Attributes
     ----------
     places : tuple of int
-        The columns.
+        Numbers of the columns.
     words : tuple of WordEncoding
         One for each.
     """
@@ -36,53 +42,53 @@ class TextReader:
     places: tuple[int, ...] = ()
     words: tuple[WordEncoding, ...] = ()
 
-    def lift(self, X: Any) -> tuple[Any, list[Any]]:
-        """The table without its texts, for the door, and the weights of their terms."""
+    def split_texts(self, X: Any) -> tuple[Any, list[SparseMatrix]]:
+        """The table with the lengths of its texts in their place, and their tf-idf weights, column by column."""
         if not self.places:
             return X, []
-        table, texts = lift_texts(X, self.places)
-        return table, [words.weigh(told) for words, told in zip(self.words, texts, strict=True)]
+        table, columns = lift_texts(X, self.places)
+        return table, [words.to_tfidf(texts) for words, texts in zip(self.words, columns, strict=True)]
 
-    def join(self, table: Any, weights: list[Any]) -> tuple[Any, Any]:
-        """The table with themes for everybody, and with the weights of all terms for those who read words."""
+    def add_topics(self, X: Any, tfidf: list[SparseMatrix]) -> tuple[Any, SparseMatrix | None]:
+        """The table with the topics of its texts, and the same with the tf-idf weights; None without texts."""
         if not self.places:
-            return table, None
-        themes = [words.place(found) for words, found in zip(self.words, weights, strict=True)]
-        whole = np.hstack([np.asarray(table, dtype=np.float64), *themes])
-        return whole, sparse.hstack([sparse.csr_matrix(whole), *weights], format="csr")
+            return X, None
+        topics = [words.to_topics(weights) for words, weights in zip(self.words, tfidf, strict=True)]
+        table = np.hstack([np.asarray(X, dtype=np.float64), *topics])
+        return table, sparse.hstack([sparse.csr_matrix(table), *tfidf], format="csr")
 
 
-def learn_texts(X: Any, asked: Any, categories: Any) -> TextReader:
-    """Find the columns of text in a table, and learn their terms.
+def fit_text_reader(X: Any, text_columns: TextColumns, categories: CategoricalFeatures) -> TextReader:
+    """Find the columns of text in a table, and fit their encodings.
 
     Parameters
     ----------
     X : table
         As the user passed it.
-    asked : "auto", None or sequence of str or int
-        As `text_columns`.
+    text_columns : "auto", None or sequence of str or int
+        The parameter of the estimator.
     categories : "from_dtype", None or sequence
-        As `categorical_features`; what it names is no text.
+        The parameter `categorical_features`; columns that it names are not text.
     """
     known: Any = () if categories is None or isinstance(categories, str) else np.asarray(categories, dtype=object)
     if len(known) and all(isinstance(one, bool | np.bool_) for one in known):
         known = np.flatnonzero(np.asarray(known, dtype=bool)).tolist()
-    places = find_texts(X, asked, known)
+    places = find_texts(X, text_columns, known)
     if not places:
         return TextReader()
-    texts = lift_texts(X, places)[1]
-    return TextReader(tuple(places), tuple(learn_words(told) for told in texts))
+    columns = lift_texts(X, places)[1]
+    return TextReader(tuple(places), tuple(fit_word_encoding(texts) for texts in columns))
 
 
-def open_views(training: TrainingSet, with_words: Any, classify: bool) -> dict[View, TrainingSet]:
-    """What members of each kind learn from; views that say nothing of their own are not there.
+def make_views(training: TrainingSet, with_words: SparseMatrix | None, classify: bool) -> dict[View, TrainingSet]:
+    """The training set of each view; views that would not differ from the table are left out.
 
     Parameters
     ----------
     training : TrainingSet
         The table with the target.
     with_words : CSR matrix or None
-        The table with the weights of terms behind it.
+        The table followed by the tf-idf weights.
     classify : bool
         Whether classes are predicted.
     """
@@ -95,5 +101,5 @@ def open_views(training: TrainingSet, with_words: Any, classify: bool) -> dict[V
 
 
 def _take_logs(values: FloatArray) -> FloatArray:
-    # Rows of weight zero may have any value, and are not looked at.
+    # Rows of weight zero may have any value, and are not used.
     return np.log(np.where(values > 0.0, values, 1.0))

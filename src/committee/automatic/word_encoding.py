@@ -1,9 +1,9 @@
-"""Texts as numbers: weights of words for those who can read them, and a few themes for everybody else.
+"""Texts as numbers: tf-idf weights of words for linear members, and a few topics for all others.
 
-A text becomes the tf-idf weights of its words and pairs of neighbouring words, by scikit-learn's vectorizer: of term t
-that occurs c times, (1 + log c) (1 + log ((1 + n) / (1 + n_t))), n_t of n texts having it, scaled to length one. Themes
-are the first axes of all texts' weights [Deerwester1990], along which trees and neighbours can tell texts apart.
-Neither sees what is to be predicted, so that all rows may have part in them.
+A text has tf-idf weights of its words and bigrams, by scikit-learn's vectorizer: for term t that occurs c times,
+(1 + log c) (1 + log ((1 + n) / (1 + n_t))), where n_t of n texts have it, scaled to length one. Topics are the first
+components of latent semantic analysis [Deerwester1990], which trees and neighbours can use.
+Neither depends on the target, so that both may be fitted on all rows.
 """
 
 from __future__ import annotations
@@ -17,51 +17,51 @@ from scipy import sparse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, SparseMatrix
 
-__all__ = ["WordEncoding", "learn_words"]
+__all__ = ["WordEncoding", "fit_word_encoding"]
 
-_MOST_TERMS = 20_000
-"""Terms of a column that are kept, the most frequent ones."""
-_N_THEMES = 30
-_HOW: dict[str, Any] = {"ngram_range": (1, 2), "sublinear_tf": True, "strip_accents": "unicode"}
+_MAX_TERMS = 20_000
+"""The number of terms of a column, the most frequent ones."""
+_N_TOPICS = 30
+_TFIDF_PARAMS: dict[str, Any] = {"ngram_range": (1, 2), "sublinear_tf": True, "strip_accents": "unicode"}
 
 
 @dataclass(frozen=True)
 class WordEncoding:
-    """What the texts of one column become.
+    """Encoding of the texts of one column.
 
     Attributes
     ----------
     terms : ndarray of str
-        Words and pairs of words.
+        Words and bigrams.
     rarities : ndarray of shape (n_terms,)
-        The second factor of the weight above.
-    axes : ndarray of shape (n_terms, n_themes)
-        Where the themes lie.
+        Inverse document frequencies: the second factor of the weight above.
+    axes : ndarray of shape (n_terms, n_topics)
+        Components of latent semantic analysis.
     """
 
     terms: NDArray[Any]
     rarities: FloatArray
     axes: FloatArray
 
-    def weigh(self, texts: list[str]) -> Any:
-        """Weights of the terms, a CSR matrix of shape (n_rows, n_terms)."""
+    def to_tfidf(self, texts: list[str]) -> SparseMatrix:
+        """Tf-idf weights, a CSR matrix of shape (n_rows, n_terms)."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         if not len(self.terms):
             return sparse.csr_matrix((len(texts), 0))
-        vectorizer = TfidfVectorizer(vocabulary=self.terms.tolist(), **_HOW)
+        vectorizer = TfidfVectorizer(vocabulary=self.terms.tolist(), **_TFIDF_PARAMS)
         vectorizer.idf_ = self.rarities
         return vectorizer.transform(texts)
 
-    def place(self, weights: Any) -> FloatArray:
-        """The themes of texts whose weights are given, of shape (n_rows, n_themes)."""
-        return np.asarray(weights @ self.axes)
+    def to_topics(self, tfidf: SparseMatrix) -> FloatArray:
+        """Topics of texts, from their tf-idf weights, of shape (n_rows, n_topics)."""
+        return np.asarray(tfidf @ self.axes)
 
 
-def learn_words(texts: list[str]) -> WordEncoding:
-    """The terms of some texts, how rare they are, and their themes.
+def fit_word_encoding(texts: list[str]) -> WordEncoding:
+    """The terms of some texts, their inverse document frequencies, and the topics.
 
     Parameters
     ----------
@@ -70,31 +70,31 @@ def learn_words(texts: list[str]) -> WordEncoding:
 
     Examples
     --------
-    >>> words = learn_words(["free prize", "free money", "see you", "see you soon"])
+    >>> words = fit_word_encoding(["free prize", "free money", "see you", "see you soon"])
     >>> words.terms.tolist()
     ['free', 'see', 'see you', 'you']
-    >>> words.weigh(["see a free film"]).toarray().round(2)
+    >>> words.to_tfidf(["see a free film"]).toarray().round(2)
     array([[0.71, 0.71, 0.  , 0.  ]])
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    for least in (2, 1):
+    for min_df in (2, 1):
         try:
-            vectorizer = TfidfVectorizer(min_df=least, max_features=_MOST_TERMS, **_HOW)
+            vectorizer = TfidfVectorizer(min_df=min_df, max_features=_MAX_TERMS, **_TFIDF_PARAMS)
             weights = vectorizer.fit_transform(texts)
         except ValueError:
-            # No term occurs so often, or there is no word at all.
+            # No term is in so many texts, or there is no word at all.
             continue
         terms = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
         return WordEncoding(terms, np.asarray(vectorizer.idf_), _find_axes(weights))
     return WordEncoding(np.empty(0, dtype=object), np.empty(0), np.empty((0, 0)))
 
 
-def _find_axes(weights: Any) -> FloatArray:
+def _find_axes(weights: SparseMatrix) -> FloatArray:
     from sklearn.decomposition import TruncatedSVD
 
-    n_themes = min(_N_THEMES, weights.shape[0])
-    if weights.shape[1] <= n_themes:
+    n_topics = min(_N_TOPICS, weights.shape[0])
+    if weights.shape[1] <= n_topics:
         return np.eye(weights.shape[1])
-    # A seed of its own: themes are to be the same whatever the committee's seed is.
-    return np.ascontiguousarray(TruncatedSVD(n_themes, random_state=0).fit(weights).components_.T)
+    # A fixed seed: topics do not depend on the estimator's seed.
+    return np.ascontiguousarray(TruncatedSVD(n_topics, random_state=0).fit(weights).components_.T)

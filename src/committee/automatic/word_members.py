@@ -1,6 +1,6 @@
-"""Members that read words: a linear model and naive Bayes on the weights of terms, beside the other columns.
+"""Members for text: a linear model and naive Bayes on tf-idf weights, and on the other columns.
 
-Their table is sparse: the columns that everybody sees first, then the weights of all terms.
+Their table is sparse: the columns that all members get first, then the tf-idf weights of all terms.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from committee.automatic.baseline_members import PlainMember, soften
-from committee.automatic.encoding import learn_encoding
+from committee.automatic.baseline_members import BaselineMember, softmax
+from committee.automatic.encoding import fit_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.automatic.encoding import TableEncoding
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, SparseMatrix
 
 __all__ = ["WordBayesMember", "WordLinearMember", "WordMember"]
 
-_LOUDNESS = 4.0
-"""What the weights of terms, of length one, are multiplied with beside columns of standard deviation one."""
+_TERM_SCALE = 4.0
+"""Factor of the tf-idf weights of a text, which have length one, beside columns of standard deviation one."""
 _INVERSE_PENALTY, _PENALTY = 1.0, 1.0
-"""C of the logistic model, and the ridge."""
-_MOST_STEPS = 100
+"""C of the logistic model, and the penalty of the ridge regression."""
+_MAX_STEPS = 100
 _N_PRIOR = 0.1
-"""Weight that every class is taken to have of every term beforehand."""
+"""Pseudo-count of every term in every class."""
 
 
-class WordMember(PlainMember):
-    """A member whose table ends with weights of terms.
+class WordMember(BaselineMember):
+    """Base class of members whose table ends with tf-idf weights.
 
     Parameters
     ----------
     classify : bool
-        Whether y holds numbers of classes rather than values.
+        Whether y holds indices of classes rather than values.
     categories : sequence of int
-        Columns that hold codes.
+        Columns that hold codes of categories.
     n_columns : int
-        Columns before the terms.
+        Number of columns before the terms.
     """
 
     def __init__(self, classify: bool, categories: Sequence[int] = (), n_columns: int = 0) -> None:
@@ -52,52 +52,53 @@ class WordMember(PlainMember):
 
 
 class WordLinearMember(WordMember):
-    """A logistic model or a ridge regression on the encoded columns and the weights of terms."""
+    """Logistic or ridge regression on the encoded columns and the tf-idf weights."""
 
     encoding_: TableEncoding
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression, Ridge
 
-        self.encoding_ = learn_encoding(X[:, : self.n_columns], counts, self.categories)
-        table, n_answers = self._join(X), goal.shape[1]
-        if self.classify and n_answers == 1:
+        self.encoding_ = fit_encoding(X[:, : self.n_columns], counts, self.categories)
+        table, width = self._join(X), y_true.shape[1]
+        if self.classify and width == 1:
             self.coef_, self.intercept_ = np.zeros((1, table.shape[1])), np.zeros(1)
             return
         if not self.classify:
-            ridge = Ridge(_PENALTY, solver="sparse_cg", tol=1e-6).fit(table, goal[:, 0], sample_weight=counts)
+            ridge = Ridge(_PENALTY, solver="sparse_cg", tol=1e-6).fit(table, y_true[:, 0], sample_weight=counts)
             self.coef_, self.intercept_ = ridge.coef_[None, :], np.array([float(ridge.intercept_)])
             return
-        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=_MOST_STEPS)
+        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=_MAX_STEPS)
         with warnings.catch_warnings():
-            # A model that is nearly there is as good a member.
+            # A model that has nearly converged is as good a member.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(table, goal.argmax(axis=1), sample_weight=counts)
+            model.fit(table, y_true.argmax(axis=1), sample_weight=counts)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
-        if n_answers == 2:
+        if width == 2:
             halves = np.array([-0.5, 0.5])
             self.coef_, self.intercept_ = halves[:, None] * self.coef_, halves * self.intercept_
 
-    def _join(self, X: Any) -> Any:
+    def _join(self, X: Any) -> SparseMatrix:
         dense = self.encoding_.encode(X[:, : self.n_columns])
-        return sparse.hstack([sparse.csr_matrix(dense), _LOUDNESS * X[:, self.n_columns :]], format="csr")
+        return sparse.hstack([sparse.csr_matrix(dense), _TERM_SCALE * X[:, self.n_columns :]], format="csr")
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         scores = np.asarray(self._join(X) @ self.coef_.T + self.intercept_)
-        return soften(scores) if self.classify else scores
+        return softmax(scores) if self.classify else scores
 
 
 class WordBayesMember(WordMember):
-    """Naive Bayes on the weights of terms alone: of all weight in the texts of a class, the share that each term has.
+    """Multinomial naive Bayes on the tf-idf weights alone.
 
-    A text whose terms have weights w scores log p_c + Σ_t w_t log θ_ct for class c [McCallumNigam1998].
+    θ_ct is the fraction of term t in the total weight of the texts of class c. A text with weights w scores
+    log p_c + Σ_t w_t log θ_ct for class c [McCallumNigam1998].
     """
 
-    def _learn(self, X: NDArray[Any], goal: FloatArray, counts: FloatArray) -> None:
-        weighed = np.asarray((X[:, self.n_columns :].T @ (goal * counts[:, None])).T) + _N_PRIOR
-        self.logs_ = np.log(weighed) - np.log(weighed.sum(axis=1, keepdims=True))
-        self.prior_ = np.log(counts @ goal / counts.sum())
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        sums = np.asarray((X[:, self.n_columns :].T @ (y_true * counts[:, None])).T) + _N_PRIOR
+        self.logs_ = np.log(sums) - np.log(sums.sum(axis=1, keepdims=True))
+        self.prior_ = np.log(counts @ y_true / counts.sum())
 
-    def _answer(self, X: NDArray[Any]) -> FloatArray:
-        return soften(np.asarray(_LOUDNESS * (X[:, self.n_columns :] @ self.logs_.T)) + self.prior_)
+    def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
+        return softmax(np.asarray(_TERM_SCALE * (X[:, self.n_columns :] @ self.logs_.T)) + self.prior_)

@@ -82,10 +82,10 @@ STATES = {
     "Layer": StateClass("committee.ensembles.combining.stacking_layers", "Layer"),
     "FoldAverage": StateClass("committee.ensembles.combining.fold_average", "FoldAverage", ("models", "classes")),
     "ShareBlend": StateClass(
-        "committee.ensembles.combining.meta_models", "ShareBlend", ("how", "n_members", "classes_", "weights_")
+        "committee.ensembles.combining.meta_models", "ConvexClassifier", ("how", "n_members", "classes_", "weights_")
     ),
     "ValueBlend": StateClass(
-        "committee.ensembles.combining.meta_models", "ValueBlend", ("how", "n_members", "weights_")
+        "committee.ensembles.combining.meta_models", "ConvexRegressor", ("how", "n_members", "weights_")
     ),
     "TableEncoding": StateClass("committee.automatic.encoding", "TableEncoding"),
     "WordEncoding": StateClass("committee.automatic.word_encoding", "WordEncoding"),

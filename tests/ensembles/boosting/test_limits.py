@@ -21,7 +21,7 @@ from committee import (
     StackingClassifier,
 )
 from committee.data.intake import take_in
-from committee.ensembles.combining.training_set import can_share
+from committee.ensembles.combining.training_set import can_fit_dataset
 from committee.exceptions import DataError, ParameterError
 from committee.inspection import shap_values
 
@@ -221,9 +221,9 @@ def test_a_fold_of_a_shared_data_set_is_a_fit_on_its_rows(cls: Any) -> None:
 
 
 def test_committees_share_bins_with_boosting() -> None:
-    assert can_share(HistGradientBoostingClassifier())
-    assert can_share(GradientBoostingClassifier())
-    assert not can_share(GradientBoostingRegressor(init=Ridge()))
+    assert can_fit_dataset(HistGradientBoostingClassifier())
+    assert can_fit_dataset(GradientBoostingClassifier())
+    assert not can_fit_dataset(GradientBoostingRegressor(init=Ridge()))
     members = [
         ("plain", GradientBoostingClassifier(**FEW)),
         ("histograms", HistGradientBoostingClassifier(max_iter=10)),

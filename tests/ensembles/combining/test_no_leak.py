@@ -1,7 +1,7 @@
 """No leak: with labels that are pure noise, every way of combining members is at chance on rows it has not seen.
 
 Members that copy their training rows (one neighbour, full trees) would make a leaking combination look perfect to
-itself; what it believes of itself, where it says so, must be at chance as well.
+itself; its own out-of-fold estimate, if it has one, must be at chance as well.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ VALUES = [
 ]
 CLASS_WAYS: dict[str, Any] = {
     "hard vote": VotingClassifier(COPIES, random_state=0),
-    "learnt vote": VotingClassifier(COPIES, voting="soft", weights="learned", random_state=0),
-    "learnt hard vote": VotingClassifier(COPIES, weights="learned", random_state=0),
+    "learned vote": VotingClassifier(COPIES, voting="soft", weights="learned", random_state=0),
+    "learned hard vote": VotingClassifier(COPIES, weights="learned", random_state=0),
     "folds": StackingClassifier(COPIES, random_state=0),
     "repeated folds": StackingClassifier(
         COPIES, cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0), random_state=0
@@ -82,7 +82,7 @@ CLASS_WAYS: dict[str, Any] = {
     ),
 }
 VALUE_WAYS: dict[str, Any] = {
-    "learnt vote": VotingRegressor(VALUES, weights="learned", random_state=0),
+    "learned vote": VotingRegressor(VALUES, weights="learned", random_state=0),
     "folds": StackingRegressor(VALUES, random_state=0),
     "out of bag": StackingRegressor(VALUES, cv="oob", random_state=0),
     "kept folds": StackingRegressor(VALUES, refit=False, cv=KFold(3), random_state=0),
@@ -110,7 +110,7 @@ def test_noisy_values_are_not_learnt(way: str) -> None:
 def test_the_meta_model_sees_nothing_in_noise(way: str) -> None:
     # Answers that leak would let the meta-model fit its own rows nearly perfectly, as copying members can.
     model = CLASS_WAYS[way]
-    training, _ = model._train(X[:N], Y[:N], None, None, {})
+    training, _ = model._fit_stack(X[:N], Y[:N], None, None, {})
     assert (model.final_estimator_.predict(training.X) == training.y).mean() < 0.65
 
 
@@ -145,5 +145,5 @@ def test_groups_that_share_a_label_are_not_recognised() -> None:
             assert model.fit(table, labels, groups=people).weights_[0] < 0.7
             continue
         # A meta-model that fits its own 60 people gets two thirds right by luck; one that recognised them, all.
-        training, _ = model._train(table, labels, None, people, {})
+        training, _ = model._fit_stack(table, labels, None, people, {})
         assert (model.final_estimator_.predict(training.X) == training.y).mean() < 0.8

@@ -1,4 +1,4 @@
-"""Ensemble selection and super learners: weights of members from their out-of-fold answers."""
+"""Ensemble selection and super learners: weights of members from their out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from committee import (
     SuperLearnerClassifier,
     SuperLearnerRegressor,
 )
-from committee.ensembles.combining.convex_weights import blend_by_least_squares, blend_by_log_loss
+from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.selection import select_greedily
 from committee.exceptions import CommitteeError
 from tests.naive.selection import select_naively
@@ -40,12 +40,14 @@ VALUES = [("ols", LinearRegression()), ("knn", KNeighborsRegressor(7)), ("tree",
 def test_greedy_selection_is_that_of_the_paper(seed: int, n_init: int) -> None:
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(30, 1))
-    answers = truth + rng.normal(size=(5, 30, 1)) * rng.uniform(0.5, 2.0, size=(5, 1, 1))
+    predictions = truth + rng.normal(size=(5, 30, 1)) * rng.uniform(0.5, 2.0, size=(5, 1, 1))
 
     def score(mean: Any) -> float:
         return -float(((mean - truth) ** 2).mean())
 
-    np.testing.assert_array_equal(select_greedily(answers, score, 8, n_init), select_naively(answers, score, 8, n_init))
+    np.testing.assert_array_equal(
+        select_greedily(predictions, score, 8, n_init), select_naively(predictions, score, 8, n_init)
+    )
 
 
 def solve(objective: Any, n_members: int) -> Any:
@@ -60,50 +62,50 @@ def solve(objective: Any, n_members: int) -> Any:
 def test_weights_are_those_of_a_general_solver(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_members, n_classes = int(rng.integers(2, 7)), int(rng.integers(2, 5))
-    goal = np.eye(n_classes)[rng.integers(0, n_classes, size=150)]
-    raw = [np.exp(rng.normal(size=goal.shape) + goal * rng.uniform(0, 3)) for _ in range(n_members)]
-    answers = [r / r.sum(axis=1, keepdims=True) for r in raw]
+    y_true = np.eye(n_classes)[rng.integers(0, n_classes, size=150)]
+    raw = [np.exp(rng.normal(size=y_true.shape) + y_true * rng.uniform(0, 3)) for _ in range(n_members)]
+    predictions = [r / r.sum(axis=1, keepdims=True) for r in raw]
     counts = rng.integers(1, 4, size=150).astype(float)
 
     def mix(w: Any) -> Any:
-        return np.einsum("m,mrc->rc", w, np.stack(answers))
+        return np.einsum("m,mrc->rc", w, np.stack(predictions))
 
-    for blend, objective in (
-        (blend_by_log_loss, lambda w: -counts @ np.log((mix(w) * goal).sum(axis=1)) / counts.sum()),
-        (blend_by_least_squares, lambda w: counts @ ((mix(w) - goal) ** 2).sum(axis=1) / counts.sum()),
+    for fit_weights, objective in (
+        (fit_convex_weights_log_loss, lambda w: -counts @ np.log((mix(w) * y_true).sum(axis=1)) / counts.sum()),
+        (fit_convex_weights_squared_error, lambda w: counts @ ((mix(w) - y_true) ** 2).sum(axis=1) / counts.sum()),
     ):
-        found, expected = blend(answers, goal, counts), solve(objective, n_members)
+        found, expected = fit_weights(predictions, y_true, counts), solve(objective, n_members)
         assert objective(found) <= expected.fun + 1e-8
         np.testing.assert_allclose(found.sum(), 1.0)
         assert found.min() >= 0.0
         repeated = np.repeat(np.arange(150), counts.astype(int))
-        np.testing.assert_allclose(blend([a[repeated] for a in answers], goal[repeated]), found, atol=1e-6)
-        np.testing.assert_allclose(blend(answers, goal, counts * 7.0), found, atol=1e-9)
+        np.testing.assert_allclose(fit_weights([a[repeated] for a in predictions], y_true[repeated]), found, atol=1e-6)
+        np.testing.assert_allclose(fit_weights(predictions, y_true, counts * 7.0), found, atol=1e-9)
 
 
 def test_members_that_are_alike_and_members_that_are_perfect() -> None:
-    goal = np.eye(2)[[0, 1, 1, 0, 1]]
-    hazy = np.clip(goal, 0.2, 0.8)
-    for blend in (blend_by_log_loss, blend_by_least_squares):
-        twins = blend([hazy, hazy], goal)
+    y_true = np.eye(2)[[0, 1, 1, 0, 1]]
+    hazy = np.clip(y_true, 0.2, 0.8)
+    for fit_weights in (fit_convex_weights_log_loss, fit_convex_weights_squared_error):
+        twins = fit_weights([hazy, hazy], y_true)
         np.testing.assert_allclose(twins.sum(), 1.0)
-        np.testing.assert_allclose(blend([goal, hazy], goal), [1.0, 0.0], atol=1e-6)
-        np.testing.assert_allclose(blend([goal, goal], goal), [0.5, 0.5], atol=1e-6)
-        np.testing.assert_allclose(blend([hazy], goal), [1.0])
+        np.testing.assert_allclose(fit_weights([y_true, hazy], y_true), [1.0, 0.0], atol=1e-6)
+        np.testing.assert_allclose(fit_weights([y_true, y_true], y_true), [0.5, 0.5], atol=1e-6)
+        np.testing.assert_allclose(fit_weights([hazy], y_true), [1.0])
 
 
-def test_a_super_learner_is_the_best_mixture_of_cross_validated_answers() -> None:
+def test_a_super_learner_is_the_best_mixture_of_cross_validated_predictions() -> None:
     X, y = CANCER
     learner = SuperLearnerClassifier(MEMBERS, random_state=0).fit(X, y)
-    shares = [cross_val_predict(m, X, y, method="predict_proba") for _, m in MEMBERS[:2]]
-    np.testing.assert_allclose(learner.cv_risks_["nb"], log_loss(y, np.clip(shares[0], 1e-15, 1)), rtol=1e-6)
+    probabilities = [cross_val_predict(m, X, y, method="predict_proba") for _, m in MEMBERS[:2]]
+    np.testing.assert_allclose(learner.cv_risks_["nb"], log_loss(y, np.clip(probabilities[0], 1e-15, 1)), rtol=1e-6)
     assert learner.cv_risk_ <= min(learner.cv_risks_.values()) + 1e-12
     mean = sum(w * m.predict_proba(X) for w, m in zip(learner.weights_, learner.estimators_, strict=True))
     np.testing.assert_allclose(learner.predict_proba(X), mean)
     np.testing.assert_array_equal(learner.predict(X), learner.classes_[mean.argmax(axis=1)])
     values = SuperLearnerRegressor(VALUES).fit(*DIABETES)
-    said = cross_val_predict(LinearRegression(), *DIABETES, cv=KFold(5))
-    np.testing.assert_allclose(values.cv_risks_["ols"], mean_squared_error(DIABETES[1], said))
+    predicted = cross_val_predict(LinearRegression(), *DIABETES, cv=KFold(5))
+    np.testing.assert_allclose(values.cv_risks_["ols"], mean_squared_error(DIABETES[1], predicted))
     assert values.cv_risk_ <= min(values.cv_risks_.values()) + 1e-9
 
 
@@ -123,8 +125,8 @@ def test_selection_by_any_metric(metric: Any) -> None:
     assert chosen.cv_score_ >= max(chosen.cv_scores_.values())
     assert chosen.score(X, np.array(["b", "m"])[y]) > 0.9
     if metric == "roc_auc":
-        shares = cross_val_predict(GaussianNB(), X, y, method="predict_proba", cv=StratifiedKFold(5))
-        np.testing.assert_allclose(chosen.cv_scores_["nb"], roc_auc_score(y, shares[:, 1]))
+        probabilities = cross_val_predict(GaussianNB(), X, y, method="predict_proba", cv=StratifiedKFold(5))
+        np.testing.assert_allclose(chosen.cv_scores_["nb"], roc_auc_score(y, probabilities[:, 1]))
 
 
 def test_bags_of_selections_share_the_weight() -> None:
@@ -138,11 +140,11 @@ def test_bags_of_selections_share_the_weight() -> None:
     assert EnsembleSelectionRegressor(noise, n_bags=1).fit(*DIABETES).weights_[0] > 0.6
 
 
-def test_members_without_weight_are_not_asked() -> None:
+def test_members_without_weight_do_not_predict() -> None:
     class Mute(KNeighborsRegressor):  # type: ignore[misc]
         def predict(self, X: Any) -> Any:
             if getattr(self, "is_whole", False):
-                raise AssertionError("was asked")
+                raise AssertionError("a member of weight zero has predicted")
             return np.full(len(X), 1e6)
 
     learner = SuperLearnerRegressor([("ols", LinearRegression()), ("mute", Mute())]).fit(*DIABETES)

@@ -1,4 +1,4 @@
-"""Stacking: scikit-learn's answers given the same members and folds, and what goes beyond."""
+"""Stacking: scikit-learn's predictions for the same members and folds, and further options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from committee import (
     StackingClassifier,
     StackingRegressor,
 )
-from committee.ensembles.combining.oob_correction import guess_whole_bags, measure_noise
+from committee.ensembles.combining.oob_correction import correct_oob_columns, estimate_oob_noise
 from committee.exceptions import CommitteeError
 
 IRIS = load_iris(return_X_y=True)
@@ -152,7 +152,7 @@ def test_multilabel_as_scikit_learn() -> None:
     theirs = sklearn.ensemble.StackingClassifier(members, final).fit(X, y)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-10)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-    # scikit-learn gives the share of the first class of each label.
+    # scikit-learn gives the probability of the first class of each label.
     np.testing.assert_allclose(np.stack(ours.predict_proba(X))[:, :, 0].T, theirs.predict_proba(X))
     assert StackingClassifier([*members, ("nb", GaussianNB())]).fit(X, y).predict(X).shape == y.shape
 
@@ -163,20 +163,20 @@ def test_several_outputs_of_values() -> None:
     stack = StackingRegressor(VALUES).fit(X[:, 1:], both)
     assert stack.predict(X[:, 1:]).shape == both.shape
     assert stack.transform(X[:, 1:]).shape == (len(y), 6)
-    blend = StackingRegressor(VALUES, "nonnegative").fit(X[:, 1:], both)
-    assert blend.score(X[:, 1:], both) > 0.1
+    stack = StackingRegressor(VALUES, "nonnegative").fit(X[:, 1:], both)
+    assert stack.score(X[:, 1:], both) > 0.1
 
 
-def test_members_answer_only_for_rows_they_have_not_seen() -> None:
+def test_members_predict_only_rows_that_they_were_not_fitted_on() -> None:
     X, y = DIABETES
-    table, rows = StackingRegressor([("copy", KNeighborsRegressor(1))])._train(X, y, None, None, {})
+    table, rows = StackingRegressor([("copy", KNeighborsRegressor(1))])._fit_stack(X, y, None, None, {})
     folds = KFold(5).split(X)
     expected = np.concatenate([KNeighborsRegressor(1).fit(X[a], y[a]).predict(X[b]) for a, b in folds])
     np.testing.assert_array_equal(table.X[:, 0], expected)
     assert len(rows) == len(y)
 
 
-def test_rows_without_an_answer_are_left_out() -> None:
+def test_rows_without_out_of_fold_predictions_are_left_out() -> None:
     X, y = DIABETES
     folds = TimeSeriesSplit(4)
     stack = StackingRegressor(VALUES, LinearRegression(), cv=folds).fit(X, y)
@@ -192,7 +192,7 @@ def test_rows_without_an_answer_are_left_out() -> None:
 def test_rows_that_several_folds_leave_out_get_the_mean() -> None:
     X, y = DIABETES
     folds = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
-    training, _ = StackingRegressor([("ols", LinearRegression())], cv=folds)._train(X, y, None, None, {})
+    training, _ = StackingRegressor([("ols", LinearRegression())], cv=folds)._fit_stack(X, y, None, None, {})
     total = np.zeros(len(y))
     for a, b in folds.split(X):
         total[b] += LinearRegression().fit(X[a], y[a]).predict(X[b])
@@ -273,50 +273,52 @@ def test_a_fold_is_a_fit_on_its_rows() -> None:
         ExtraTreesClassifier(10, random_state=0, class_weight={0: 1, 1: 3}),
         DecisionTreeClassifier(random_state=0, min_weight_fraction_leaf=0.02),
     ):
-        training, _ = StackingClassifier([("m", member)], cv=3)._train(X, y, None, None, {})
+        training, _ = StackingClassifier([("m", member)], cv=3)._fit_stack(X, y, None, None, {})
         expected = np.zeros(len(y))
         for a, b in StratifiedKFold(3).split(X, y):
             expected[b] = member.fit(X[a], y[a]).predict_proba(X[b])[:, 1]
         np.testing.assert_allclose(training.X[:, 0], expected, atol=1e-12)
 
 
-def test_out_of_bag_answers_take_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_bag_predictions_take_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = CANCER
     members = [
         ("forest", RandomForestClassifier(60, random_state=0)),
         ("bag", BaggingClassifier(n_estimators=60, random_state=0)),
     ]
     grown = count_calls(monkeypatch, committee._core, "grow_forest")
-    training, rows = StackingClassifier(members, cv="oob")._train(X, y, None, None, {})
+    training, rows = StackingClassifier(members, cv="oob")._fit_stack(X, y, None, None, {})
     assert len(grown) == 2
     bags = [clone(member).set_params(oob_score=True).fit(X, y) for _, member in members]
-    told = np.column_stack([bag.oob_decision_function_[rows, 1] for bag in bags])
-    noise = [measure_noise(bag, X, len(X), lambda answers: answers[:, 1:]) for bag in bags]
-    expected = guess_whole_bags(told, np.diag([own[0, 0] for own, _ in noise]), min(share for _, share in noise))
+    predicted = np.column_stack([bag.oob_decision_function_[rows, 1] for bag in bags])
+    noise = [estimate_oob_noise(bag, X, len(X), "predict_proba", [np.arange(2)]) for bag in bags]
+    expected = correct_oob_columns(
+        predicted, np.diag([own[0, 0] for own, _ in noise]), min(fraction for _, fraction in noise)
+    )
     np.testing.assert_allclose(training.X, np.clip(expected, 0.0, 1.0), atol=1e-12)
     stack = StackingClassifier([*members, ("nb", GaussianNB())], cv="oob").fit(X, y)
     assert not members[0][1].oob_score
     assert stack.named_estimators_.forest.oob_score_ > 0.9
-    theirs = StackingClassifier([("nb", GaussianNB())])._train(X, y, None, None, {})[0]
-    found, rows = StackingClassifier([members[0], ("nb", GaussianNB())], cv="oob")._train(X, y, None, None, {})
+    theirs = StackingClassifier([("nb", GaussianNB())])._fit_stack(X, y, None, None, {})[0]
+    found, rows = StackingClassifier([members[0], ("nb", GaussianNB())], cv="oob")._fit_stack(X, y, None, None, {})
     np.testing.assert_allclose(found.X[:, 1], theirs.X[rows, 0], atol=1e-12)
 
 
-def test_out_of_bag_answers_of_other_kinds() -> None:
+def test_out_of_bag_predictions_of_values_and_of_several_outputs() -> None:
     X, y = DIABETES
     forest = RandomForestRegressor(50, random_state=0)
-    training, rows = StackingRegressor([("f", forest)], cv="oob")._train(X, y, None, None, {})
-    told = forest.set_params(oob_score=True).fit(X, y).oob_prediction_[rows, None]
-    noise, share = measure_noise(forest, X, len(X), lambda answers: answers)
-    np.testing.assert_allclose(training.X, guess_whole_bags(told, noise, share))
-    assert 0.7 < training.X.std() / told.std() < 0.99
+    training, rows = StackingRegressor([("f", forest)], cv="oob")._fit_stack(X, y, None, None, {})
+    predicted = forest.set_params(oob_score=True).fit(X, y).oob_prediction_[rows, None]
+    noise, fraction = estimate_oob_noise(forest, X, len(X))
+    np.testing.assert_allclose(training.X, correct_oob_columns(predicted, noise, fraction))
+    assert 0.7 < training.X.std() / predicted.std() < 0.99
     labels = np.column_stack([IRIS[1], IRIS[1] > 0])
     classes = RandomForestClassifier(50, random_state=0)
     for method in ("predict_proba", "predict"):
         stack = StackingClassifier([("f", classes)], classes, cv="oob", stack_method=method).fit(IRIS[0], labels)
         assert stack.transform(IRIS[0]).shape == (150, 3 if method == "predict_proba" else 2)
         assert (stack.predict(IRIS[0]) == labels).mean() > 0.9
-    few, known = StackingClassifier([("f", RandomForestClassifier(2, random_state=0))], cv="oob")._train(
+    few, known = StackingClassifier([("f", RandomForestClassifier(2, random_state=0))], cv="oob")._fit_stack(
         *IRIS, None, None, {}
     )
     assert len(known) < 150
@@ -348,12 +350,12 @@ def test_layers_and_several_meta_models() -> None:
     X, y = CANCER
     logit, tree = LogisticRegression(), TheirTree(max_depth=2, random_state=0)
     stack = StackingClassifier(MEMBERS, "mean", layers=[[("logit", logit), ("tree", tree)]]).fit(X, y)
-    first, _ = StackingClassifier(MEMBERS)._train(X, y, None, None, {})
-    shares = [
+    first, _ = StackingClassifier(MEMBERS)._fit_stack(X, y, None, None, {})
+    probabilities = [
         model.fit(first.X, y).predict_proba(StackingClassifier(MEMBERS).fit(X, y).transform(X))
         for model in (logit, tree)
     ]
-    np.testing.assert_allclose(stack.predict_proba(X), np.mean(shares, axis=0))
+    np.testing.assert_allclose(stack.predict_proba(X), np.mean(probabilities, axis=0))
     assert list(stack.get_feature_names_out()) == ["stackingclassifier_logit", "stackingclassifier_tree"]
     deep = StackingClassifier(MEMBERS, layers=[MEMBERS, [("logit", logit)]], passthrough=True, random_state=0).fit(X, y)
     assert deep.transform(X).shape == (len(X), 1 + X.shape[1])
@@ -389,7 +391,7 @@ def test_meta_models_by_name() -> None:
             StackingClassifier(MEMBERS, "mean", **params).fit(X, y)
 
 
-def test_what_cannot_be_is_said() -> None:
+def test_invalid_arguments_are_refused() -> None:
     X, y = IRIS
     for params, message in [
         ({"final_estimator": LinearRegression()}, "must be a classifier"),
@@ -409,7 +411,7 @@ def test_what_cannot_be_is_said() -> None:
     assert StackingClassifier([("ols", LinearRegression())]).fit(X, y).score(X, y) > 0.9
 
 
-def test_metadata_reach_who_asks() -> None:
+def test_metadata_are_routed_to_members_that_request_them() -> None:
     X, y = DIABETES
     with config_context(enable_metadata_routing=True):
         wants = LinearRegression().set_fit_request(sample_weight=True)
@@ -446,6 +448,6 @@ def test_model_files(params: dict[str, Any], tmp_path: Any) -> None:
     assert (committee.load(tmp_path / "values").predict(DIABETES[0]) == values.predict(DIABETES[0])).all()
 
 
-def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     StackingClassifier(MEMBERS, verbose=1).fit(*IRIS)
     assert "18" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The leak alarm: silent on sound stacks, loud where members knew the answers; its rates are counted here."""
+"""The leak test: rates of true and false alarms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_sound_stacks_raise_no_alarm(strength: float) -> None:
     assert sum(alarms) <= 1
 
 
-def test_out_of_bag_answers_raise_no_alarm() -> None:
+def test_out_of_bag_predictions_raise_no_alarm() -> None:
     forest = [("forest", RandomForestClassifier(25, random_state=0)), ("nb", GaussianNB())]
     reports = [StackingClassifier(forest, cv="oob").measure_leak(*draw(seed, 150, 1.0)[:2]) for seed in range(6)]
     assert not any(report.alarm for report in reports)

@@ -1,4 +1,4 @@
-"""Voting: scikit-learn's answers where it has them, and what goes beyond."""
+"""Voting: scikit-learn's predictions where it has the same options, and further options."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_equal_votes_go_to_the_first_class() -> None:
     members = [("a", SVC()), ("b", GaussianNB())]
     odd = np.array([[5.9, 2.8, 4.9, 1.7]])
     vote = VotingClassifier(members, weights=[0.1, 0.1]).fit(X, LABELS)
-    told = sorted(LABELS[vote.transform(odd)[0] * 50])
-    assert vote.predict(odd)[0] == told[0]
+    predicted = sorted(LABELS[vote.transform(odd)[0] * 50])
+    assert vote.predict(odd)[0] == predicted[0]
 
 
 def test_members_are_dropped_exchanged_and_set_by_name() -> None:
@@ -107,7 +107,7 @@ def test_fitted_members_are_used_as_they_are() -> None:
     assert set(hard.predict(X)) == set(LABELS)
     values = [("a", LinearRegression().fit(X, Y)), ("b", Ridge(1e6).fit(X, Y))]
     np.testing.assert_allclose(VotingRegressor(values, prefit=True, weights="learned").fit(X, Y).weights_[0], 1.0)
-    with pytest.raises(NotFittedError, match="not all are"):
+    with pytest.raises(NotFittedError, match="not all of them are"):
         VotingClassifier(MEMBERS, prefit=True).fit(X)
 
 
@@ -128,7 +128,7 @@ def test_multilabel_targets(voting: str) -> None:
     vote = VotingClassifier([*members, ("knn", KNeighborsClassifier())], voting=voting).fit(features, labels)
     assert vote.predict(features).shape == labels.shape
     assert (vote.predict(features) == labels).mean() > 0.8
-    # One output is what a vote on that output alone says.
+    # One output is predicted as by a vote on that output alone.
     alone = VotingClassifier([*members, ("knn", KNeighborsClassifier())], voting=voting)
     tree_apart = [("lr", members[1][1]), ("knn", KNeighborsClassifier())]
     alone = VotingClassifier(tree_apart, voting=voting).fit(features, labels[:, 1])
@@ -161,7 +161,7 @@ def test_a_member_without_probabilities() -> None:
     assert VotingClassifier(members).fit(X, LABELS).score(X, LABELS) > 0.9
 
 
-def test_learnt_weights_prefer_members_that_know_something() -> None:
+def test_learned_weights_prefer_members_that_know_something() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 5))
     y = (table[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
@@ -175,7 +175,7 @@ def test_learnt_weights_prefer_members_that_know_something() -> None:
         VotingClassifier(members, weights="log_loss").fit(table, y)
 
 
-def test_learnt_weights_use_the_folds_groups_and_weights_given() -> None:
+def test_learned_weights_use_the_folds_groups_and_weights_given() -> None:
     rng = np.random.default_rng(1)
     people = np.repeat(np.arange(40), 5)
     table = np.column_stack([people + rng.normal(scale=0.01, size=200), rng.normal(size=200)])
@@ -211,7 +211,7 @@ def test_tables_reach_the_members_as_they_are() -> None:
     )
 
 
-def test_metadata_reach_only_who_asks() -> None:
+def test_metadata_are_routed_to_members_that_request_them() -> None:
     weights = np.where(LABELS == "setosa", 0.0, 1.0)
     with config_context(enable_metadata_routing=True):
         wants = GaussianNB().set_fit_request(sample_weight=True)

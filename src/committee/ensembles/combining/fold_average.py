@@ -1,4 +1,4 @@
-"""The models of the folds as one member: their mean answer, instead of one more fit on all rows."""
+"""The models of all folds as one member: the mean of their predictions, instead of one more fit on all rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 
-from committee.ensembles.combining.member_predictions import Classes, predict_member
+from committee.base import available_if
+from committee.ensembles.combining.member_predictions import Classes, decode_classes, predict_member, split_by_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from committee.typing import FloatArray
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["FoldAverage"]
 
 
-def _models_have(method: str) -> Callable[[Any], bool]:
+def _models_have(method: str) -> Callable[[FoldAverage], bool]:
     return lambda average: hasattr(average.models[0], method)
 
 
 class FoldAverage(BaseEstimator):  # type: ignore[misc]
-    """Fitted models, one from each fold, that answer with their mean; a class is that of the largest mean share.
+    """Fitted models, one per fold, whose predictions are averaged; a class is that of the largest mean probability.
 
     Parameters
     ----------
     models : list of fitted estimators
-        From the folds.
+        One from each fold.
     classes : list of ndarray, or None
-        The classes of each output as the models know them.
+        The classes of each output, as the models were fitted with them.
     """
 
-    def __init__(self, models: list[Any], classes: Classes) -> None:
+    def __init__(self, models: list[EstimatorLike], classes: Classes) -> None:
         self.models = models
         self.classes = classes
 
@@ -53,41 +53,39 @@ class FoldAverage(BaseEstimator):  # type: ignore[misc]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
-    def classes_(self) -> Any:
-        """All classes, also those that some model has not met."""
+    def classes_(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """All classes, including those that are missing from the training rows of some fold."""
         if self.classes is None:
             raise AttributeError("Values have no classes.")
         return self.classes[0] if len(self.classes) == 1 else self.classes
 
-    @available_if(_models_have("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(_models_have("predict_proba"))
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Mean of the models' probabilities."""
-        shares = self._average(X, "predict_proba")
-        parts = np.split(shares, np.cumsum([len(c) for c in self.classes or []])[:-1], axis=1)
-        return parts[0] if len(parts) == 1 else parts
+        outputs = split_by_output(self._average(X, "predict_proba"), self.classes or [])
+        return outputs[0] if len(outputs) == 1 else outputs
 
-    @available_if(_models_have("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(_models_have("decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
-        """Mean of the models' decisions."""
+        """Mean of the models' decision functions."""
         decisions = self._average(X, "decision_function")
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the largest mean share or of most votes, or the mean value."""
+        """The class of the largest mean probability or of most votes, or the mean value."""
         if self.classes is None or is_regressor(self.models[0]):
             values = self._average(X, "predict")
             return values[:, 0] if values.shape[1] == 1 else values
         if hasattr(self, "predict_proba"):
-            said = self.predict_proba(X)
-            parts = said if isinstance(said, list) else [said]
+            probabilities = self.predict_proba(X)
+            outputs = probabilities if isinstance(probabilities, list) else [probabilities]
         else:
             votes = [predict_member(model, X, "predict", self.classes).astype(np.intp) for model in self.models]
-            parts = [np.mean([np.eye(len(c))[v[:, k]] for v in votes], axis=0) for k, c in enumerate(self.classes)]
-        chosen = [c.take(part.argmax(axis=1)) for c, part in zip(self.classes, parts, strict=True)]
-        return chosen[0] if len(chosen) == 1 else np.stack(chosen, axis=1)
+            outputs = [np.mean([np.eye(len(c))[v[:, k]] for v in votes], axis=0) for k, c in enumerate(self.classes)]
+        return decode_classes(outputs, self.classes)
 
     def _average(self, X: Any, method: str) -> FloatArray:
-        total: Any = 0.0
+        total = np.zeros(1)
         for model in self.models:
             total = total + predict_member(model, X, method, self.classes)
         return np.asarray(total / len(self.models))

@@ -1,4 +1,4 @@
-"""What a member says about rows, in the columns of the committee: its classes in the committee's order."""
+"""Predictions of the members in a common layout: columns are the ensemble's classes in the ensemble's order."""
 
 from __future__ import annotations
 
@@ -9,125 +9,178 @@ from sklearn.base import is_regressor
 
 from committee.data.rows import count_rows
 from committee.exceptions import DataError, ParameterError
+from committee.learners.tree_estimator import split_outputs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import EstimatorLike, FloatArray
 
-__all__ = ["Classes", "choose_method", "find_classes", "predict_member", "spread_out_of_bag"]
+__all__ = [
+    "Classes",
+    "choose_predict_method",
+    "decode_classes",
+    "drop_redundant_columns",
+    "predict_member",
+    "read_oob_predictions",
+    "split_by_output",
+    "sum_weighted",
+]
 
-#: The classes of each output as a member calls them; None where numbers are predicted.
+#: The classes of each output as a member was fitted with them, labels or indices; None where numbers are predicted.
 Classes: TypeAlias = "list[NDArray[Any]] | None"
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 
 
-def choose_method(name: str, member: Any, asked: str, owner: str) -> str:
-    """The method that a member is asked by: the one that is wanted, or with ``"auto"`` the most telling it has.
+def choose_predict_method(name: str, member: EstimatorLike, method: str, owner: str) -> str:
+    """The method that a member predicts by: the given one, or for ``"auto"`` the most informative one it has.
 
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> choose_method("svc", LinearSVC(), "auto", "StackingClassifier")
+    >>> choose_predict_method("svc", LinearSVC(), "auto", "StackingClassifier")
     'decision_function'
     """
-    wanted = _METHODS if asked == "auto" else (asked,)
-    for method in wanted:
-        if hasattr(member, method):
-            return method
+    allowed = _METHODS if method == "auto" else (method,)
+    for one in allowed:
+        if hasattr(member, one):
+            return one
     raise ParameterError(
-        f"{owner} needs the method {wanted[0]} of every member; {name!r} ({type(member).__name__}) does not have it."
+        f"{owner} needs the method {allowed[0]} of every member; {name!r} ({type(member).__name__}) does not have it."
     )
 
 
-def predict_member(
-    member: Any, X: Any, method: str, classes: Classes, params: dict[str, Any] | None = None
-) -> FloatArray:
-    """What one member says about each row.
+def predict_member(member: EstimatorLike, X: Any, method: str, classes: Classes) -> FloatArray:
+    """Predictions of one member.
 
     Parameters
     ----------
     member : fitted estimator
         Of any library.
     X : table
-        Rows to ask about.
+        Rows to predict.
     method : {"predict_proba", "decision_function", "predict"}
-        How to ask.
+        The method to call.
     classes : list of ndarray, or None
-        The classes of each output, as members know them; None if the committee predicts numbers.
-    params : dict, optional
-        What the method is given besides.
+        The classes of each output, as members were fitted with them; None if the ensemble predicts numbers.
 
     Returns
     -------
     ndarray of shape (n_rows, width)
-        Shares of all classes of all outputs side by side, decisions, or for each output its value or the number of
-        its class.
+        Probabilities of all classes of all outputs side by side, the decision function, or for each output its value
+        or the index of its class.
     """
-    said = getattr(member, method)(X, **(params or {}))
+    predicted = getattr(member, method)(X)
     n_rows = count_rows(X)
     if classes is None or is_regressor(member):
-        return np.asarray(said, dtype=np.float64).reshape(n_rows, -1)
+        return np.asarray(predicted, dtype=np.float64).reshape(n_rows, -1)
     if method == "predict_proba":
-        parts = _part_outputs(said, len(classes))
-        known = _list_known(member, classes)
-        return np.hstack([_spread(p, k, c, member) for p, k, c in zip(parts, known, classes, strict=True)])
+        outputs, known = _list_outputs(predicted, len(classes)), _list_member_classes(member, classes)
+        return np.hstack([_align_columns(p, k, c, member) for p, k, c in zip(outputs, known, classes, strict=True)])
     if method == "decision_function":
-        if any(len(k) != len(c) for k, c in zip(_list_known(member, classes), classes, strict=True)):
+        if any(len(known) != len(c) for known, c in zip(_list_member_classes(member, classes), classes, strict=True)):
             raise DataError(
                 f"{type(member).__name__} was fitted on rows that lack a class, so that its decisions are about other "
                 "classes; use stratified folds or a member with probabilities."
             )
-        return np.asarray(said, dtype=np.float64).reshape(n_rows, -1)
-    labels = np.asarray(said).reshape(n_rows, -1)
-    return np.column_stack([find_classes(labels[:, k], c, member) for k, c in enumerate(classes)]).astype(np.float64)
+        return np.asarray(predicted, dtype=np.float64).reshape(n_rows, -1)
+    labels = np.asarray(predicted).reshape(n_rows, -1)
+    return np.column_stack([_index_classes(labels[:, k], c, member) for k, c in enumerate(classes)]).astype(np.float64)
 
 
-def find_classes(labels: NDArray[Any], classes: NDArray[Any], member: Any) -> NDArray[np.intp]:
-    """The number of each label among the classes."""
-    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    strange = classes[at] != labels
-    if np.any(strange):
-        raise DataError(
-            f"{type(member).__name__} speaks of the class {labels[strange][0]!r}, which is not among those of the "
-            f"committee: {classes!r}."
-        )
-    return at
-
-
-def spread_out_of_bag(member: Any, n_rows: int) -> FloatArray:
-    """What a bagged member says about its own training rows by the part of it that did not see them; NaN if none."""
+def read_oob_predictions(member: Any, n_rows: int) -> FloatArray:
+    """Out-of-bag predictions of a bag or forest for its own training rows; NaN where every member saw the row."""
     if hasattr(member, "oob_prediction_"):
         return np.asarray(member.oob_prediction_, dtype=np.float64).reshape(n_rows, -1)
-    shares = member.oob_decision_function_
-    if isinstance(shares, list):
-        return np.hstack(shares)
-    shares = np.asarray(shares)
-    return shares if shares.ndim == 2 else np.hstack([shares[:, :, k] for k in range(shares.shape[2])])
+    probabilities = member.oob_decision_function_
+    if isinstance(probabilities, list):
+        return np.hstack(probabilities)
+    probabilities = np.asarray(probabilities)
+    if probabilities.ndim == 2:
+        return probabilities
+    return np.hstack([probabilities[:, :, k] for k in range(probabilities.shape[2])])
 
 
-def _part_outputs(said: Any, n_outputs: int) -> list[NDArray[Any]]:
-    if isinstance(said, list):
-        return [np.asarray(part) for part in said]
+def split_by_output(columns: FloatArray, classes: list[NDArray[Any]]) -> list[FloatArray]:
+    """Columns of all classes of all outputs, one array for each output."""
+    return split_outputs(columns, [len(c) for c in classes])
+
+
+def drop_redundant_columns(predictions: FloatArray, method: str, classes: Classes) -> FloatArray:
+    """Predictions without the probabilities that follow from the others, as those of the first of two classes.
+
+    Examples
+    --------
+    >>> drop_redundant_columns(np.array([[0.25, 0.75]]), "predict_proba", [np.arange(2)])
+    array([[0.75]])
+    """
+    if method != "predict_proba" or classes is None or predictions.shape[1] != sum(len(c) for c in classes):
+        return predictions
+    if len(classes) == 1:
+        # As in scikit-learn: all columns for more than two classes.
+        return predictions[:, 1:] if len(classes[0]) == 2 else predictions
+    firsts = np.cumsum([0, *(len(c) for c in classes)])[:-1]
+    return np.delete(predictions, firsts, axis=1)
+
+
+def decode_classes(outputs: list[FloatArray], classes: list[NDArray[Any]]) -> NDArray[Any]:
+    """The class of the largest value in each row, the first of equals, of shape (n_rows,) or (n_rows, n_outputs).
+
+    Examples
+    --------
+    >>> decode_classes([np.array([[0.2, 0.8], [0.5, 0.5]])], [np.array(["no", "yes"])]).tolist()
+    ['yes', 'no']
+    """
+    decoded = [c.take(values.argmax(axis=1)) for c, values in zip(classes, outputs, strict=True)]
+    return decoded[0] if len(decoded) == 1 else np.stack(decoded, axis=1)
+
+
+def sum_weighted(weights: FloatArray, predictions: Iterable[FloatArray]) -> FloatArray:
+    """Sum of predictions times weights, in the order of the members."""
+    total = np.zeros(1)
+    for weight, predicted in zip(weights, predictions, strict=True):
+        total = total + weight * predicted
+    return total
+
+
+def _index_classes(labels: NDArray[Any], classes: NDArray[Any], member: EstimatorLike) -> NDArray[np.intp]:
+    """The index of each label among the classes."""
+    indices = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    unknown = classes[indices] != labels
+    if np.any(unknown):
+        raise DataError(
+            f"{type(member).__name__} predicts the class {labels[unknown][0]!r}, which is not among those of the "
+            f"committee: {classes!r}."
+        )
+    return indices
+
+
+def _list_outputs(probabilities: Any, n_outputs: int) -> list[NDArray[Any]]:
+    if isinstance(probabilities, list):
+        return [np.asarray(output) for output in probabilities]
     if n_outputs > 1:
-        # Some estimators give for each of several labels the probability that it applies.
-        return [np.stack([1.0 - share, share], axis=1) for share in np.asarray(said).T]
-    return [np.asarray(said)]
+        # Some multilabel estimators return, for each label, the probability that it applies.
+        return [np.stack([1.0 - positive, positive], axis=1) for positive in np.asarray(probabilities).T]
+    return [np.asarray(probabilities)]
 
 
-def _list_known(member: Any, classes: list[NDArray[Any]]) -> list[NDArray[Any]]:
+def _list_member_classes(member: EstimatorLike, classes: list[NDArray[Any]]) -> list[NDArray[Any]]:
     known = getattr(member, "classes_", classes)
     if isinstance(known, list):
-        return [np.asarray(part) for part in known]
-    # A single array for several outputs numbers the labels themselves: each of them is there or not.
+        return [np.asarray(output) for output in known]
+    # A single array for several outputs lists the labels themselves, each of which applies or not.
     return [np.asarray(known)] if len(classes) == 1 else classes
 
 
-def _spread(shares: NDArray[Any], known: NDArray[Any], classes: NDArray[Any], member: Any) -> FloatArray:
-    """Shares of the classes that a member has met, in the columns of all classes."""
+def _align_columns(
+    probabilities: NDArray[Any], known: NDArray[Any], classes: NDArray[Any], member: EstimatorLike
+) -> FloatArray:
+    """Probabilities of the classes that a member was fitted on, in the columns of all classes."""
     if len(known) == len(classes) and np.array_equal(known, classes):
-        return shares.astype(np.float64, copy=False)
-    spread = np.zeros((len(shares), len(classes)))
-    spread[:, find_classes(known, classes, member)] = shares
-    return spread
+        return probabilities.astype(np.float64, copy=False)
+    aligned = np.zeros((len(probabilities), len(classes)))
+    aligned[:, _index_classes(known, classes, member)] = probabilities
+    return aligned

@@ -1,13 +1,14 @@
-"""Meta-models that only weigh the members: mean, majority, and weights that are not negative and sum to one."""
+"""Meta-models that only weight the members: the mean, the majority vote, and fitted convex weights."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from committee.ensembles.combining.convex_weights import blend_by_least_squares, blend_by_log_loss
+from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
+from committee.ensembles.combining.member_predictions import sum_weighted
 
 if TYPE_CHECKING:
     from typing import Self
@@ -16,76 +17,74 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["ShareBlend", "ValueBlend"]
+__all__ = ["ConvexClassifier", "ConvexRegressor"]
 
 
-class ShareBlend(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A weighted mean of class shares that stand side by side, member by member.
+class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A convex combination of the members' class probabilities, whose columns stand side by side, member by member.
 
     Parameters
     ----------
     how : {"mean", "majority", "nonnegative"}
-        Equal weights; equal votes for the class of the largest share; or weights that make the true classes
-        likeliest.
+        Equal weights; a majority vote; or the convex weights with the least log-loss.
     n_members : int
-        Members whose shares there are; of two classes only the second one's share is there.
+        Number of members. With two classes each member has one column, the probability of the second class.
     """
 
     def __init__(self, how: str, n_members: int) -> None:
         self.how, self.n_members = how, n_members
 
     def fit(self, X: FloatArray, y: NDArray[np.intp], sample_weight: FloatArray | None = None) -> Self:
-        """Learn the weights, if there are any to learn."""
+        """Fit the weights, if there are any to fit."""
         self.classes_ = np.arange(max(2, X.shape[1] // self.n_members))
         self.weights_ = np.full(self.n_members, 1.0 / self.n_members)
         if self.how == "nonnegative":
-            self.weights_ = blend_by_log_loss(self._part(X), np.eye(len(self.classes_))[y], sample_weight)
+            y_true = np.eye(len(self.classes_))[y]
+            self.weights_ = fit_convex_weights_log_loss(self._split_members(X), y_true, sample_weight)
         return self
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """The weighted mean of the shares, or the share of votes."""
-        total: Any = 0.0
-        for weight, shares in zip(self.weights_, self._part(X), strict=True):
-            vote = np.eye(len(self.classes_))[shares.argmax(axis=1)] if self.how == "majority" else shares
-            total = total + weight * vote
-        return np.asarray(total)
+        """The weighted mean of the probabilities, or the fraction of the votes."""
+        predictions = self._split_members(X)
+        if self.how == "majority":
+            predictions = [np.eye(len(self.classes_))[one.argmax(axis=1)] for one in predictions]
+        return sum_weighted(self.weights_, predictions)
 
     def predict(self, X: FloatArray) -> NDArray[np.intp]:
-        """The class of the largest share, the first of equals."""
-        return self.predict_proba(X).argmax(axis=1)  # type: ignore[no-any-return]
+        """The class of the largest probability, the first of equals."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
 
-    def _part(self, X: FloatArray) -> list[FloatArray]:
-        parts = np.split(np.asarray(X), self.n_members, axis=1)
-        if parts[0].shape[1] == 1:
-            return [np.hstack([1.0 - part, part]) for part in parts]
-        return parts
+    def _split_members(self, X: FloatArray) -> list[FloatArray]:
+        columns = np.split(np.asarray(X), self.n_members, axis=1)
+        if columns[0].shape[1] == 1:
+            return [np.hstack([1.0 - second, second]) for second in columns]
+        return columns
 
 
-class ValueBlend(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A weighted mean of values that stand side by side, member by member.
+class ConvexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A convex combination of the members' values, whose columns stand side by side, member by member.
 
     Parameters
     ----------
     how : {"mean", "nonnegative"}
-        Equal weights, or those (not negative, sum one) with the least squared error.
+        Equal weights, or the convex weights with the least squared error.
     n_members : int
-        Members whose values there are.
+        Number of members.
     """
 
     def __init__(self, how: str, n_members: int) -> None:
         self.how, self.n_members = how, n_members
 
     def fit(self, X: FloatArray, y: FloatArray, sample_weight: FloatArray | None = None) -> Self:
-        """Learn the weights, if there are any to learn."""
+        """Fit the weights, if there are any to fit."""
         self.weights_ = np.full(self.n_members, 1.0 / self.n_members)
         if self.how == "nonnegative":
-            goal = np.asarray(y).reshape(len(y), -1)
-            self.weights_ = blend_by_least_squares(np.split(X, self.n_members, axis=1), goal, sample_weight)
+            y_true = np.asarray(y).reshape(len(y), -1)
+            predictions = np.split(X, self.n_members, axis=1)
+            self.weights_ = fit_convex_weights_squared_error(predictions, y_true, sample_weight)
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
         """The weighted mean of the values."""
-        total: Any = 0.0
-        for weight, values in zip(self.weights_, np.split(X, self.n_members, axis=1), strict=True):
-            total = total + weight * values
-        return np.asarray(total[:, 0] if total.shape[1] == 1 else total)
+        mean = sum_weighted(self.weights_, np.split(X, self.n_members, axis=1))
+        return mean[:, 0] if mean.shape[1] == 1 else mean

@@ -1,13 +1,13 @@
-"""How good answers are: the usual measures with weights, and any other by its name or as a function."""
+"""Losses and scores of predictions: log-loss and squared error with weights, or any of scikit-learn's scorers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from committee.data import ClassTarget
-from committee.ensembles.out_of_bag import choose_measure
+from committee.ensembles.out_of_bag import make_score_function
 from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -15,42 +15,53 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from committee.data import ValueTarget
     from committee.typing import FloatArray
 
-__all__ = ["choose_metric", "measure_log_loss", "measure_squared_error"]
+__all__ = ["choose_metric", "measure_log_loss", "measure_squared_error", "target_matrix"]
 
-_TINY = 1e-15
-"""The least probability that is believed."""
+_MIN_PROBABILITY = 1e-15
 
 
-def measure_log_loss(answers: FloatArray, goal: FloatArray, weights: FloatArray | None = None) -> float:
-    """Mean negative logarithm of the probability of what is true, over rows and outputs.
+def target_matrix(target: ClassTarget | ValueTarget) -> FloatArray:
+    """The true target in the columns of the predictions: one-hot classes of all outputs, or the values."""
+    if isinstance(target, ClassTarget):
+        return np.hstack([np.eye(n)[target.labels[:, k]] for k, n in enumerate(target.n_classes)])
+    return target.values
+
+
+def measure_log_loss(y_pred: FloatArray, y_true: FloatArray, weights: FloatArray | None = None) -> float:
+    """Mean negative log-probability of the true classes, over rows and outputs.
 
     Examples
     --------
     >>> round(measure_log_loss(np.array([[0.5, 0.5], [0.1, 0.9]]), np.eye(2)), 4)
     0.3993
     """
-    n_outputs = max(1.0, float(goal[0].sum()))
-    losses = -(goal * np.log(np.clip(answers, _TINY, None))).sum(axis=1) / n_outputs
+    n_outputs = max(1.0, float(y_true[0].sum()))
+    losses = -(y_true * np.log(np.clip(y_pred, _MIN_PROBABILITY, None))).sum(axis=1) / n_outputs
     return float(np.average(losses, weights=weights))
 
 
-def measure_squared_error(answers: FloatArray, goal: FloatArray, weights: FloatArray | None = None) -> float:
-    """Mean squared difference from what is true, summed over the columns of classes or averaged over outputs.
+def measure_squared_error(y_pred: FloatArray, y_true: FloatArray, weights: FloatArray | None = None) -> float:
+    """Mean squared error, averaged over the columns.
 
     Examples
     --------
     >>> measure_squared_error(np.array([[1.0], [2.0]]), np.array([[1.0], [4.0]]))
     2.0
     """
-    return float(np.average(((answers - goal) ** 2).mean(axis=1), weights=weights))
+    return float(np.average(((y_pred - y_true) ** 2).mean(axis=1), weights=weights))
 
 
 def choose_metric(
-    metric: Any, target: Any, rows: NDArray[np.intp], goal: FloatArray, weights: FloatArray | None
+    metric: Callable[..., float] | str | None,
+    target: ClassTarget | ValueTarget,
+    rows: NDArray[np.intp],
+    y_true: FloatArray,
+    weights: FloatArray | None,
 ) -> Callable[[FloatArray], float]:
-    """A function of mean answers that says how good they are, larger for better.
+    """The function that scores averaged predictions, larger for better.
 
     Parameters
     ----------
@@ -58,25 +69,25 @@ def choose_metric(
         None: minus the log-loss for classes, minus the squared error for values. A name is that of one of
         scikit-learn's scorers; a callable gets the true and the predicted target as numbers.
     target : ClassTarget or ValueTarget
-        The truth about all rows.
+        The target of all rows.
     rows : ndarray of int
-        The rows that answers are about.
-    goal : ndarray of shape (n_rows, width)
-        The truth about these, in the columns of the answers.
+        The rows that are predicted.
+    y_true : ndarray of shape (n_rows, width)
+        Their target, in the columns of the predictions.
     weights : ndarray or None
-        Weights of these rows; only the measures above know what to do with them.
+        Their weights; only the two default metrics can use them.
     """
     classify = isinstance(target, ClassTarget)
     if metric is None:
         metric = "neg_log_loss" if classify else "neg_mean_squared_error"
     if metric == "neg_log_loss" and classify:
-        return lambda answers: -measure_log_loss(answers, goal, weights)
+        return lambda y_pred: -measure_log_loss(y_pred, y_true, weights)
     if metric == "neg_mean_squared_error" and not classify:
-        return lambda answers: -measure_squared_error(answers, goal, weights)
+        return lambda y_pred: -measure_squared_error(y_pred, y_true, weights)
     if weights is not None:
         raise ParameterError(
             f"The 'metric' parameter must be None, 'neg_log_loss' or 'neg_mean_squared_error' where there are sample "
             f"weights, which it has to count; got {metric!r}."
         )
-    measure = choose_measure(metric, target, "metric")
-    return lambda answers: measure(rows, answers)
+    score = make_score_function(metric, target, "metric")
+    return lambda y_pred: score(rows, y_pred)

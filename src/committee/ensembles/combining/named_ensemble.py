@@ -1,78 +1,87 @@
-"""The named members of a committee: checked, seeded, taught side by side, and known by their names afterwards.
+"""Base of the ensembles of named estimators: members are checked, seeded, fitted in parallel, and kept by name.
 
-What voting, stacking, super learners and ensemble selection have in common; each of them adds how the members'
-answers become one.
+Voting, stacking, super learners and ensemble selection share it; each adds how the members' predictions are combined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from committee.base import CommitteeEstimator, resolve_seed
+from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.rows import count_rows
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import read_sample_weight
+from committee.ensembles.combining.member_predictions import choose_predict_method
+from committee.ensembles.combining.out_of_fold import MemberFit, plan_folds
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import ValueTarget
-    from committee.params import NJobs, RandomState, Verbose
-    from committee.typing import FloatArray, Task
+    from committee.ensembles.combining.member_predictions import Classes
+    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.params import CrossValidation, NJobs, RandomState, Verbose
+    from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble"]
+__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble", "PredictionTransformerMixin"]
 
 Estimators: TypeAlias = Annotated[
     Sequence[tuple[str, Any]],
     "The members: pairs of a name and an estimator of any library, which is cloned. ``'drop'`` in place of an "
-    "estimator leaves it out. Members learn the numbers of the classes, 0 to K - 1, in the order of ``classes_``; "
+    "estimator leaves it out. Members are fitted to the indices of the classes, 0 to K - 1, in the order of "
+    "``classes_``; "
     "those that predict one output only are fitted once for each of several outputs.",
 ]
 MemberSeeds: TypeAlias = Annotated[
     int | np.random.RandomState | np.random.Generator | None,
-    "Seeds every ``random_state`` of the members that is None, each with a number of its own, and whatever the "
-    "committee itself draws. None: the members stay as they are.",
+    "Seeds every ``random_state`` of the members that is None, each with a number of its own, and the random numbers "
+    "of the ensemble itself. None: the members stay as they are.",
 ]
 
 
+class PredictionTransformerMixin(TransformerMixin):  # type: ignore[misc]
+    """Ensembles whose `transform` returns predictions, whatever the type of X."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
 class NamedEnsemble(CommitteeEstimator):
-    """All that committees of named members share; a subclass says what it predicts (`_task`)."""
+    """Base class of the ensembles of named members; a subclass sets what it predicts (`_task`)."""
 
     _task: ClassVar[Task]
 
-    # Weights and groups are handed on by this class itself; with metadata routing, members ask for them.
+    # Weights and groups are passed on by this class itself; with metadata routing, members request them.
     __metadata_request__fit: ClassVar = {"sample_weight": UNUSED, "groups": UNUSED}
 
     estimators: Estimators
+    cv: CrossValidation | Literal["oob", "prefit"]
     n_jobs: NJobs
     random_state: RandomState
     verbose: Verbose
 
-    estimators_: list[Any]
+    estimators_: list[EstimatorLike]
     named_estimators_: Bunch
     n_features_in_: int
     n_outputs_: int
-
-    def _store_params(self, given: dict[str, Any]) -> None:
-        for name, value in given.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
 
     # Parameters of the members, by name.
 
@@ -82,12 +91,12 @@ class NamedEnsemble(CommitteeEstimator):
         return Bunch(**dict(self.estimators))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the committee and, if deep, its members and their parameters.
+        """Parameters of the ensemble and, if deep, its members and their parameters.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to go into the members.
+            Whether to include the members and their parameters.
 
         Returns
         -------
@@ -101,7 +110,7 @@ class NamedEnsemble(CommitteeEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the committee, exchange members by their names, or set parameters of theirs.
+        """Set parameters of the ensemble, replace members by name, or set parameters of members.
 
         Parameters
         ----------
@@ -115,17 +124,17 @@ class NamedEnsemble(CommitteeEstimator):
         if "estimators" in params:
             self.estimators = params.pop("estimators")
         names = {name for name, _ in self._list_pairs()}
-        swapped = {name: params.pop(name) for name in list(params) if name in names}
-        if swapped:
-            self.estimators = [(name, swapped.get(name, member)) for name, member in self.estimators]
+        replaced = {name: params.pop(name) for name in list(params) if name in names}
+        if replaced:
+            self.estimators = [(name, replaced.get(name, member)) for name, member in self.estimators]
         super().set_params(**params)
         return self
 
     def _list_pairs(self) -> list[tuple[str, Any]]:
-        """The members that are well-formed pairs; a list of anything else has none until `fit` complains."""
+        """The members, if all are pairs of a name and an object; an empty list otherwise, which `fit` refuses."""
         return _read_pairs(self.estimators)
 
-    def _list_present(self, strict: bool = True) -> list[tuple[str, Any]]:
+    def _list_active(self, strict: bool = True) -> list[tuple[str, Any]]:
         """The members that are not dropped, after a check of them all.
 
         Parameters
@@ -135,7 +144,7 @@ class NamedEnsemble(CommitteeEstimator):
         """
         return self._check_pairs("estimators", self.estimators, strict)
 
-    def _check_pairs(self, parameter: str, given: Any, strict: bool) -> list[tuple[str, Any]]:
+    def _check_pairs(self, parameter: str, given: object, strict: bool) -> list[tuple[str, Any]]:
         subject, pairs = f"The {parameter!r} parameter of {type(self).__name__}", _read_pairs(given)
         if not pairs:
             raise ParameterError(
@@ -149,64 +158,89 @@ class NamedEnsemble(CommitteeEstimator):
         for name in names:
             if "__" in name or name in own:
                 raise ParameterError(f"{subject} must not hold names with '__' or of parameters; got {name!r}.")
-        present = [(name, member) for name, member in pairs if not (isinstance(member, str) and member == "drop")]
-        if not present:
+        active = [(name, member) for name, member in pairs if not (isinstance(member, str) and member == "drop")]
+        if not active:
             raise ParameterError(f"{subject} must hold a member that is not dropped; all are.")
         fits, kind = (is_classifier, "classifier") if self._task == "classify" else (is_regressor, "regressor")
-        for name, member in present:
+        for name, member in active:
             if isinstance(member, type) or not hasattr(member, "fit") or not hasattr(member, "predict"):
                 raise ParameterTypeError(f"{subject} must hold estimators; {name!r} is {show_value(member)}.")
             if not fits(member) and (strict or self._task == "regress"):
                 raise ParameterError(f"{subject} must hold {kind}s; {name!r} ({type(member).__name__}) is none.")
-        return present
+        return active
 
-    # From data to what members learn.
+    # Training data.
 
-    def _read_target(self, X: Any, y: Any) -> ClassTarget | ValueTarget:
+    def _read_labels(self, X: Any, y: Any) -> NDArray[Any]:
         name, n_rows = type(self).__name__, count_rows(X)
         labels = read_target(y, n_rows, name, multi_output=True)
         if n_rows == 0:
             raise DataError(f"{name} needs rows to learn from; X has 0 sample(s).")
-        return encode_classes(labels, name) if self._task == "classify" else encode_values(labels)
+        return labels
 
-    def _recall_classes(self, target: ClassTarget | None) -> ClassTarget:
-        """The target with all classes that fitted members know besides."""
-        found = [getattr(member, "classes_", None) for _, member in self._list_present(strict=False)]
+    def _read_target(self, X: Any, y: Any) -> ClassTarget | ValueTarget:
+        labels = self._read_labels(X, y)
+        return encode_classes(labels, type(self).__name__) if self._task == "classify" else encode_values(labels)
+
+    def _add_member_classes(self, target: ClassTarget | None) -> ClassTarget:
+        """The target with the classes of the fitted members in addition to its own."""
+        found = [getattr(member, "classes_", None) for _, member in self._list_active(strict=False)]
         known = [c if isinstance(c, list) else [c] for c in found if c is not None]
         if len(known) < len(found):
-            raise NotFittedError(f"{type(self).__name__} was told that its members are fitted, and not all are.")
+            raise NotFittedError(f"{type(self).__name__} takes its members as fitted, and not all of them are.")
         outputs = [np.unique(np.concatenate([np.asarray(c[k]) for c in known])) for k in range(len(known[0]))]
         if target is None:
             return ClassTarget(np.zeros((0, len(outputs)), dtype=np.uint32), outputs, len(outputs) == 1)
         classes = [np.union1d(own, c) for own, c in zip(target.classes, outputs, strict=True)]
         pairs = enumerate(zip(classes, target.classes, strict=True))
-        moved = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
-        return ClassTarget(np.stack(moved, axis=1).astype(np.uint32), classes, target.one_dimensional)
+        labels = [np.searchsorted(all_of, own)[target.labels[:, k]] for k, (all_of, own) in pairs]
+        return ClassTarget(np.stack(labels, axis=1).astype(np.uint32), classes, target.one_dimensional)
 
-    def _open_lesson(
-        self, X: Any, target: ClassTarget | ValueTarget, sample_weight: Any, groups: Any = None
+    def _make_training_set(
+        self,
+        X: Any,
+        target: ClassTarget | ValueTarget,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
     ) -> TrainingSet:
-        numbers: NDArray[Any]
-        numbers = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values
-        weights = None if sample_weight is None else read_sample_weight(sample_weight, len(numbers))
-        return TrainingSet(X, numbers[:, 0] if target.n_outputs == 1 else numbers, weights, groups)
+        y: NDArray[Any] = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values
+        weights = None if sample_weight is None else read_sample_weight(sample_weight, len(y))
+        return TrainingSet(X, y[:, 0] if target.n_outputs == 1 else y, weights, groups)
 
-    def _make_member(self, member: Any, number: int, seed: int | None, n_outputs: int) -> Any:
-        """A fresh copy of a member, seeded, and made one for each output if it can only predict one."""
-        fresh = clone(member)
+    def _make_member(self, member: EstimatorLike, number: int, seed: int | None, n_outputs: int) -> Any:
+        """A seeded clone of a member, wrapped as one estimator per output if it predicts a single output only."""
+        cloned = clone(member)
         if seed is not None:
-            _fill_seeds(fresh, seed, number)
-        if n_outputs > 1 and not get_tags(fresh).target_tags.multi_output:
+            _fill_seeds(cloned, seed, number)
+        if n_outputs > 1 and not get_tags(cloned).target_tags.multi_output:
             from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 
-            fresh = (MultiOutputClassifier if is_classifier(fresh) else MultiOutputRegressor)(fresh)
-        return fresh
+            cloned = (MultiOutputClassifier if is_classifier(cloned) else MultiOutputRegressor)(cloned)
+        return cloned
+
+    def _make_member_fits(
+        self, pairs: list[tuple[str, Any]], given: list[dict[str, Any]], seed: int | None, n_outputs: int, method: str
+    ) -> list[MemberFit]:
+        """Members to be fitted, with the further arguments of their fits and the method that they predict by."""
+        owner, members = type(self).__name__, []
+        for number, ((name, member), params) in enumerate(zip(pairs, given, strict=True)):
+            made = self._make_member(member, number, seed, n_outputs)
+            members.append(MemberFit(name, made, choose_predict_method(name, made, method, owner), params))
+        return members
+
+    def _uses_oob(self) -> bool:
+        """Whether bags and forests are to predict their out-of-bag rows instead of the rows of folds."""
+        return isinstance(self.cv, str) and self.cv == "oob"
+
+    def _plan_folds(self, training: TrainingSet) -> Folds:
+        cv = None if self._uses_oob() else self.cv
+        return plan_folds(cv, training.X, training.y, training.groups, self._task == "classify", training.weights)
 
     def _resolve_seed(self) -> int | None:
         return None if self.random_state is None else resolve_seed(self.random_state)
 
-    def _number_classes(self, target: ClassTarget | ValueTarget) -> list[NDArray[Any]] | None:
-        """The classes as members that are fitted here know them."""
+    def _member_classes(self, target: ClassTarget | ValueTarget) -> Classes:
+        """The classes as members are fitted with them here: their indices."""
         return [np.arange(n) for n in target.n_classes] if isinstance(target, ClassTarget) else None
 
     # Fitted state.
@@ -216,13 +250,10 @@ class NamedEnsemble(CommitteeEstimator):
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise not_fitted_error(self)
 
-    def _set_fitted(self, members: list[Any], X: Any, fitted: dict[str, Any]) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+    def _set_fitted(self, members: list[EstimatorLike], X: Any, fitted: dict[str, Any]) -> None:
+        """Set the members, the number and names of the features, and further fitted attributes."""
         names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
         by_name = dict(zip(names, members, strict=True))
         fitted = {
@@ -237,9 +268,7 @@ class NamedEnsemble(CommitteeEstimator):
         named = [member.feature_names_in_ for member in members if hasattr(member, "feature_names_in_")]
         if named:
             fitted["feature_names_in_"] = named[0]
-        for name in self.__dict__.get("_settled", ()):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({**fitted, "_settled": tuple(fitted)})
+        self._replace_fitted({**fitted, "_settled": tuple(fitted)}, optional=self.__dict__.get("_settled", ()))
 
     def _target_attributes(self, target: ClassTarget | ValueTarget) -> dict[str, Any]:
         if not isinstance(target, ClassTarget):
@@ -248,10 +277,10 @@ class NamedEnsemble(CommitteeEstimator):
             return {"classes_": target.classes[0], "n_outputs_": 1, "_classes": target.classes}
         return {"classes_": target.classes, "n_outputs_": target.n_outputs, "_classes": target.classes}
 
-    # Metadata, as scikit-learn routes it.
+    # Metadata routing of scikit-learn.
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """How metadata reach the members.
+        """How metadata are routed to the members.
 
         Returns
         -------
@@ -263,26 +292,26 @@ class NamedEnsemble(CommitteeEstimator):
         return router
 
     def _route_fit(
-        self, present: list[tuple[str, Any]], sample_weight: FloatArray | None, given: dict[str, Any]
+        self, active: list[tuple[str, Any]], sample_weight: FloatArray | None, given: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """What the `fit` of each member is given besides X and y."""
+        """Arguments of the `fit` of each member besides X and y."""
         given = given if sample_weight is None else {**given, "sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:
             if not given:
-                return [{} for _ in present]
+                return [{} for _ in active]
             routed = process_routing(self, "fit", **given)
-            return [dict(routed[name].fit) for name, _ in present]
+            return [dict(routed[name].fit) for name, _ in active]
         if set(given) - {"sample_weight"}:
             raise DataError(
                 f"Passing extra keyword arguments to {type(self).__name__}.fit is only supported if "
                 "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
             )
-        for name, member in present if given else []:
+        for name, member in active if given else []:
             if not has_fit_parameter(member, "sample_weight"):
                 raise DataTypeError(
                     f"Underlying estimator {type(member).__name__} ({name!r}) does not support sample weights."
                 )
-        return [dict(given) for _ in present]
+        return [dict(given) for _ in active]
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -310,5 +339,5 @@ def _fill_seeds(estimator: Any, seed: int, number: int) -> None:
     params = estimator.get_params(deep=True)
     names = sorted(n for n in params if n == "random_state" or n.endswith("__random_state"))
     states = np.random.SeedSequence([seed, number]).generate_state(max(1, len(names)))
-    blank = {n: int(s) for n, s in zip(names, states, strict=False) if params[n] is None}
-    estimator.set_params(**blank)
+    missing = {n: int(s) for n, s in zip(names, states, strict=False) if params[n] is None}
+    estimator.set_params(**missing)

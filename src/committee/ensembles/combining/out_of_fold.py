@@ -1,14 +1,14 @@
-"""Out-of-fold: every row is answered for by members that were fitted without it [Wolpert1992].
+"""Out-of-fold predictions: each row is predicted by members that were fitted without it [Wolpert1992].
 
-Members and folds are fitted side by side. A row that several folds leave out gets the mean of its answers; a row
-that none leaves out, as with folds in the order of time, has none (NaN). Bagged members of this library need no
-folds at all: their out-of-bag answers come with the one fit on all rows.
+Members and folds are fitted in parallel. A row that several folds leave out gets the mean of its predictions; a row
+that none leaves out, as with folds ordered by time, has none (NaN). Bags and forests of this library need no folds:
+their out-of-bag predictions come with the one fit on all rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -17,69 +17,101 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from committee.base import CommitteeEstimator
 from committee.data.rows import select_rows
-from committee.ensembles.combining.member_predictions import Classes, predict_member, spread_out_of_bag
-from committee.ensembles.combining.training_set import TrainingSet, can_share
+from committee.ensembles.combining.fold_average import FoldAverage
+from committee.ensembles.combining.member_predictions import (
+    Classes,
+    predict_member,
+    read_oob_predictions,
+    split_by_output,
+)
+from committee.ensembles.combining.training_set import TrainingSet, can_fit_dataset
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import BoolArray, FloatArray
+    from committee.params import CrossValidation
+    from committee.typing import BoolArray, EstimatorLike, FloatArray
 
-    Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+    Folds = list[Fold]
 
 __all__ = [
-    "Candidate",
-    "answer_out_of_fold",
-    "average_answers",
-    "can_judge_itself",
-    "cut_folds",
-    "find_covered",
+    "BaggedEnsemble",
+    "MemberFit",
+    "average_fold_predictions",
+    "check_oob_groups",
+    "find_predicted_rows",
     "fit_members",
+    "has_oob_predictions",
     "plan_folds",
+    "predict_out_of_fold",
+    "restrict_folds",
 ]
 
 _N_FOLDS = 5
 
 
 @dataclass
-class Candidate:
-    """A member on its way through the folds.
+class MemberFit:
+    """A member with its fits and its out-of-fold predictions.
 
     Attributes
     ----------
     name : str
         Its name.
-    member : estimator
-        Not fitted; every fit is of a clone.
+    estimator : estimator
+        Not fitted; every fit is one of a clone.
     method : str
-        How it is asked.
+        The method that it predicts by.
     params : dict
-        What its `fit` is given besides.
-    whole : estimator or None
+        Further arguments of its `fit`.
+    fitted : estimator or None
         Fitted on all rows.
-    by_fold : list of estimators
-        Fitted on all rows but those of a fold.
-    answers : ndarray of shape (n_rows, width)
-        Out-of-fold or out-of-bag; NaN where there is none.
+    fold_models : list of estimators
+        Each fitted on all rows but those of one fold.
+    predictions : ndarray of shape (n_rows, width)
+        Out-of-fold or out-of-bag; NaN for rows without one.
     """
 
     name: str
-    member: Any
+    estimator: Any
     method: str = "predict"
     params: dict[str, Any] = field(default_factory=dict)
-    whole: Any = None
-    by_fold: list[Any] = field(default_factory=list)
-    answers: Any = None
+    fitted: Any = None
+    fold_models: list[Any] = field(default_factory=list)
+    predictions: Any = None
+
+    def to_estimator(self, classes: Classes) -> EstimatorLike:
+        """The estimator that predicts for this member: the fit on all rows, or else the mean of the fold models."""
+        model: EstimatorLike = FoldAverage(self.fold_models, classes) if self.fitted is None else self.fitted
+        return model
+
+
+@dataclass(frozen=True)
+class _FitJob:
+    """One fit: of a member, on the training rows of a fold; on all rows if there is no fold."""
+
+    member: MemberFit
+    train: NDArray[np.intp] | None = None
+    test: NDArray[np.intp] | None = None
+
+
+# Folds.
 
 
 def plan_folds(
-    cv: Any, X: Any, y: NDArray[Any], groups: Any, classify: bool, weights: FloatArray | None = None
+    cv: CrossValidation,
+    X: Any,
+    y: NDArray[Any],
+    groups: ArrayLike | None,
+    classify: bool,
+    weights: FloatArray | None = None,
 ) -> Folds:
-    """Training and left-out rows of each fold, the same for all members.
+    """Training and test rows of each fold, the same for all members.
 
     Parameters
     ----------
@@ -91,7 +123,7 @@ def plan_folds(
     classify : bool
         Whether y holds classes.
     weights : ndarray of shape (n_rows,), optional
-        Rows of weight zero are absent: they are in no fold, unless the folds are given row by row.
+        Rows of weight zero are in no fold, unless the folds are given row by row.
 
     Examples
     --------
@@ -100,63 +132,77 @@ def plan_folds(
     [[0, 2], [1, 3]]
     """
     single = y.ndim == 1
-    if groups is not None and (cv is None or isinstance(cv, int | np.integer)):
+    is_number = cv is None or isinstance(cv, int | np.integer)
+    if groups is not None and is_number:
         grouped = StratifiedGroupKFold if classify and single else GroupKFold
         splitter = grouped(_N_FOLDS if cv is None else int(cv))
     else:
         splitter = check_cv(_N_FOLDS if cv is None else cv, y if single else None, classifier=classify and single)
-    there = np.arange(len(y))
-    if weights is not None and (cv is None or isinstance(cv, int | np.integer) or hasattr(cv, "split")):
-        there = np.flatnonzero(weights)
-    # Splitters only count rows, and a table of any kind has those.
-    parts = splitter.split(np.zeros((len(there), 1)), y[there], None if groups is None else np.asarray(groups)[there])
-    folds = [_read_fold(part, len(y)) for part in parts]
+    kept = np.arange(len(y))
+    if weights is not None and (is_number or hasattr(cv, "split")):
+        kept = np.flatnonzero(weights)
+    # Splitters only count the rows of X, which may be a table of any kind.
+    splits = splitter.split(np.zeros((len(kept), 1)), y[kept], None if groups is None else np.asarray(groups)[kept])
+    folds = [_read_fold(train, test, len(y)) for train, test in splits]
     if not folds:
         raise DataError("The folds of 'cv' are empty; at least one is needed.")
-    return [(there[train], there[test]) for train, test in folds]
+    return [(kept[train], kept[test]) for train, test in folds]
 
 
-def cut_folds(folds: Folds, known: BoolArray) -> Folds:
-    """The same folds over some of the rows, by their new numbers; those that lose a side are gone.
+def restrict_folds(folds: Folds, known: BoolArray) -> Folds:
+    """The same folds over some of the rows, by their new numbers; folds without training or test rows are dropped.
 
     Examples
     --------
     >>> ends = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
-    >>> cut_folds(ends, np.array([False, True, True, True]))
+    >>> restrict_folds(ends, np.array([False, True, True, True]))
     [(array([0]), array([1, 2])), (array([1, 2]), array([0]))]
     """
     numbers = np.cumsum(known) - 1
-    cut = [tuple(numbers[rows[known[rows]]] for rows in fold) for fold in folds]
-    left = [(train, test) for train, test in cut if len(train) and len(test)]
+    restricted = [(numbers[train[known[train]]], numbers[test[known[test]]]) for train, test in folds]
+    left = [(train, test) for train, test in restricted if len(train) and len(test)]
     if not left:
-        raise DataError("No fold is left for a further layer: too few rows have out-of-fold answers.")
+        raise DataError("No fold is left for a further layer: too few rows have out-of-fold predictions.")
     return left
 
 
-def _read_fold(part: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    train, test = (np.asarray(rows) for rows in part)
-    train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) for rows in (train, test))
+def _read_fold(train: ArrayLike, test: ArrayLike, n_rows: int) -> Fold:
+    train, test = (_read_rows(np.asarray(rows)) for rows in (train, test))
     if not len(train) or not len(test):
-        raise DataError("A fold of 'cv' has no rows to learn from, or none to be answered for.")
+        raise DataError("A fold of 'cv' has no training rows, or no test rows.")
     for rows in (train, test):
         if rows.min() < 0 or rows.max() >= n_rows:
             raise DataError(f"A fold of 'cv' names rows beyond the {n_rows} that there are.")
-    learnt = np.zeros(n_rows, dtype=bool)
-    learnt[train] = True
-    if learnt[test].any():
-        raise DataError("A fold of 'cv' has rows both to learn from and to be answered for; these would leak.")
+    in_training = np.zeros(n_rows, dtype=bool)
+    in_training[train] = True
+    if in_training[test].any():
+        raise DataError("A fold of 'cv' has rows that are both training and test rows; these would leak.")
     return train, test
 
 
-def find_covered(candidates: list[Candidate]) -> BoolArray:
-    """Rows for which every member has an answer."""
-    return np.asarray(np.all([np.isfinite(one.answers).all(axis=1) for one in candidates], axis=0))
+def _read_rows(rows: NDArray[Any]) -> NDArray[np.intp]:
+    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
 
 
-def can_judge_itself(member: Any) -> bool:
-    """Whether a member is a bag or forest of this library that leaves rows out, so that out-of-bag answers exist.
+# Out-of-bag predictions in place of folds.
 
-    A forest that calibrates itself has used up its out-of-bag shares, and one that stops by them chose among them.
+
+class BaggedEnsemble(Protocol):
+    """A fitted bag or forest of this library."""
+
+    @property
+    def estimators_samples_(self) -> Sequence[NDArray[np.intp]]:
+        """Rows of the sample of each member."""
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member."""
+
+
+def has_oob_predictions(member: object) -> TypeGuard[BaggedEnsemble]:
+    """Whether a member is a bag or forest of this library that leaves rows out, so that it has out-of-bag predictions.
+
+    A forest that calibrates itself has fitted its calibration to them, and one that stops early by the out-of-bag
+    score has been chosen by them.
     """
     if not isinstance(member, CommitteeEstimator) or not hasattr(member, "oob_score"):
         return False
@@ -165,24 +211,42 @@ def can_judge_itself(member: Any) -> bool:
     return draws and not calibrated and getattr(member, "oob_patience", None) is None
 
 
-def check_bags(candidates: list[Candidate], groups: Any, owner: str) -> None:
-    """Refuse out-of-bag answers of members that draw single rows where rows come in groups."""
-    for one in candidates if groups is not None else []:
-        if getattr(one.member, "bootstrap", False) not in (False, "group"):
+def check_oob_groups(members: list[MemberFit], groups: ArrayLike | None, owner: str) -> None:
+    """Refuse out-of-bag predictions of members that sample single rows where rows come in groups."""
+    for one in members if groups is not None else []:
+        if getattr(one.estimator, "bootstrap", False) not in (False, "group"):
             raise ParameterError(
-                f"{owner} was given groups, and {one.name!r} ({type(one.member).__name__}) draws single rows, so that "
-                "its out-of-bag answers would know the group; set bootstrap='group'."
+                f"{owner} was given groups, and {one.name!r} ({type(one.estimator).__name__}) draws single rows, so "
+                "that its out-of-bag predictions would leak the group; set bootstrap='group'."
             )
 
 
-def fit_members(training: TrainingSet, candidates: list[Candidate], n_jobs: int | None, verbose: int) -> None:
-    """Fit every candidate on all rows."""
-    _run(training, [(one, None, None) for one in candidates], None, n_jobs, verbose)
+def _request_oob(member: Any) -> Any:
+    member = clone(member)
+    return member if member.oob_score else member.set_params(oob_score=True)
 
 
-def answer_out_of_fold(
+def _extract_oob_predictions(one: MemberFit, n_rows: int, classes: Classes) -> FloatArray:
+    predictions = read_oob_predictions(one.fitted, n_rows)
+    if one.method != "predict" or classes is None:
+        return predictions
+    known = np.isfinite(predictions).all(axis=1, keepdims=True)
+    labels = [output.argmax(axis=1) for output in split_by_output(predictions, classes)]
+    return np.where(known, np.column_stack(labels), np.nan)
+
+
+# Fits.
+
+
+def fit_members(training: TrainingSet, members: list[MemberFit], n_jobs: int | None, verbose: int) -> None:
+    """Fit every member on all rows."""
+    for job, fitted, _ in _run_jobs(training, [_FitJob(one) for one in members], None, n_jobs, verbose):
+        job.member.fitted = fitted
+
+
+def predict_out_of_fold(
     training: TrainingSet,
-    candidates: list[Candidate],
+    members: list[MemberFit],
     folds: Folds,
     classes: Classes,
     *,
@@ -191,119 +255,105 @@ def answer_out_of_fold(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> None:
-    """Fill in the out-of-fold answers of every candidate, and its fits: on all rows, or those of the folds.
+    """Fit every member in the folds and on all rows, and store its out-of-fold predictions.
 
     Parameters
     ----------
     training : TrainingSet
-        What is learnt.
-    candidates : list of Candidate
-        Are filled in.
+        The table and its target.
+    members : list of MemberFit
+        Their fits and predictions are filled in.
     folds : list of (train, test)
         From `plan_folds`.
     classes : list of ndarray or None
-        As the members know them.
+        As the members were fitted with them.
     refit : bool, default=True
-        Whether to fit on all rows besides; otherwise the members of the folds are kept.
+        Whether to fit on all rows as well; otherwise the models of the folds are kept.
     out_of_bag : bool, default=False
-        Whether members that leave rows out by themselves answer for these instead of being fitted in folds.
+        Whether bags and forests are fitted once, on all rows, for their out-of-bag predictions, instead of in folds.
     n_jobs, verbose : int
-        Fits at a time, and how much to tell.
+        Number of fits in parallel, and verbosity.
     """
-    jobs: list[tuple[Candidate, Any, Any]] = []
-    for one in candidates:
-        one.by_fold = []
-        if out_of_bag and can_judge_itself(one.member):
-            one.member = _ask_for_out_of_bag(one.member)
-            jobs.append((one, None, None))
+    jobs: list[_FitJob] = []
+    for one in members:
+        one.fold_models = []
+        if out_of_bag and has_oob_predictions(one.estimator):
+            one.estimator = _request_oob(one.estimator)
+            jobs.append(_FitJob(one))
         else:
-            jobs += [(one, train, test) for train, test in folds]
-            jobs += [(one, None, None)] if refit else []
-    heard: dict[int, list[tuple[Any, FloatArray]]] = {id(one): [] for one in candidates}
-
-    def hear(one: Candidate, fitted: Any, test: Any, answer: FloatArray) -> None:
-        heard[id(one)].append((test, answer))
+            jobs += [_FitJob(one, train, test) for train, test in folds]
+            jobs += [_FitJob(one)] if refit else []
+    by_fold: dict[int, list[tuple[NDArray[np.intp], FloatArray]]] = {id(one): [] for one in members}
+    for job, fitted, predicted in _run_jobs(training, jobs, classes, n_jobs, verbose):
+        if job.test is None or predicted is None:
+            job.member.fitted = fitted
+            continue
+        by_fold[id(job.member)].append((job.test, predicted))
         if not refit:
-            one.by_fold.append(fitted)
-
-    _run(training, jobs, hear, n_jobs, verbose, classes)
-    for one in candidates:
-        if heard[id(one)]:
-            one.answers = average_answers(heard[id(one)], training.n_rows)
+            job.member.fold_models.append(fitted)
+    for one in members:
+        if by_fold[id(one)]:
+            one.predictions = average_fold_predictions(by_fold[id(one)], training.n_rows)
         else:
-            one.answers = _read_out_of_bag(one, training.n_rows, classes)
+            one.predictions = _extract_oob_predictions(one, training.n_rows, classes)
 
 
-def _ask_for_out_of_bag(member: Any) -> Any:
-    member = clone(member)
-    return member if member.oob_score else member.set_params(oob_score=True)
+def find_predicted_rows(members: list[MemberFit]) -> BoolArray:
+    """Rows for which every member has a prediction."""
+    return np.asarray(np.all([np.isfinite(one.predictions).all(axis=1) for one in members], axis=0))
 
 
-def _read_out_of_bag(one: Candidate, n_rows: int, classes: Classes) -> FloatArray:
-    shares = spread_out_of_bag(one.whole, n_rows)
-    if one.method != "predict" or classes is None:
-        return shares
-    ends = np.cumsum([len(c) for c in classes])
-    parts = np.split(shares, ends[:-1], axis=1)
-    known = np.isfinite(shares).all(axis=1, keepdims=True)
-    return np.where(known, np.column_stack([part.argmax(axis=1) for part in parts]), np.nan)
-
-
-def average_answers(heard: list[tuple[NDArray[np.intp], FloatArray]], n_rows: int) -> FloatArray:
-    """Mean answer about each row from pairs of rows and answers; NaN where there is none."""
-    sums, counts = np.zeros((n_rows, heard[0][1].shape[1])), np.zeros(n_rows)
-    for rows, answer in heard:
-        sums[rows] += answer
+def average_fold_predictions(by_fold: list[tuple[NDArray[np.intp], FloatArray]], n_rows: int) -> FloatArray:
+    """Mean prediction for each row, from pairs of rows and their predictions; NaN for rows without one."""
+    sums, counts = np.zeros((n_rows, by_fold[0][1].shape[1])), np.zeros(n_rows)
+    for rows, predicted in by_fold:
+        sums[rows] += predicted
         counts[rows] += 1.0
     with np.errstate(invalid="ignore"):
         return sums / counts[:, None]
 
 
-def _run(
-    training: TrainingSet,
-    jobs: list[tuple[Candidate, Any, Any]],
-    hear: Callable[[Candidate, Any, Any, FloatArray], None] | None,
-    n_jobs: int | None,
-    verbose: int,
-    classes: Classes = None,
-) -> None:
-    """Do the jobs: those of members that share bins on threads, since bins do not travel, the others as joblib does."""
-    training.prepare([one.member for one, _, _ in jobs], n_jobs)
+def _run_jobs(
+    training: TrainingSet, jobs: list[_FitJob], classes: Classes, n_jobs: int | None, verbose: int
+) -> Iterator[tuple[_FitJob, Any, FloatArray | None]]:
+    """The jobs, each with the fitted model and its predictions for the test rows.
+
+    Members that share the data set are fitted on threads, since its bins are not sent to other processes; the others
+    as joblib is set up.
+    """
+    training.bin_table([job.member.estimator for job in jobs], n_jobs)
     done = 0
     with show_progress("Fitting members", len(jobs), verbose=verbose) as on_progress:
         for shared in (True, False):
-            mine = [job for job in jobs if can_share(job[0].member) == shared]
-            for (one, train, test), (fitted, answer) in zip(
-                mine, _do(training, mine, classes, n_jobs, shared), strict=True
-            ):
-                if train is None:
-                    one.whole = fitted
-                elif hear is not None:
-                    hear(one, fitted, test, answer)
+            some = [job for job in jobs if can_fit_dataset(job.member.estimator) == shared]
+            if not some:
+                continue
+            # The data set stays out of a job that is sent to another process.
+            own = training if shared else TrainingSet(training.X, training.y, training.weights, training.groups)
+            parallel = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
+            results = parallel(
+                delayed(_fit_and_predict)(
+                    own, clone(job.member.estimator), job.member.method, job.member.params, job.train, job.test, classes
+                )
+                for job in some
+            )
+            for job, (fitted, predicted) in zip(some, results, strict=True):
+                yield job, fitted, predicted
                 done += 1
                 if on_progress is not None:
                     on_progress(done)
 
 
-def _do(
-    training: TrainingSet, jobs: list[tuple[Candidate, Any, Any]], classes: Classes, n_jobs: int | None, shared: bool
-) -> Iterator[tuple[Any, FloatArray]]:
-    if not jobs:
-        return iter(())
-    # The data set stays out of a job that is sent to another process.
-    room = training if shared else TrainingSet(training.X, training.y, training.weights, training.groups)
-    work = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
-    told: Iterator[tuple[Any, FloatArray]] = work(
-        delayed(_fit_and_ask)(room, clone(one.member), one.method, one.params, train, test, classes)
-        for one, train, test in jobs
-    )
-    return told
-
-
-def _fit_and_ask(
-    training: TrainingSet, member: Any, method: str, params: dict[str, Any], train: Any, test: Any, classes: Classes
-) -> tuple[Any, FloatArray | None]:
-    fitted = training.teach(member, train, params)
+def _fit_and_predict(
+    training: TrainingSet,
+    member: EstimatorLike,
+    method: str,
+    params: dict[str, Any],
+    train: NDArray[np.intp] | None,
+    test: NDArray[np.intp] | None,
+    classes: Classes,
+) -> tuple[EstimatorLike, FloatArray | None]:
+    fitted = training.fit_member(member, train, params)
     if test is None:
         return fitted, None
     return fitted, predict_member(fitted, select_rows(training.X, test), method, classes)

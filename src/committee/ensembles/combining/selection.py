@@ -1,4 +1,4 @@
-"""Ensemble selection: members are added one by one, with replacement, as long as the mean gets better [Caruana2004]."""
+"""Ensemble selection: greedy forward selection of members, with replacement, from a library of models [Caruana2004]."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from committee.ensembles.combining.metrics import choose_metric
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.weighted_ensemble import (
-    BlendCv,
-    BlendRefit,
-    Evidence,
+    OutOfFoldPredictions,
     WeightedProbabilities,
     WeightedValues,
+    WeightsCv,
+    WeightsRefit,
 )
 from committee.params import Interval, NJobs, Verbose
 
@@ -26,54 +26,54 @@ if TYPE_CHECKING:
 __all__ = [
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
+    "select_by_log_loss",
+    "select_by_squared_error",
     "select_greedily",
-    "select_likeliest",
-    "select_nearest",
 ]
 
-Metric: TypeAlias = Annotated[
+SelectionMetric: TypeAlias = Annotated[
     Callable[..., float] | str | None,
-    "What the mean must be good at, larger for better: the name of one of scikit-learn's scorers, or a function of "
-    "the true and the predicted target (classes as numbers). None: minus the log-loss, or minus the squared error.",
+    "The metric to maximise: the name of one of scikit-learn's scorers, or a function of the true and the predicted "
+    "target (classes as indices). None: minus the log-loss, or minus the squared error.",
 ]
 NRounds: TypeAlias = Annotated[
     int,
     Interval(1, None),
-    "Members to add in each bag; of all the means on the way the best one is kept.",
+    "Number of members to add in each bag; the best mean along the path is kept.",
 ]
 NInit: TypeAlias = Annotated[
     int,
     Interval(0, None),
-    "Start from this many of the best members (sorted initialisation), at most all; 0 starts from nothing.",
+    "Number of best members to start from (sorted initialisation), at most all; 0 starts from an empty ensemble.",
 ]
 NBags: TypeAlias = Annotated[
     int,
     Interval(1, None),
-    "Selections from random parts of the members, whose counts are added: a member that is good by chance on the "
-    "rows at hand is then missing from some of them. 1: a single selection from all members.",
+    "Number of selections from random subsets of the members, whose counts are averaged: a member that is good by "
+    "chance is then missing from some of them. 1: a single selection from all members.",
 ]
 BagFraction: TypeAlias = Annotated[
     float,
     Interval(0.0, 1.0, closed="right"),
-    "Share of the members that each of several bags chooses from.",
+    "Fraction of the members in the subset of each bag, if there are several bags.",
 ]
 
 
 def select_greedily(
-    answers: FloatArray, score: Callable[[FloatArray], float], n_rounds: int, n_init: int
+    predictions: FloatArray, score: Callable[[FloatArray], float], n_rounds: int, n_init: int
 ) -> NDArray[np.intp]:
-    """How often each member is in the best mean on the greedy way.
+    """How often each member occurs in the best mean along the greedy path.
 
     Parameters
     ----------
-    answers : ndarray of shape (n_members, n_rows, width)
-        What each member said.
+    predictions : ndarray of shape (n_members, n_rows, width)
+        Predictions of each member.
     score : callable
-        Of a mean answer; larger is better.
+        Score of averaged predictions; larger is better.
     n_rounds : int
-        Members to add.
+        Number of members to add.
     n_init : int
-        Best members to start from.
+        Number of best members to start from.
 
     Returns
     -------
@@ -81,122 +81,133 @@ def select_greedily(
 
     Examples
     --------
-    Two members that err to opposite sides beat either:
+    The mean of two members with opposite errors beats either:
 
-    >>> answers = np.array([[[1.0]], [[-1.0]], [[0.5]]])
-    >>> select_greedily(answers, lambda mean: -abs(float(mean[0, 0])), 4, 1)
+    >>> predictions = np.array([[[1.0]], [[-1.0]], [[0.5]]])
+    >>> select_greedily(predictions, lambda mean: -abs(float(mean[0, 0])), 4, 1)
     array([0, 1, 2])
     """
-    alone = np.array([score(said) for said in answers])
-    # The first of equals, by the order in which the members were given.
-    first = np.argsort(-alone, kind="stable")[:n_init]
-    counts = np.bincount(first, minlength=len(answers))
-    total = answers[first].sum(axis=0) if len(first) else np.zeros(answers.shape[1:])
+    single_scores = np.array([score(predicted) for predicted in predictions])
+    # Of equal scores the first, in the order in which the members were given.
+    first = np.argsort(-single_scores, kind="stable")[:n_init]
+    counts = np.bincount(first, minlength=len(predictions))
+    total = predictions[first].sum(axis=0) if len(first) else np.zeros(predictions.shape[1:])
     best, best_counts = (score(total / len(first)), counts.copy()) if len(first) else (-np.inf, counts)
     for size in range(len(first) + 1, len(first) + n_rounds + 1):
-        reached = np.array([score((total + said) / size) for said in answers])
-        added = int(reached.argmax())
-        total = total + answers[added]
+        scores = np.array([score((total + predicted) / size) for predicted in predictions])
+        added = int(scores.argmax())
+        total = total + predictions[added]
         counts[added] += 1
-        if reached[added] > best:
-            best, best_counts = float(reached[added]), counts.copy()
+        if scores[added] > best:
+            best, best_counts = float(scores[added]), counts.copy()
     return best_counts
 
 
-def select_likeliest(likelihood: FloatArray, share: FloatArray, n_rounds: int) -> NDArray[np.intp]:
-    """`select_greedily` by log-loss, for all members at once: only the shares of the true classes matter.
+def select_by_log_loss(likelihood: FloatArray, row_weights: FloatArray, n_rounds: int) -> NDArray[np.intp]:
+    """`select_greedily` by log-loss, vectorised over the members: only probabilities of the true classes matter.
 
     Parameters
     ----------
     likelihood : ndarray of shape (n_members, n_rows)
-        The probability that each member gave to what is true; positive.
-    share : ndarray of shape (n_rows,)
+        Probability of the true class, by each member; positive.
+    row_weights : ndarray of shape (n_rows,)
         Weights of the rows, with sum one.
     n_rounds : int
-        Members to add.
+        Number of members to add.
 
     Examples
     --------
-    >>> select_likeliest(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
+    >>> select_by_log_loss(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
     array([1, 1, 0])
     """
-    return _add_greedily(likelihood, n_rounds, lambda sums, size: np.log(sums / size) @ share)
+    return _add_greedily(likelihood, n_rounds, lambda sums, size: np.log(sums / size) @ row_weights)
 
 
-def select_nearest(errors: FloatArray, share: FloatArray, n_rounds: int) -> NDArray[np.intp]:
-    """`select_greedily` by squared error, for all members at once.
+def select_by_squared_error(errors: FloatArray, row_weights: FloatArray, n_rounds: int) -> NDArray[np.intp]:
+    """`select_greedily` by squared error, vectorised over the members.
 
     Parameters
     ----------
     errors : ndarray of shape (n_members, n_rows)
-        Of each member about each row.
-    share : ndarray of shape (n_rows,)
+        Error of each member for each row.
+    row_weights : ndarray of shape (n_rows,)
         Weights of the rows, with sum one.
     n_rounds : int
-        Members to add.
+        Number of members to add.
 
     Examples
     --------
-    >>> select_nearest(np.array([[1.0], [-1.0], [2.0]]), np.ones(1), 4)
+    >>> select_by_squared_error(np.array([[1.0], [-1.0], [2.0]]), np.ones(1), 4)
     array([1, 1, 0])
     """
-    return _add_greedily(errors, n_rounds, lambda sums, size: -((sums / size) ** 2) @ share)
+    return _add_greedily(errors, n_rounds, lambda sums, size: -((sums / size) ** 2) @ row_weights)
 
 
 def _add_greedily(
-    answers: FloatArray, n_rounds: int, score: Callable[[FloatArray, int], FloatArray]
+    values: FloatArray, n_rounds: int, score: Callable[[FloatArray, int], FloatArray]
 ) -> NDArray[np.intp]:
-    counts = np.zeros(len(answers), dtype=np.intp)
-    total = np.zeros(answers.shape[1])
+    counts = np.zeros(len(values), dtype=np.intp)
+    total = np.zeros(values.shape[1])
     best, best_counts = -np.inf, counts
     for size in range(1, n_rounds + 1):
-        reached = score(total + answers, size)
-        added = int(reached.argmax())
-        total += answers[added]
+        scores = score(total + values, size)
+        added = int(scores.argmax())
+        total += values[added]
         counts[added] += 1
-        if reached[added] > best:
-            best, best_counts = float(reached[added]), counts.copy()
+        if scores[added] > best:
+            best, best_counts = float(scores[added]), counts.copy()
     return best_counts
 
 
-def _select(selection: Any, evidence: Evidence, seed: int | None) -> dict[str, Any]:
-    """Greedy selections from parts of the members, and the shares of their counts."""
-    answers, n_members = np.stack(evidence.answers), len(evidence.answers)
-    score = choose_metric(selection.metric, evidence.target, evidence.rows, evidence.goal, evidence.weights)
-    if selection.n_bags > 1 and seed is None:
-        seed = int(np.random.default_rng().integers(2**32))
-    counts = np.zeros(n_members)
-    for bag in range(selection.n_bags):
-        part = np.arange(n_members)
-        if selection.n_bags > 1:
-            n_drawn = max(1, round(selection.bag_fraction * n_members))
-            part = np.sort(np.random.default_rng([seed or 0, bag]).choice(n_members, n_drawn, replace=False))
-        found = select_greedily(answers[part], score, int(selection.n_rounds), int(selection.n_init))
-        counts[part] += found / found.sum()
-    weights = counts / counts.sum()
-    mean: FloatArray = np.einsum("m,mrc->rc", weights, answers)
-    alone = [float(score(said)) for said in answers]
-    return {
-        "weights_": weights,
-        "cv_scores_": dict(zip(evidence.names, alone, strict=True)),
-        "cv_score_": float(score(mean)),
-    }
+class _GreedySelection:
+    """Parameters of ensemble selection, and how it fits the weights."""
+
+    metric: SelectionMetric
+    n_rounds: NRounds
+    n_init: NInit
+    n_bags: NBags
+    bag_fraction: BagFraction
+
+    def _fit_weights(self, out_of_fold: OutOfFoldPredictions, seed: int | None) -> dict[str, Any]:
+        """Greedy selections from subsets of the members; their relative counts are the weights."""
+        predictions, n_members = np.stack(out_of_fold.predictions), len(out_of_fold.predictions)
+        score = choose_metric(
+            self.metric, out_of_fold.target, out_of_fold.rows, out_of_fold.y_true, out_of_fold.weights
+        )
+        if self.n_bags > 1 and seed is None:
+            seed = int(np.random.default_rng().integers(2**32))
+        counts = np.zeros(n_members)
+        for bag in range(self.n_bags):
+            subset = np.arange(n_members)
+            if self.n_bags > 1:
+                n_drawn = max(1, round(self.bag_fraction * n_members))
+                subset = np.sort(np.random.default_rng([seed or 0, bag]).choice(n_members, n_drawn, replace=False))
+            selected = select_greedily(predictions[subset], score, int(self.n_rounds), int(self.n_init))
+            counts[subset] += selected / selected.sum()
+        weights = counts / counts.sum()
+        mean: FloatArray = np.einsum("m,mrc->rc", weights, predictions)
+        single_scores = [float(score(predicted)) for predicted in predictions]
+        return {
+            "weights_": weights,
+            "cv_scores_": dict(zip(out_of_fold.names, single_scores, strict=True)),
+            "cv_score_": float(score(mean)),
+        }
 
 
-class EnsembleSelectionClassifier(WeightedProbabilities):
-    """A mean of members' probabilities, chosen greedily with replacement by any metric, and bagged [Caruana2004].
+class EnsembleSelectionClassifier(_GreedySelection, WeightedProbabilities):
+    """Greedy ensemble selection with replacement, by any metric, with bagging [Caruana2004].
 
-    From out-of-fold answers, the member is added again and again whose probabilities make the metric of the mean best;
-    how often a member was added is its weight. A member may be added several times, and bad ones never are.
+    In each round the member is added that improves the metric of the mean of out-of-fold probabilities most. A member
+    may be added several times; the number of times is its weight. Members that do not help are never added.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        Weights of the members that are not dropped, with sum one; zero for those that were not chosen.
+        Weights of the members that are not dropped, with sum one; zero for those that were not selected.
     cv_scores_ : dict
         Out-of-fold score of each member.
     cv_score_ : float
-        That of the chosen mean; a little too good, since it was chosen by it.
+        That of the selected ensemble; slightly optimistic, since the selection maximised it.
     estimators_ : list of estimators
         The fitted members; with ``refit=False`` each is the mean of its fold models.
     named_estimators_ : Bunch
@@ -206,7 +217,7 @@ class EnsembleSelectionClassifier(WeightedProbabilities):
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -224,36 +235,33 @@ class EnsembleSelectionClassifier(WeightedProbabilities):
         self,
         estimators: Estimators,
         *,
-        metric: Metric = None,
+        metric: SelectionMetric = None,
         n_rounds: NRounds = 50,
         n_init: NInit = 1,
         n_bags: NBags = 20,
         bag_fraction: BagFraction = 0.5,
-        cv: BlendCv = None,
-        refit: BlendRefit = True,
+        cv: WeightsCv = None,
+        refit: WeightsRefit = True,
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
 
-    def _learn(self, evidence: Evidence, seed: int | None) -> dict[str, Any]:
-        return _select(self, evidence, seed)
 
+class EnsembleSelectionRegressor(_GreedySelection, WeightedValues):
+    """Greedy ensemble selection with replacement, by any metric, with bagging [Caruana2004].
 
-class EnsembleSelectionRegressor(WeightedValues):
-    """A mean of members' values, chosen greedily with replacement by any metric, and bagged [Caruana2004].
-
-    As :class:`EnsembleSelectionClassifier`, for numbers.
+    As :class:`EnsembleSelectionClassifier`, for regression: the mean of the members' values.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        Weights of the members that are not dropped, with sum one; zero for those that were not chosen.
+        Weights of the members that are not dropped, with sum one; zero for those that were not selected.
     cv_scores_ : dict
         Out-of-fold score of each member.
     cv_score_ : float
-        That of the chosen mean; a little too good, since it was chosen by it.
+        That of the selected ensemble; slightly optimistic, since the selection maximised it.
     estimators_ : list of estimators
         The fitted members; with ``refit=False`` each is the mean of its fold models.
     named_estimators_ : Bunch
@@ -261,7 +269,7 @@ class EnsembleSelectionRegressor(WeightedValues):
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -279,18 +287,15 @@ class EnsembleSelectionRegressor(WeightedValues):
         self,
         estimators: Estimators,
         *,
-        metric: Metric = None,
+        metric: SelectionMetric = None,
         n_rounds: NRounds = 50,
         n_init: NInit = 1,
         n_bags: NBags = 20,
         bag_fraction: BagFraction = 0.5,
-        cv: BlendCv = None,
-        refit: BlendRefit = True,
+        cv: WeightsCv = None,
+        refit: WeightsRefit = True,
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
-
-    def _learn(self, evidence: Evidence, seed: int | None) -> dict[str, Any]:
-        return _select(self, evidence, seed)

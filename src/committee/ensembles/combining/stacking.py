@@ -1,4 +1,4 @@
-"""Stacking: what members say about rows they have not seen is the table that a further model learns from."""
+"""Stacking: a meta-model is fitted to the members' predictions for rows that they were not fitted on."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
-from committee.ensembles.combining.member_predictions import predict_member
-from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
+from committee.base import available_if
+from committee.ensembles.combining.member_predictions import predict_member, split_by_output
+from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds, PredictionTransformerMixin
 from committee.ensembles.combining.stacking_base import (
     BaseStacking,
-    ClassMeta,
-    Layers,
+    ClassMetaModel,
     Passthrough,
-    Refit,
-    StackCv,
-    ValueMeta,
+    StackingCv,
+    StackingLayers,
+    StackingRefit,
+    ValueMetaModel,
     final_has,
 )
 from committee.params import NJobs, Verbose
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["StackingClassifier", "StackingRegressor"]
 
 
-class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
-    """Members of any kind, and a meta-model that learns from what they say about rows they have not seen [Wolpert1992].
+class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacking):  # type: ignore[misc]
+    """Members of any kind, and a meta-model that is fitted to their out-of-fold predictions [Wolpert1992].
 
-    The members' answers for training rows come from folds (or from out-of-bag rows), so that no member has seen the
-    rows it answers for. Trees and forests of this library share one set of bins over all folds.
+    The members' predictions for training rows come from folds (or are out-of-bag), so that no member was fitted on
+    the rows that it predicts. Trees and forests of this library share one set of bins over all folds.
 
     Attributes
     ----------
@@ -43,19 +43,19 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
     named_estimators_ : Bunch
         The same by name.
     final_estimator_ : estimator
-        The meta-model. It knows classes by their numbers.
+        The meta-model. Its classes are the indices of the classes.
     layers_ : list
         All layers, each with ``names``, ``members`` and ``methods``; the first one's members are ``estimators_``.
     stack_method_ : list of str
-        How each member of the first layer is asked.
+        The method that each member of the first layer predicts by.
     n_meta_rows_ : int
-        Rows that the meta-model has learnt from.
+        Number of rows that the meta-model was fitted on.
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
     >>> stack.score(X[400:], y[400:]) > 0.95
     True
 
-    Out-of-bag answers of the forest cost no folds:
+    Out-of-bag predictions of the forest need no folds:
 
     >>> stack = StackingClassifier(members, cv="oob").fit(X[:400], y[:400])
     >>> stack.score(X[400:], y[400:]) > 0.95
     True
 
-    Two meta-models, and their mean:
+    The mean of two meta-models:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from committee import DecisionTreeClassifier
@@ -85,53 +85,54 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
     """
 
     _task = "classify"
-    _usual = "logistic"
+    _default_final = "logistic"
 
     stack_method: str
-    classes_: Any
+    classes_: NDArray[Any] | list[NDArray[Any]]
+    _classes: list[NDArray[Any]]
 
     def __init__(
         self,
         estimators: Estimators,
-        final_estimator: ClassMeta = None,
+        final_estimator: ClassMetaModel = None,
         *,
-        cv: StackCv = None,
+        cv: StackingCv = None,
         stack_method: Annotated[
             Literal["auto", "predict_proba", "decision_function", "predict"],
-            "How members are asked; ``'auto'`` takes the first of the other three that a member has.",
+            "The method that members predict by; ``'auto'`` takes the first of the other three that a member has.",
         ] = "auto",
         n_jobs: NJobs = None,
         passthrough: Passthrough = False,
         verbose: Verbose = 0,
-        refit: Refit = True,
-        layers: Layers = None,
+        refit: StackingRefit = True,
+        layers: StackingLayers = None,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
 
-    @available_if(final_has("predict"))  # type: ignore[untyped-decorator]
+    @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> NDArray[Any]:
-        """Class of each row, as the meta-model says.
+        """Class of each row, as the meta-model predicts it.
 
         Parameters
         ----------
         X : table
             Rows to predict.
         **predict_params
-            What the meta-model's `predict` is given besides.
+            Further arguments of the meta-model's `predict`.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        numbers = np.asarray(self._predict_final(X, predict_params)).astype(np.intp)
+        indices = np.asarray(self._predict_final(X, predict_params)).astype(np.intp)
         if self.n_outputs_ == 1:
-            return self.classes_.take(numbers)  # type: ignore[no-any-return]
-        return np.stack([c.take(numbers[:, k]) for k, c in enumerate(self.classes_)], axis=1)
+            return self._classes[0].take(indices)
+        return np.stack([c.take(indices[:, k]) for k, c in enumerate(self._classes)], axis=1)
 
-    @available_if(final_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(final_has("predict_proba"))
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Probabilities, as the meta-model says.
+        """Probabilities of the classes, as the meta-model predicts them.
 
         Parameters
         ----------
@@ -143,15 +144,15 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        table = self._climb(X)
-        numbers = [np.arange(len(c)) for c in self._classes]
-        shares = predict_member(self.final_estimator_, table, "predict_proba", numbers)
-        parts = np.split(shares, np.cumsum([len(c) for c in self._classes])[:-1], axis=1)
-        return parts[0] if self.n_outputs_ == 1 else parts
+        table = self._meta_table(X)
+        indices = [np.arange(len(c)) for c in self._classes]
+        probabilities = predict_member(self.final_estimator_, table, "predict_proba", indices)
+        outputs = split_by_output(probabilities, self._classes)
+        return outputs[0] if self.n_outputs_ == 1 else outputs
 
-    @available_if(final_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(final_has("decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
-        """Decisions of the meta-model.
+        """Decision function of the meta-model.
 
         Parameters
         ----------
@@ -162,19 +163,14 @@ class StackingClassifier(ClassifierMixin, BaseStacking):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        table = self._climb(X)
+        table = self._meta_table(X)
         return np.asarray(self.final_estimator_.decision_function(table))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]
-    """Members of any kind, and a meta-model that learns from what they say about rows they have not seen.
+    """Members of any kind, and a meta-model that is fitted to their out-of-fold predictions.
 
-    As :class:`StackingClassifier`, for numbers [Breiman1996c].
+    As :class:`StackingClassifier`, for regression [Breiman1996c].
 
     Attributes
     ----------
@@ -187,13 +183,13 @@ class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]
     layers_ : list
         All layers, each with ``names``, ``members`` and ``methods``; the first one's members are ``estimators_``.
     stack_method_ : list of str
-        How each member of the first layer is asked.
+        The method that each member of the first layer predicts by.
     n_meta_rows_ : int
-        Rows that the meta-model has learnt from.
+        Number of rows that the meta-model was fitted on.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -209,33 +205,33 @@ class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]
     """
 
     _task = "regress"
-    _usual = "ridge"
+    _default_final = "ridge"
 
     def __init__(
         self,
         estimators: Estimators,
-        final_estimator: ValueMeta = None,
+        final_estimator: ValueMetaModel = None,
         *,
-        cv: StackCv = None,
+        cv: StackingCv = None,
         n_jobs: NJobs = None,
         passthrough: Passthrough = False,
         verbose: Verbose = 0,
-        refit: Refit = True,
-        layers: Layers = None,
+        refit: StackingRefit = True,
+        layers: StackingLayers = None,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
 
-    @available_if(final_has("predict"))  # type: ignore[untyped-decorator]
+    @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> Any:
-        """Value of each row, as the meta-model says.
+        """Value of each row, as the meta-model predicts it.
 
         Parameters
         ----------
         X : table
             Rows to predict.
         **predict_params
-            What the meta-model's `predict` is given besides, such as ``return_std``.
+            Further arguments of the meta-model's `predict`, such as ``return_std``.
 
         Returns
         -------

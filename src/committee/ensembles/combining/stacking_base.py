@@ -1,7 +1,8 @@
-"""What stacks for classes and for values share: parameters, members that answer out of fold, the meta-model."""
+"""Base of the stacking ensembles: parameters, out-of-fold predictions layer by layer, the meta-model."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -12,92 +13,109 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
-from committee.ensembles.combining.fold_average import FoldAverage
-from committee.ensembles.combining.member_predictions import choose_method, predict_member
-from committee.ensembles.combining.meta_models import ShareBlend, ValueBlend
+from committee.data.rows import select_rows
+from committee.data.weights import read_sample_weight
+from committee.ensembles.combining.member_predictions import choose_predict_method
+from committee.ensembles.combining.meta_models import ConvexClassifier, ConvexRegressor
 from committee.ensembles.combining.named_ensemble import NamedEnsemble
-from committee.ensembles.combining.oob_correction import is_linear
-from committee.ensembles.combining.out_of_fold import Candidate, answer_out_of_fold, check_bags, cut_folds, plan_folds
+from committee.ensembles.combining.oob_correction import is_linear_model
+from committee.ensembles.combining.out_of_fold import (
+    check_oob_groups,
+    plan_folds,
+    predict_out_of_fold,
+    restrict_folds,
+)
 from committee.ensembles.combining.stacking_layers import Layer, join_columns
-from committee.ensembles.combining.stacking_leak import LeakReport, compare_estimates
+from committee.ensembles.combining.stacking_leak import (
+    LeakReport,
+    compare_losses,
+    measure_naive_loss,
+    measure_row_losses,
+)
 from committee.ensembles.combining.training_set import TrainingSet, read_table
 from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.params import CrossValidation, HasMethods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray
+    from committee.data import ValueTarget
+    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.typing import EstimatorLike, FloatArray
 
-__all__ = ["BaseStacking", "ClassMeta", "Layers", "Passthrough", "Refit", "StackCv", "ValueMeta", "final_has"]
+__all__ = [
+    "BaseStacking",
+    "ClassMetaModel",
+    "Passthrough",
+    "StackingCv",
+    "StackingLayers",
+    "StackingRefit",
+    "ValueMetaModel",
+    "final_has",
+]
 
 
-_MADE_OF_WEIGHTS = ("mean", "majority", "nonnegative")
+_CONVEX_MODELS = ("mean", "majority", "nonnegative")
 _ANY_MODEL = Annotated[Any, HasMethods("fit", "predict")]
 
-ClassMeta: TypeAlias = Annotated[
+ClassMetaModel: TypeAlias = Annotated[
     Literal["mean", "majority", "logistic", "nonnegative"] | _ANY_MODEL | None,
-    "The meta-model, which learns from the members' answers: any classifier; ``'logistic'`` (also None); "
-    "``'nonnegative'``, a mixture of the members' probabilities whose weights, not negative and with sum one, make "
-    "the true classes likeliest; or ``'mean'`` and ``'majority'``, which learn nothing.",
+    "The meta-model, which is fitted to the members' predictions: any classifier; ``'logistic'`` (also None); "
+    "``'nonnegative'``, the convex combination of the members' probabilities with the least log-loss; or ``'mean'`` "
+    "and ``'majority'``, which have nothing to fit.",
 ]
-ValueMeta: TypeAlias = Annotated[
+ValueMetaModel: TypeAlias = Annotated[
     Literal["mean", "linear", "nonnegative"] | _ANY_MODEL | None,
-    "The meta-model, which learns from the members' answers: any regressor; None: ridge regression with a penalty "
-    "chosen by cross-validation; ``'linear'``: least squares; ``'nonnegative'``: least squares with weights that are "
-    "not negative and sum to one; ``'mean'``, which learns nothing.",
+    "The meta-model, which is fitted to the members' predictions: any regressor; None: ridge regression with a "
+    "penalty chosen by cross-validation; ``'linear'``: least squares; ``'nonnegative'``: the convex combination with "
+    "the least squared error; ``'mean'``, which has nothing to fit.",
 ]
-StackCv: TypeAlias = Annotated[
+StackingCv: TypeAlias = Annotated[
     CrossValidation | Literal["prefit", "oob"],
-    "Where the answers come from that the meta-model learns from. Folds: a number (None is five; stratified for "
+    "Source of the predictions that the meta-model is fitted to. Folds: a number (None is five; stratified for "
     "classes, groups kept together where `fit` is given groups), a splitter of scikit-learn, or pairs of training and "
-    "left-out rows. Rows that no fold leaves out, as the first ones in folds by time, are left out of the fit of the "
-    "meta-model; rows that several leave out get the mean. ``'oob'``: bags and forests of this library answer for "
-    "rows out of their own bags, one fit instead of six, and the other members for five folds. Fewer trees answer so "
-    "than later; for a linear meta-model their columns are corrected for that noise. Extra-trees leave rows out as "
-    "``ExtraTreesClassifier(bootstrap=True)``, or better, since its trees see more, "
+    "test rows. Rows that are in no test fold, as the first ones in folds by time, are left out of the fit of the "
+    "meta-model; rows in several get the mean. ``'oob'``: bags and forests of this library use their out-of-bag "
+    "predictions, one fit instead of six, and the other members five folds. An out-of-bag prediction averages fewer "
+    "trees than later ones do; for a linear meta-model the columns are corrected for that noise. Extra-trees leave "
+    "rows out as ``ExtraTreesClassifier(bootstrap=True)``, or better, since its trees are fitted on more rows, as "
     "``BaggingClassifier(ExtraTreeClassifier(), 100, bootstrap=False, max_samples=0.8)``. ``'prefit'``: members are "
-    "fitted already and are not fitted again; give `fit` rows that they have not seen.",
+    "fitted already and are not fitted again; pass `fit` rows that they were not fitted on.",
 ]
-Refit: TypeAlias = Annotated[
+StackingRefit: TypeAlias = Annotated[
     bool,
-    "Whether the members are fitted on all rows once the meta-model has learnt. False: the models of the folds stay, "
-    "and their mean is the member's answer.",
+    "Whether the members are fitted on all rows as well. False: the models of the folds are kept, and the mean of "
+    "their predictions is the member's prediction.",
 ]
-Layers: TypeAlias = Annotated[
+StackingLayers: TypeAlias = Annotated[
     Any,
-    "Further layers between the members and the meta-model, each a list of pairs as ``estimators``: they learn from "
-    "the out-of-fold answers of the layer before, and their own out-of-fold answers go on. Several meta-models on an "
-    "equal footing are one such layer and ``final_estimator='mean'``. None: no further layer.",
+    "Further layers between the members and the meta-model, each a list of pairs as ``estimators``: they are fitted to "
+    "the out-of-fold predictions of the layer before, and their own out-of-fold predictions are passed on. For the "
+    "mean of several meta-models, make them such a layer and set ``final_estimator='mean'``. None: no further layer.",
 ]
 Passthrough: TypeAlias = Annotated[
-    bool, "Whether later layers and the meta-model also see the table itself, behind the members' answers."
+    bool, "Whether later layers and the meta-model also get the table itself, after the columns of the members."
 ]
 
 
-def final_has(method: str) -> Callable[[Any], bool]:
-    """Whether a stack's meta-model has a method, for `available_if`."""
-
-    def look(stack: Any) -> bool:
-        final = stack.__dict__.get("final_estimator_")
-        return hasattr(stack._choose_final(1) if final is None else final, method)
-
-    return look
+def final_has(method: str) -> Callable[[BaseStacking], bool]:
+    """A check for `available_if`: whether the meta-model of a stack has a method."""
+    return lambda stack: stack._has_final_method(method)
 
 
 class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
-    """What stacking of classes and of values share: the layers, the folds, the meta-model."""
+    """Base class of the stacking classifier and regressor."""
 
-    _usual: ClassVar[str]
+    _default_final: ClassVar[str]
 
     final_estimator: Any
-    cv: StackCv
+    cv: StackingCv
     passthrough: Passthrough
-    refit: Refit
-    layers: Layers
+    refit: StackingRefit
+    layers: StackingLayers
 
     final_estimator_: Any
     stack_method_: list[str]
@@ -106,64 +124,80 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
-        """Fit the members, get their answers about rows they have not seen, and fit the meta-model on these.
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members, and the meta-model to their predictions for rows that they were not fitted on.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or list of texts
-            What the members can read; it reaches them as it is.
+            Passed to the members unchanged.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes or values.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; every member and the meta-model must take them. Rows of weight zero are in no fold.
+            Weights of the rows; every member and the meta-model must support them. Rows of weight zero are in no fold.
         groups : array-like of shape (n_samples,), optional
-            Groups of rows: folds keep them together, and members that draw groups get them.
+            Groups of rows: folds keep them together, and members that sample groups get them.
         **fit_params
-            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+            Further arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
         self
         """
-        self._train(X, y, sample_weight, groups, fit_params)
+        self._fit_stack(X, y, sample_weight, groups, fit_params)
         return self
 
-    def _train(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, params: dict[str, Any]
+    def _fit_stack(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        params: dict[str, Any],
     ) -> tuple[TrainingSet, NDArray[np.intp]]:
-        """Fit everything; gives back what the meta-model has learnt from, and the numbers of its rows."""
+        """Fit all layers and the meta-model; returns the meta-model's training set and the numbers of its rows."""
         self._validate_params()
-        if self.cv == "prefit" and (not self.refit or self.layers is not None):
+        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        if prefit and (not self.refit or self.layers is not None):
             raise ParameterError(
                 f"The 'cv' parameter of {type(self).__name__} must not be 'prefit' with refit=False or with layers, "
                 "which are made of fits."
             )
-        stages = [self._list_present(strict=False), *self._list_layers()]
-        table = read_table(X)
-        target = self._read_target(table, y)
-        if self.cv == "prefit" and isinstance(target, ClassTarget):
-            target = self._recall_classes(target)
+        stages = [self._list_active(strict=False), *self._list_layers()]
+        X = read_table(X)
+        target = self._read_target(X, y)
+        if prefit and isinstance(target, ClassTarget):
+            target = self._add_member_classes(target)
         final = self._choose_final(target.n_outputs)
-        training = self._open_lesson(table, target, sample_weight, groups)
+        training = self._make_training_set(X, target, sample_weight, groups)
         given = self._route_fit(stages[0], training.weights, params)
-        folds, rows = self._plan(training), np.arange(training.n_rows)
+        folds = None if prefit else self._plan_folds(training)
+        rows = np.arange(training.n_rows)
         layers: list[Layer] = []
         for pairs in stages:
             if layers:
-                given = [_weigh_one(member, training.weights) for _, member in pairs]
-            layer, answers = self._stack(pairs, given, training, folds, target)
-            columns = layer.lay_out(answers)
+                given = [_weight_arguments(member, training.weights) for _, member in pairs]
+            layer, predictions = self._fit_layer(pairs, given, training, folds, target)
+            columns = layer.to_columns(predictions)
             known = np.asarray(np.isfinite(columns).all(axis=1))
             if not known.any():
-                raise DataError("No row has an out-of-fold answer from every member; use other folds or larger bags.")
+                raise DataError(
+                    "No row has an out-of-fold prediction from every member; use other folds or larger bags."
+                )
             rows, columns = rows[known], columns[known]
-            if self.cv == "oob" and len(layers) + 1 == len(stages) and is_linear(final):
-                columns = layer.quieten(columns, training, known)
-            training = training.cut(
-                join_columns(columns, table, rows) if self.passthrough else columns, np.flatnonzero(known)
-            )
-            folds = folds and cut_folds(folds, known)
+            if self._uses_oob() and len(layers) + 1 == len(stages) and is_linear_model(final):
+                columns = layer.correct_oob(columns, training, known)
+            table = join_columns(columns, X, rows) if self.passthrough else columns
+            training = training.with_table(table, np.flatnonzero(known))
+            folds = folds and restrict_folds(folds, known)
             layers.append(layer)
         final = self._fit_final(final, layers[-1], training)
         fitted = {
@@ -173,70 +207,63 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             "layers_": layers,
             "n_meta_rows_": len(rows),
         }
-        self._set_fitted(layers[0].members, table, fitted)
+        self._set_fitted(layers[0].members, X, fitted)
         return training, rows
 
-    def _plan(self, training: TrainingSet) -> Any:
-        """The folds, or None if members are fitted already."""
-        if self.cv == "prefit":
-            return None
-        cv = None if self.cv == "oob" else self.cv
-        return plan_folds(cv, training.X, training.y, training.groups, self._task == "classify", training.weights)
-
-    def _stack(
-        self, pairs: list[tuple[str, Any]], given: list[dict[str, Any]], training: TrainingSet, folds: Any, target: Any
+    def _fit_layer(
+        self,
+        pairs: list[tuple[str, Any]],
+        given: list[dict[str, Any]],
+        training: TrainingSet,
+        folds: Folds | None,
+        target: ClassTarget | ValueTarget,
     ) -> tuple[Layer, list[FloatArray]]:
-        """One layer: its fitted members, and their answers about rows that they have not seen."""
-        name, asked = type(self).__name__, getattr(self, "stack_method", "predict")
-        names = [pair[0] for pair in pairs]
+        """One layer: its fitted members, and their predictions for rows that they were not fitted on."""
+        owner, method = type(self).__name__, getattr(self, "stack_method", "predict")
+        names = [name for name, _ in pairs]
         if folds is None:
-            members = [member for _, member in pairs]
-            methods = [choose_method(n, m, asked, name) for n, m in pairs]
-            layer = Layer(names, members, methods, getattr(target, "classes", None), [])
-            told = [predict_member(m, training.X, how, layer.classes) for m, how in zip(members, methods, strict=True)]
-            return layer, told
-        seed, classes = self._resolve_seed(), self._number_classes(target)
-        fresh = [self._make_member(member, k, seed, target.n_outputs) for k, (_, member) in enumerate(pairs)]
-        candidates = [
-            Candidate(n, member, choose_method(n, member, asked, name), own)
-            for n, member, own in zip(names, fresh, given, strict=True)
-        ]
-        if self.cv == "oob":
-            check_bags(candidates, training.groups, name)
-        answer_out_of_fold(
+            methods = [choose_predict_method(name, member, method, owner) for name, member in pairs]
+            known = target.classes if isinstance(target, ClassTarget) else None
+            layer = Layer(names, [member for _, member in pairs], methods, known, [])
+            return layer, layer.predict_members(training.X)
+        members = self._make_member_fits(pairs, given, self._resolve_seed(), target.n_outputs, method)
+        if self._uses_oob():
+            check_oob_groups(members, training.groups, owner)
+        classes = self._member_classes(target)
+        predict_out_of_fold(
             training,
-            candidates,
+            members,
             folds,
             classes,
             refit=bool(self.refit),
-            out_of_bag=self.cv == "oob",
+            out_of_bag=self._uses_oob(),
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
         )
-        members = [FoldAverage(one.by_fold, classes) if one.whole is None else one.whole for one in candidates]
-        layer = Layer(names, members, [one.method for one in candidates], classes, [])
-        return layer, [one.answers for one in candidates]
+        estimators = [one.to_estimator(classes) for one in members]
+        layer = Layer(names, estimators, [one.method for one in members], classes, [])
+        return layer, [one.predictions for one in members]
 
     def _fit_final(self, final: Any, layer: Layer, training: TrainingSet) -> Any:
-        if isinstance(final, ShareBlend | ValueBlend):
+        if isinstance(final, ConvexClassifier | ConvexRegressor):
             final.n_members = len(layer.members)
             single = training.y.ndim == 1 or self._task == "regress"
-            wanted = "predict_proba" if self._task == "classify" else "predict"
-            if self.passthrough or not single or set(layer.methods) != {wanted}:
+            needed = "predict_proba" if self._task == "classify" else "predict"
+            if self.passthrough or not single or set(layer.methods) != {needed}:
                 raise ParameterError(
                     f"The 'final_estimator' parameter of {type(self).__name__} can be {final.how!r} only without "
                     "passthrough, and for classes only if there is one output and every member has probabilities."
                 )
-        return final.fit(training.X, training.y, **_weigh_one(final, training.weights))
+        return final.fit(training.X, training.y, **_weight_arguments(final, training.weights))
 
     def _choose_final(self, n_outputs: int) -> Any:
         """The meta-model, not fitted."""
         given, classify = self.final_estimator, self._task == "classify"
-        given = self._usual if given is None else given
+        given = self._default_final if given is None else given
         if isinstance(given, str):
-            if given in _MADE_OF_WEIGHTS:
-                return (ShareBlend if classify else ValueBlend)(given, 1)
-            given = _make_usual(given)
+            if given in _CONVEX_MODELS:
+                return (ConvexClassifier if classify else ConvexRegressor)(given, 1)
+            given = _make_linear_model(given)
         elif not (is_classifier if classify else is_regressor)(given):
             raise ParameterError(
                 f"The 'final_estimator' parameter of {type(self).__name__} must be a "
@@ -245,7 +272,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         return self._make_member(clone(given), len(self._list_pairs()), self._resolve_seed(), n_outputs)
 
     def _list_layers(self) -> list[list[tuple[str, Any]]]:
-        """The further layers, each checked as the first one is."""
+        """The further layers, each checked as the first one."""
         if self.layers is None:
             return []
         if isinstance(self.layers, str) or not hasattr(self.layers, "__len__"):
@@ -255,10 +282,15 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             )
         return [self._check_pairs("layers", one, strict=False) for one in self.layers]
 
-    # Asking the fitted stack.
+    # Predictions.
+
+    def _has_final_method(self, method: str) -> bool:
+        """Whether the meta-model, fitted or not, has a method."""
+        final = self.__dict__.get("final_estimator_")
+        return hasattr(self._choose_final(1) if final is None else final, method)
 
     def transform(self, X: Any) -> Any:
-        """What the last layer says about rows: the table that the meta-model reads.
+        """Predictions of the last layer: the table that the meta-model gets.
 
         Parameters
         ----------
@@ -268,28 +300,28 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_columns)
-            Member by member. Of two classes the second one's share only; with ``passthrough`` the table itself
-            behind it, sparse if it is.
+            Member by member. Of two classes only the probability of the second one; with ``passthrough`` the table
+            itself after them, sparse if X is.
         """
-        return self._climb(X)
+        return self._meta_table(X)
 
-    def _climb(self, X: Any) -> Any:
-        """The table that the meta-model reads, layer by layer."""
+    def _meta_table(self, X: Any) -> Any:
+        """The table that the meta-model gets, layer by layer."""
         self._check_fitted()
         X = read_table(X)
         table: Any = X
         for layer in self.layers_:
-            answers = layer.ask(table)
-            table = join_columns(answers, X) if self.passthrough else answers
+            columns = layer.predict(table)
+            table = join_columns(columns, X) if self.passthrough else columns
         return table
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """Names of the columns of `transform`.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the features, for ``passthrough`` where X had none.
+            Names of the features, for ``passthrough`` if X had none.
 
         Returns
         -------
@@ -309,13 +341,13 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         return np.asarray(names, dtype=object)
 
     def _predict_final(self, X: Any, params: dict[str, Any]) -> Any:
-        table = self._climb(X)
+        table = self._meta_table(X)
         if get_config()["enable_metadata_routing"] and params:
             params = process_routing(self, "predict", **params).final_estimator_["predict"]
         return self.final_estimator_.predict(table, **params)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """How metadata reach the members and the meta-model.
+        """How metadata are routed to the members and the meta-model.
 
         Returns
         -------
@@ -326,13 +358,20 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         return super().get_metadata_routing().add(final_estimator_=final, method_mapping=mapping)
 
     def measure_leak(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, cv: Any = None, level: float = 0.05
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        cv: CrossValidation = None,
+        level: float = 0.05,
     ) -> LeakReport:
-        """Look for a leak: whether the stack is as good on new rows as the meta-model's own rows say.
+        """Test for a leak: whether the stack is as good on new rows as the meta-model is on its training rows.
 
-        The meta-model's own rows are compared with a nested estimate, for which the whole stack is fitted once for
-        each outer fold. Members that knew the answers of rows they answered for make the first look far better than
-        the second, and the meta-model trusts them. Members that are fitted already are compared with fresh ones.
+        The loss of the meta-model on its training rows is compared with a nested estimate, for which the whole stack
+        is fitted once for each outer fold. If members were fitted on rows that they predict for the meta-model, the
+        first is far better than the second. Members that are fitted already are compared with newly fitted ones.
 
         On simulated tables of 60 and 200 rows, at the level of 0.05, sound stacks raised 1 alarm in 160; members that
         had seen all rows were found in 40 of 40, groups that the stack's folds tore apart in 38 of 40, and members that
@@ -343,25 +382,45 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         X, y, sample_weight, groups
             As in `fit`.
         cv : int, splitter or iterable, optional
-            Outer folds; five by default. To ask whether rows of a group in different folds leak, give outer folds that
-            keep them together, and no groups.
+            Outer folds; five by default. To test whether groups that are split between folds leak, pass outer folds
+            that keep them together, and no groups.
         level : float, default=0.05
-            The alarm's chance to be false, where the gap between the two estimates is just what is allowed.
+            Probability of a false alarm if the gap between the two estimates is exactly the allowed one.
 
         Returns
         -------
         LeakReport
         """
-        return compare_estimates(self, X, y, sample_weight, groups, cv, level)
+        if not 0.0 < level < 1.0:
+            raise ParameterError(f"The 'level' argument must be in (0, 1); got {level!r}.")
+        X = read_table(X)
+        # Which rows prefitted members were fitted on is unknown: the nested stacks are fitted from scratch.
+        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        whole, unfitted = (copy(self), clone(self).set_params(cv=None)) if prefit else (clone(self), self)
+        training, rows = whole._fit_stack(X, y, sample_weight, groups, {})
+        target = whole._read_target(X, y)
+        labels = whole._make_training_set(X, target, None).y
+        weights = None if sample_weight is None else read_sample_weight(sample_weight, len(labels))
+        inner = np.full(len(labels), np.nan)
+        inner[rows] = measure_row_losses(whole.final_estimator_, training.X, training.y, self._task)
+        nested = np.full(len(labels), np.nan)
+        for train, test in plan_folds(cv, X, labels, groups, self._task == "classify", weights):
+            fold_weights = None if weights is None else weights[train]
+            fold_groups = None if groups is None else np.asarray(groups)[train]
+            stack = clone(unfitted)
+            stack._fit_stack(select_rows(X, train), labels[train], fold_weights, fold_groups, {})
+            nested[test] = measure_row_losses(stack, select_rows(X, test), labels[test], self._task)
+        naive = measure_naive_loss(labels, self._task, hasattr(whole, "predict_proba"))
+        return compare_losses(inner, nested, naive, weights, groups, training.X.shape[1] + 1, self._task, level)
 
 
-def _make_usual(name: str) -> Any:
+def _make_linear_model(name: str) -> Any:
     from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeCV
 
     return {"logistic": LogisticRegression, "linear": LinearRegression, "ridge": RidgeCV}[name]()
 
 
-def _weigh_one(estimator: Any, weights: FloatArray | None) -> dict[str, Any]:
+def _weight_arguments(estimator: EstimatorLike, weights: FloatArray | None) -> dict[str, Any]:
     if weights is None:
         return {}
     if not has_fit_parameter(estimator, "sample_weight"):

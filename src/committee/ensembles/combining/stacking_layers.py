@@ -1,24 +1,23 @@
-"""One layer of a stack: members, how each is asked, and what they say as the columns of the next layer's table."""
+"""One layer of a stack: fitted members, and their predictions as the columns of the next layer's table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from committee.data.rows import count_rows, select_rows
-from committee.ensembles.combining.member_predictions import Classes, predict_member
-from committee.ensembles.combining.oob_correction import guess_whole_bags, measure_noise
-from committee.ensembles.combining.out_of_fold import can_judge_itself
+from committee.ensembles.combining.member_predictions import Classes, drop_redundant_columns, predict_member
+from committee.ensembles.combining.oob_correction import correct_oob_columns, estimate_oob_noise
+from committee.ensembles.combining.out_of_fold import has_oob_predictions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.ensembles.combining.training_set import TrainingSet
-    from committee.typing import BoolArray, FloatArray
+    from committee.typing import BoolArray, EstimatorLike, FloatArray
 
 __all__ = ["Layer", "join_columns"]
 
@@ -34,71 +33,66 @@ class Layer:
     members : list of estimators
         Fitted.
     methods : list of str
-        How each is asked.
+        The method that each predicts by.
     classes : list of ndarray, or None
-        As the members know them.
+        As the members were fitted with them.
     widths : list of int
-        Columns that each contributes.
+        Number of columns of each.
     """
 
     names: list[str]
-    members: list[Any]
+    members: list[EstimatorLike]
     methods: list[str]
     classes: Classes
     widths: list[int]
 
-    def ask(self, X: Any) -> FloatArray:
-        """What the members say about rows, side by side."""
+    def predict(self, X: Any) -> FloatArray:
+        """Columns of the members' predictions, side by side."""
+        return self.to_columns(self.predict_members(X))
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member."""
         pairs = zip(self.members, self.methods, strict=True)
-        return self.lay_out([predict_member(member, X, method, self.classes) for member, method in pairs])
+        return [predict_member(member, X, method, self.classes) for member, method in pairs]
 
-    def lay_out(self, answers: list[FloatArray]) -> FloatArray:
-        """The answers as columns: of shares that sum to one, one is left out where it would say nothing new."""
-        parts = [_thin_out(a, method, self.classes) for a, method in zip(answers, self.methods, strict=True)]
-        self.widths = [part.shape[1] for part in parts]
-        return np.hstack(parts)
+    def to_columns(self, predictions: list[FloatArray]) -> FloatArray:
+        """Predictions as columns, without probabilities that follow from the others."""
+        pairs = zip(predictions, self.methods, strict=True)
+        columns = [drop_redundant_columns(predicted, method, self.classes) for predicted, method in pairs]
+        self.widths = [own.shape[1] for own in columns]
+        return np.hstack(columns)
 
-    def quieten(self, columns: FloatArray, training: TrainingSet, known: BoolArray) -> FloatArray:
-        """Columns for the meta-model with what the members' out-of-bag answers lack made up for (`bag_noise.py`).
+    def correct_oob(self, columns: FloatArray, training: TrainingSet, known: BoolArray) -> FloatArray:
+        """Columns for a linear meta-model, with the noise of out-of-bag predictions corrected (`oob_correction.py`).
 
         Parameters
         ----------
         columns : ndarray of shape (n_known, n_columns)
-            From `lay_out`.
+            From `to_columns`.
         training : TrainingSet
-            What the members have learnt from.
+            What the members were fitted on.
         known : ndarray of bool
-            Which of its rows the columns are about.
+            Which of its rows have columns.
         """
-        noise, least, first = np.zeros((columns.shape[1],) * 2), 1.0, 0
+        noise, min_signal, first = np.zeros((columns.shape[1],) * 2), 1.0, 0
         for member, method, width in zip(self.members, self.methods, self.widths, strict=True):
             span = slice(first, first + width)
             first += width
-            # Numbers of classes have no mean to be near to.
-            if not can_judge_itself(member) or (method == "predict" and self.classes is not None):
+            # Indices of classes cannot be averaged.
+            if not has_oob_predictions(member) or (method == "predict" and self.classes is not None):
                 continue
-            own = partial(_thin_out, method=method, classes=self.classes)
-            noise[span, span], share = measure_noise(member, training.X, training.n_rows, own)
-            least = min(least, share)
-        if least == 1.0:
+            noise[span, span], fraction = estimate_oob_noise(member, training.X, training.n_rows, method, self.classes)
+            min_signal = min(min_signal, fraction)
+        if min_signal == 1.0:
             return columns
-        quiet = guess_whole_bags(columns, noise, least, None if training.weights is None else training.weights[known])
-        shares = np.repeat([m == "predict_proba" for m in self.methods], self.widths)
-        return np.where(shares, np.clip(quiet, 0.0, 1.0), quiet)
+        weights = None if training.weights is None else training.weights[known]
+        corrected = correct_oob_columns(columns, noise, min_signal, weights)
+        is_probability = np.repeat([method == "predict_proba" for method in self.methods], self.widths)
+        return np.where(is_probability, np.clip(corrected, 0.0, 1.0), corrected)
 
 
-def _thin_out(answers: FloatArray, method: str, classes: Classes) -> FloatArray:
-    if method != "predict_proba" or classes is None or answers.shape[1] != sum(len(c) for c in classes):
-        return answers
-    if len(classes) == 1:
-        # As in scikit-learn: all columns for more than two classes.
-        return answers[:, 1:] if len(classes[0]) == 2 else answers
-    firsts = np.cumsum([0, *(len(c) for c in classes)])[:-1]
-    return np.delete(answers, firsts, axis=1)
-
-
-def join_columns(answers: FloatArray, X: Any, rows: NDArray[np.intp] | None = None) -> Any:
-    """The members' answers and, behind them, the columns of the table itself, whole or of some rows.
+def join_columns(columns: FloatArray, X: Any, rows: NDArray[np.intp] | None = None) -> Any:
+    """The members' columns followed by the columns of the table itself, for all rows or some.
 
     Examples
     --------
@@ -109,7 +103,7 @@ def join_columns(answers: FloatArray, X: Any, rows: NDArray[np.intp] | None = No
     if rows is not None and len(rows) < count_rows(X):
         X = select_rows(X, rows)
     if sparse.issparse(X):
-        return sparse.hstack([answers, X], format=X.format)
+        return sparse.hstack([columns, X], format=X.format)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
-    return np.hstack([answers, np.asarray(X)])
+    return np.hstack([columns, np.asarray(X)])

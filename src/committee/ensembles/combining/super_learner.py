@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from committee.ensembles.combining.convex_weights import blend_by_least_squares, blend_by_log_loss
+from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.metrics import measure_log_loss, measure_squared_error
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.weighted_ensemble import (
-    BlendCv,
-    BlendRefit,
-    Evidence,
+    OutOfFoldPredictions,
     WeightedProbabilities,
     WeightedValues,
+    WeightsCv,
+    WeightsRefit,
 )
 from committee.params import NJobs, Verbose
 
@@ -23,36 +23,37 @@ if TYPE_CHECKING:
 
 __all__ = ["SuperLearnerClassifier", "SuperLearnerRegressor"]
 
-Discrete: TypeAlias = Annotated[
+DiscreteWeights: TypeAlias = Annotated[
     bool, "Whether the one member with the least loss gets all the weight (the discrete super learner)."
 ]
 
 
-def _learn_weights(evidence: Evidence, loss: str, discrete: bool) -> dict[str, Any]:
-    measure, blend = {
-        "log_loss": (measure_log_loss, blend_by_log_loss),
-        "squared_error": (measure_squared_error, blend_by_least_squares),
+def _fit_convex_weights(out_of_fold: OutOfFoldPredictions, loss: str, discrete: bool) -> dict[str, Any]:
+    """Fitted attributes: the convex weights, and the out-of-fold losses of the members and of the mixture."""
+    measure, fit_weights = {
+        "log_loss": (measure_log_loss, fit_convex_weights_log_loss),
+        "squared_error": (measure_squared_error, fit_convex_weights_squared_error),
     }[loss]
-    risks = np.array([measure(said, evidence.goal, evidence.weights) for said in evidence.answers])
+    predictions, y_true, weights = out_of_fold.predictions, out_of_fold.y_true, out_of_fold.weights
+    risks = np.array([measure(predicted, y_true, weights) for predicted in predictions])
     if discrete:
-        weights = np.eye(len(risks))[int(risks.argmin())]
+        member_weights = np.eye(len(risks))[int(risks.argmin())]
     else:
-        weights = blend(evidence.answers, evidence.goal, evidence.weights)
-    mean: FloatArray = np.einsum("m,mrc->rc", weights, np.stack(evidence.answers))
+        member_weights = fit_weights(predictions, y_true, weights)
+    mean: FloatArray = np.einsum("m,mrc->rc", member_weights, np.stack(predictions))
     return {
-        "weights_": weights,
-        "cv_risks_": dict(zip(evidence.names, risks.tolist(), strict=True)),
-        "cv_risk_": float(measure(mean, evidence.goal, evidence.weights)),
+        "weights_": member_weights,
+        "cv_risks_": dict(zip(out_of_fold.names, risks.tolist(), strict=True)),
+        "cv_risk_": float(measure(mean, y_true, weights)),
     }
 
 
 class SuperLearnerClassifier(WeightedProbabilities):
-    r"""The mixture of members' probabilities with the least loss on out-of-fold answers.
+    r"""The convex combination of the members' probabilities with the least out-of-fold loss.
 
     .. math:: p(k \mid x) = \sum_m w_m p_m(k \mid x), \qquad w_m \ge 0, \quad \sum_m w_m = 1.
 
-    Asymptotically it is as good as the best mixture that could have been chosen with the truth at hand
-    [VanDerLaan2007].
+    Asymptotically it has the loss of the oracle, the convex combination with the least expected loss [VanDerLaan2007].
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class SuperLearnerClassifier(WeightedProbabilities):
     cv_risks_ : dict
         Out-of-fold loss of each member.
     cv_risk_ : float
-        That of the mixture; a little too good, since the weights were chosen by it.
+        That of the combination; slightly optimistic, since the weights minimise it.
     estimators_ : list of estimators
         The fitted members; with ``refit=False`` each is the mean of its fold models.
     named_estimators_ : Bunch
@@ -71,7 +72,7 @@ class SuperLearnerClassifier(WeightedProbabilities):
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -89,10 +90,10 @@ class SuperLearnerClassifier(WeightedProbabilities):
         self,
         estimators: Estimators,
         *,
-        loss: Annotated[Literal["log_loss", "squared_error"], "What the weights make least."] = "log_loss",
-        discrete: Discrete = False,
-        cv: BlendCv = None,
-        refit: BlendRefit = True,
+        loss: Annotated[Literal["log_loss", "squared_error"], "The loss that the weights minimise."] = "log_loss",
+        discrete: DiscreteWeights = False,
+        cv: WeightsCv = None,
+        refit: WeightsRefit = True,
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
@@ -100,14 +101,14 @@ class SuperLearnerClassifier(WeightedProbabilities):
         self._store_params(locals())
 
     loss: str
-    discrete: Discrete
+    discrete: DiscreteWeights
 
-    def _learn(self, evidence: Evidence, seed: int | None) -> dict[str, Any]:
-        return _learn_weights(evidence, self.loss, bool(self.discrete))
+    def _fit_weights(self, out_of_fold: OutOfFoldPredictions, seed: int | None) -> dict[str, Any]:
+        return _fit_convex_weights(out_of_fold, self.loss, bool(self.discrete))
 
 
 class SuperLearnerRegressor(WeightedValues):
-    r"""The mean of members, with weights not negative and sum one, that has the least out-of-fold squared error.
+    r"""The convex combination of the members with the least out-of-fold squared error.
 
     .. math:: h(x) = \sum_m w_m h_m(x), \qquad w_m \ge 0, \quad \sum_m w_m = 1.
 
@@ -118,7 +119,7 @@ class SuperLearnerRegressor(WeightedValues):
     cv_risks_ : dict
         Out-of-fold squared error of each member.
     cv_risk_ : float
-        That of the mean; a little too good, since the weights were chosen by it.
+        That of the combination; slightly optimistic, since the weights minimise it.
     estimators_ : list of estimators
         The fitted members; with ``refit=False`` each is the mean of its fold models.
     named_estimators_ : Bunch
@@ -126,7 +127,7 @@ class SuperLearnerRegressor(WeightedValues):
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -143,16 +144,16 @@ class SuperLearnerRegressor(WeightedValues):
         self,
         estimators: Estimators,
         *,
-        discrete: Discrete = False,
-        cv: BlendCv = None,
-        refit: BlendRefit = True,
+        discrete: DiscreteWeights = False,
+        cv: WeightsCv = None,
+        refit: WeightsRefit = True,
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
 
-    discrete: Discrete
+    discrete: DiscreteWeights
 
-    def _learn(self, evidence: Evidence, seed: int | None) -> dict[str, Any]:
-        return _learn_weights(evidence, "squared_error", bool(self.discrete))
+    def _fit_weights(self, out_of_fold: OutOfFoldPredictions, seed: int | None) -> dict[str, Any]:
+        return _fit_convex_weights(out_of_fold, "squared_error", bool(self.discrete))

@@ -1,13 +1,13 @@
-"""What the members of a committee are taught: one table, one target, and for each fit the rows that count.
+"""The training set that all members of an ensemble are fitted on: one table, one target, and the rows of each fit.
 
-Members of this library share one frozen data set, and its bins: a fold is a vector of weights over it, never a copy.
+Members of this library share one immutable data set and its bins: a fold is a vector of weights over it, not a copy.
 Any other estimator gets the rows themselves.
 """
 
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -17,24 +17,46 @@ from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.data import Dataset
-    from committee.typing import FloatArray
+    from committee.data import ClassTarget, Dataset, ValueTarget
+    from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["TrainingSet", "can_share", "read_table"]
+__all__ = ["DatasetLearner", "TrainingSet", "can_fit_dataset", "read_table"]
 
 
-def can_share(member: Any) -> bool:
-    """Whether a member can be fitted on a data set that it shares with others; a subclass may fit in its own way."""
+class DatasetLearner(Protocol):
+    """An estimator of this library that can be fitted on a data set that it shares with others."""
+
+    max_bins: int
+    categorical_features: Any
+    unseen: str
+
+    @property
+    def task(self) -> Task:
+        """What it predicts."""
+
+    @property
+    def fit_dataset(self) -> Callable[..., EstimatorLike]:
+        """Fit on a data set that was read before."""
+
+    def validate_params(self) -> None:
+        """Check the constructor parameters."""
+
+    def weigh_rows(self, target: ClassTarget | ValueTarget | None, weights: FloatArray | None) -> FloatArray | None:
+        """Row weights times class weights."""
+
+
+def can_fit_dataset(member: object) -> TypeGuard[DatasetLearner]:
+    """Whether a member can be fitted on a shared data set; a user's subclass may fit in another way."""
     own = isinstance(member, CommitteeEstimator) and type(member).__module__.partition(".")[0] == "committee"
     return own and hasattr(member, "fit_dataset") and hasattr(member, "weigh_rows")
 
 
 def read_table(X: Any) -> Any:
-    """The table as members get it: as it is, if it has rows at all; what only turns into an array is turned."""
+    """The table as the members get it: unchanged if it has rows, as an array if it only converts to one."""
     shape = getattr(X, "shape", None)
     if shape is None and hasattr(X, "__array__"):
         X = np.asarray(X)
@@ -49,38 +71,42 @@ def read_table(X: Any) -> Any:
 
 
 class TrainingSet:
-    """A table and a target that many members learn from, whole or some of its rows.
+    """A table and a target that many members are fitted on, with all rows or some of them.
 
     Parameters
     ----------
     X : table
         As the user passed it.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Numbers of classes, or values.
+        Indices of classes, or values.
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
     groups : array-like of shape (n_rows,) or None
-        For members that draw whole groups.
+        For members that sample whole groups.
     """
 
-    def __init__(self, X: Any, y: NDArray[Any], weights: FloatArray | None = None, groups: Any = None) -> None:
+    def __init__(
+        self, X: Any, y: NDArray[Any], weights: FloatArray | None = None, groups: ArrayLike | None = None
+    ) -> None:
         self.X, self.y, self.weights, self.groups = X, y, weights, groups
         self.n_rows = len(y)
-        self._datasets: dict[Any, Dataset] = {}
+        self._datasets: dict[tuple[str, str, str], Dataset] = {}
 
-    def cut(self, table: Any, rows: NDArray[np.intp]) -> TrainingSet:
-        """What the next layer learns: another table in place of this one, about some of the rows."""
+    def with_table(self, X: Any, rows: NDArray[np.intp]) -> TrainingSet:
+        """The training set of the next layer: another table, for some of the rows."""
         groups = None if self.groups is None else np.asarray(self.groups)[rows]
-        return TrainingSet(table, self.y[rows], None if self.weights is None else self.weights[rows], groups)
+        return TrainingSet(X, self.y[rows], None if self.weights is None else self.weights[rows], groups)
 
-    def prepare(self, members: list[Any], n_jobs: int | None) -> None:
-        """Take the table in and bin it for those who share it, so that no fold's weights decide on the bins."""
+    def bin_table(self, members: Sequence[object], n_jobs: int | None) -> None:
+        """Read and bin the table for the members that share it, so that no fold's weights decide on the bins."""
         for member in members:
-            if can_share(member):
-                member._validate_params()
-                self._find_dataset(member).binned(member.max_bins, resolve_jobs(n_jobs))
+            if can_fit_dataset(member):
+                member.validate_params()
+                self._get_dataset(member).binned(member.max_bins, resolve_jobs(n_jobs))
 
-    def teach(self, member: Any, rows: NDArray[np.intp] | None, params: Mapping[str, Any]) -> Any:
+    def fit_member(
+        self, member: EstimatorLike, rows: NDArray[np.intp] | None, params: Mapping[str, Any]
+    ) -> EstimatorLike:
         """Fit a member on some rows, or on all.
 
         Parameters
@@ -90,7 +116,7 @@ class TrainingSet:
         rows : ndarray of int or None
             Numbers of the rows; None for all.
         params : mapping
-            What `fit` is given besides; what has an entry for each row is cut to the rows.
+            Further arguments of `fit`; those with an entry for each row are restricted to the rows.
 
         Returns
         -------
@@ -99,21 +125,23 @@ class TrainingSet:
         grouped = getattr(member, "bootstrap", None) == "group" and isinstance(member, CommitteeEstimator)
         if grouped and self.groups is None:
             raise DataError(f"{type(member).__name__} draws whole groups, and there are none: pass groups to fit.")
-        if can_share(member) and not set(params) - {"sample_weight"}:
-            return self._teach_shared(member, rows, params, grouped)
-        own = dict(params)
+        if can_fit_dataset(member) and not set(params) - {"sample_weight"}:
+            return self._fit_on_dataset(member, rows, params, grouped)
+        given = dict(params)
         if grouped:
-            own["groups"] = np.asarray(self.groups)
+            given["groups"] = np.asarray(self.groups)
         if rows is None:
-            return member.fit(self.X, self.y, **own)
-        cut = {name: select_rows(v, rows) if _is_by_row(v, self.n_rows) else v for name, v in own.items()}
-        return member.fit(select_rows(self.X, rows), self.y[rows], **cut)
+            whole: EstimatorLike = member.fit(self.X, self.y, **given)
+            return whole
+        given = {name: select_rows(v, rows) if _is_by_row(v, self.n_rows) else v for name, v in given.items()}
+        fitted: EstimatorLike = member.fit(select_rows(self.X, rows), self.y[rows], **given)
+        return fitted
 
-    def _teach_shared(
-        self, member: Any, rows: NDArray[np.intp] | None, params: Mapping[str, Any], grouped: bool
-    ) -> Any:
-        dataset = self._find_dataset(member)
-        # As the member asked for them: with metadata routing it may not want the weights.
+    def _fit_on_dataset(
+        self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, Any], grouped: bool
+    ) -> EstimatorLike:
+        dataset = self._get_dataset(member)
+        # With metadata routing, a member may not have requested the weights.
         weights = self.weights if params.get("sample_weight") is not None else None
         if rows is not None:
             counts = np.bincount(rows, minlength=self.n_rows).astype(np.float64)
@@ -122,22 +150,22 @@ class TrainingSet:
                 raise DataError("A fold has no row of positive weight to learn from.")
         if weights is not None and (weights == weights[0]).all():
             weights = None
-        # Who draws samples must know how many rows there are, whatever their classes weigh.
-        draws = "sample_weight" in signature(member.fit_dataset).parameters
-        more = {"sample_weight": weights} if draws else {}
+        # Members that sample rows need the weights without class weights, to know how many rows there are.
+        samples = "sample_weight" in signature(member.fit_dataset).parameters
+        given: dict[str, Any] = {"sample_weight": weights} if samples else {}
         if grouped:
-            more["groups"] = self.groups
-        return member.fit_dataset(dataset.reweighted(member.weigh_rows(dataset.target, weights)), **more)
+            given["groups"] = self.groups
+        return member.fit_dataset(dataset.reweighted(member.weigh_rows(dataset.target, weights)), **given)
 
-    def _find_dataset(self, member: Any) -> Dataset:
-        key = (member._task, str(member.categorical_features), member.unseen)
+    def _get_dataset(self, member: DatasetLearner) -> Dataset:
+        key = (member.task, str(member.categorical_features), member.unseen)
         if key not in self._datasets:
             self._datasets[key] = take_in(
                 member,
                 self.X,
                 self.y,
                 self.weights,
-                task=member._task,
+                task=member.task,
                 categorical_features=member.categorical_features,
                 unseen=member.unseen,
             )

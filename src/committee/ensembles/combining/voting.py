@@ -1,4 +1,4 @@
-"""Voting: members of any kind learn the same table, and their votes, probabilities or values are averaged."""
+"""Voting: members of any kind are fitted on the same table; their votes, probabilities or values are averaged."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils.metaestimators import available_if
 
-from committee.data import ClassTarget
+from committee.base import available_if
+from committee.data.targets import encode_classes
+from committee.ensembles.combining.member_predictions import decode_classes, split_by_output, sum_weighted
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.training_set import read_table
-from committee.ensembles.combining.voting_base import BaseVoting, ClassWeights, Prefit, ValueWeights
+from committee.ensembles.combining.voting_base import BaseVoting, ClassVoteWeights, Prefit, ValueVoteWeights
 from committee.exceptions import DataError, ParameterError
 from committee.params import CrossValidation, NJobs, Verbose
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
 
-def _is_soft(vote: Any) -> bool:
-    if vote.voting == "hard":
-        raise AttributeError(f"predict_proba is not available when voting={vote.voting!r}")
+def _is_soft(ensemble: VotingClassifier) -> bool:
+    if ensemble.voting == "hard":
+        raise AttributeError(f"predict_proba is not available when voting={ensemble.voting!r}")
     return True
 
 
 class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
-    r"""Members of any kind vote on the class, by hand or by probability.
+    r"""Majority vote of members of any kind (hard), or the mean of their probabilities (soft).
 
-    With weights :math:`w_m` (equal by default) the committee says
+    With weights :math:`w_m` (equal by default) the predicted class is
 
     .. math::
 
         \arg\max_k \sum_m w_m [h_m(x) = k] \quad\text{(hard)}, \qquad
         \arg\max_k \frac{\sum_m w_m p_m(k \mid x)}{\sum_m w_m} \quad\text{(soft)},
 
-    the first class of equals. Several outputs are voted on one by one.
+    the first class of equals. Several outputs are predicted one by one.
 
     Attributes
     ----------
@@ -51,15 +52,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
     named_estimators_ : Bunch
         The same by name.
     weights_ : ndarray of shape (n_members,)
-        Weights of the members that are not dropped, as given (ones if None); learnt ones have sum one.
+        Weights of the members that are not dropped, as given (ones if None); fitted ones have sum one.
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     le_ : LabelEncoder
-        From classes to their numbers; of a single output.
+        From classes to their indices; of a single output.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
     >>> VotingClassifier(members).fit(X[:400], y[:400]).score(X[400:], y[400:])
     0.89
 
-    A member without probabilities gets Platt's sigmoid when asked for, and weights can be learnt:
+    Members without probabilities can be calibrated by Platt's sigmoid, and weights can be fitted:
 
     >>> soft = VotingClassifier(members, voting="soft", calibration="sigmoid", weights="learned")
     >>> soft.fit(X[:400], y[:400]).weights_.round(2).tolist()
@@ -84,7 +85,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
     voting: str
     flatten_transform: bool
     calibration: str | None
-    classes_: Any
+    classes_: NDArray[Any] | list[NDArray[Any]]
+    _classes: list[NDArray[Any]]
 
     def __init__(
         self,
@@ -93,38 +95,46 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         voting: Annotated[
             Literal["hard", "soft"], "By majority of the members' classes, or by the mean of their probabilities."
         ] = "hard",
-        weights: ClassWeights = None,
+        weights: ClassVoteWeights = None,
         n_jobs: NJobs = None,
         flatten_transform: Annotated[
-            bool, "Whether soft voting transforms to a table of two axes, or to one of (member, row, class)."
+            bool, "Whether `transform` of soft voting returns two axes, or three: (member, row, class)."
         ] = True,
         verbose: Verbose = False,
         prefit: Prefit = False,
         calibration: Annotated[
             Literal["sigmoid", "isotonic"] | None,
-            "For soft voting: how a member without probabilities gets them, by Platt's sigmoid or a rising step "
-            "function of its decisions in ``cv`` folds. None: such a member is an error.",
+            "For soft voting: how the decision function of a member without probabilities is calibrated in ``cv`` "
+            "folds, by Platt's sigmoid or by isotonic regression. None: such a member is an error.",
         ] = None,
         cv: CrossValidation = None,
         random_state: MemberSeeds = None,
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
-        """Fit the members, and learn their weights if these are to be learnt.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members, and their weights if these are to be learned.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or list of texts
-            What the members can read; it reaches them as it is.
+            Passed to the members unchanged.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. May be left out if the members are fitted already and the weights are known.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; every member must take them.
+            Weights of the rows; every member must support them.
         groups : array-like of shape (n_samples,), optional
-            Groups of rows that stay together in the folds of learnt weights, and for members that draw groups.
+            Groups of rows, kept together in the folds of learned weights, and for members that sample groups.
         **fit_params
-            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+            Further arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -132,42 +142,46 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         """
         self._validate_params()
         X = X if X is None and self.prefit else read_table(X)
-        known = self.prefit and y is None and not isinstance(self.weights, str)
-        target: Any = None if known else self._read_target(X, y)
-        target = self._recall_classes(target) if self.prefit else target
-        return self._train(X, target, None if known else sample_weight, groups, fit_params)
+        without_target = self.prefit and y is None and not isinstance(self.weights, str)
+        target = None if without_target else encode_classes(self._read_labels(X, y), type(self).__name__)
+        if target is None or self.prefit:
+            target = self._add_member_classes(target)
+        self._fit_voting(X, target, None if without_target else sample_weight, groups, fit_params)
+        return self
 
-    def _method(self) -> str:
+    def _predict_method(self) -> str:
         return "predict_proba" if self.voting == "soft" else "predict"
 
-    def _list_present(self, strict: bool = True) -> list[tuple[str, Any]]:
-        present = super()._list_present(strict)
+    def _list_active(self, strict: bool = True) -> list[tuple[str, Any]]:
+        active = super()._list_active(strict)
         if isinstance(self.weights, str) and self.weights == "log_loss" and self.voting == "hard":
-            raise ParameterError("Weights can be learnt by log-loss for voting='soft' only; use 'least_squares'.")
-        for name, member in present if self.voting == "soft" else []:
+            raise ParameterError("Weights can be learned by log-loss for voting='soft' only; use 'least_squares'.")
+        for name, member in active if self.voting == "soft" else []:
             if not hasattr(member, "predict_proba") and (self.calibration is None or self.prefit):
                 raise ParameterError(
                     f"VotingClassifier with voting='soft' needs the method predict_proba of every member; {name!r} "
                     f"({type(member).__name__}) does not have it. Set calibration='sigmoid' or 'isotonic', or vote "
                     "'hard'."
                 )
-        return present
+        return active
 
-    def _prepare(self, member: Any) -> Any:
+    def _add_probabilities(self, member: EstimatorLike) -> EstimatorLike:
         if self.voting == "hard" or self.calibration is None or hasattr(member, "predict_proba"):
             return member
         from sklearn.calibration import CalibratedClassifierCV
 
-        return CalibratedClassifierCV(member, method=self.calibration, cv=self.cv)
+        calibrated: EstimatorLike = CalibratedClassifierCV(member, method=self.calibration, cv=self.cv)
+        return calibrated
 
-    def _spread_votes(self, answers: FloatArray, target: ClassTarget) -> FloatArray:
+    def _to_columns(self, predictions: FloatArray, n_classes: list[int]) -> FloatArray:
+        """Probabilities, or one-hot votes; classes of all outputs side by side."""
         if self.voting == "soft":
-            return answers
-        return np.hstack([np.eye(n)[answers[:, k].astype(np.intp)] for k, n in enumerate(target.n_classes)])
+            return predictions
+        return np.hstack([np.eye(n)[predictions[:, k].astype(np.intp)] for k, n in enumerate(n_classes)])
 
     @property
     def le_(self) -> LabelEncoder:
-        """From classes to their numbers, as scikit-learn has it; of a single output."""
+        """From classes to their indices, as in scikit-learn; of a single output."""
         self._check_fitted()
         return LabelEncoder().fit(self._classes[0])
 
@@ -183,11 +197,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        shares = self._average(X)
-        chosen = [c.take(part.argmax(axis=1)) for c, part in zip(self._classes, self._part(shares), strict=True)]
-        return chosen[0] if self.n_outputs_ == 1 else np.stack(chosen, axis=1)
+        return decode_classes(split_by_output(self._average(X), self._classes), self._classes)
 
-    @available_if(_is_soft)  # type: ignore[untyped-decorator]
+    @available_if(_is_soft)
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Weighted mean of the members' probabilities; for soft voting.
 
@@ -201,11 +213,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        shares = self._average(X)
-        return shares if self.n_outputs_ == 1 else self._part(shares)
+        probabilities = self._average(X)
+        return probabilities if self.n_outputs_ == 1 else split_by_output(probabilities, self._classes)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """What each member says: numbers of classes (hard) or probabilities (soft).
+        """Predictions of each member: indices of classes (hard) or probabilities (soft).
 
         Parameters
         ----------
@@ -218,18 +230,18 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
             Of shape (n_samples, n_members) for hard voting (times outputs), (n_samples, n_members * n_classes) for
             soft, and (n_members, n_samples, n_classes) for soft with ``flatten_transform=False``.
         """
-        answers = self._ask_all(X)
+        predictions = self._predict_members(X)
         if self.voting == "hard":
-            return np.hstack(answers).astype(np.intp)
-        return np.hstack(answers) if self.flatten_transform else np.stack(answers)
+            return np.hstack(predictions).astype(np.intp)
+        return np.hstack(predictions) if self.flatten_transform else np.stack(predictions)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Names of the columns of `transform`.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Not used; there as everywhere.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -239,23 +251,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         if self.voting == "soft" and not self.flatten_transform:
             raise DataError("get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`")
         if self.voting == "hard":
-            return self._name_outputs([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])
-        return self._name_outputs([str(k) for k in range(sum(len(c) for c in self._classes))])
+            return self._name_columns([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])
+        return self._name_columns([str(k) for k in range(sum(len(c) for c in self._classes))])
 
     def _average(self, X: Any) -> FloatArray:
-        """Shares of the votes, or mean probabilities, classes of all outputs side by side."""
-        answers = self._ask_all(X)
-        total: Any = 0.0
-        for weight, said in zip(self.weights_, answers, strict=True):
-            total = total + weight * self._spread_votes(said, self._known_target())
-        # Divided last: sums of whole weights are exact, and equal votes stay equal.
+        """Fractions of the votes, or mean probabilities; classes of all outputs side by side."""
+        predictions, n_classes = self._predict_members(X), [len(c) for c in self._classes]
+        total = sum_weighted(self.weights_, (self._to_columns(predicted, n_classes) for predicted in predictions))
+        # Divided last: sums of integer weights are exact, and ties stay ties.
         return np.asarray(total / self.weights_.sum())
-
-    def _known_target(self) -> ClassTarget:
-        return ClassTarget(np.zeros((0, self.n_outputs_), dtype=np.uint32), self._classes, self.n_outputs_ == 1)
-
-    def _part(self, shares: FloatArray) -> list[FloatArray]:
-        return np.split(shares, np.cumsum([len(c) for c in self._classes])[:-1], axis=1)
 
 
 class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
@@ -268,11 +272,11 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
     named_estimators_ : Bunch
         The same by name.
     weights_ : ndarray of shape (n_members,)
-        Weights of the members that are not dropped, as given (ones if None); learnt ones have sum one.
+        Weights of the members that are not dropped, as given (ones if None); fitted ones have sum one.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the members know them.
+        Names of the features, if the members have them.
 
     Examples
     --------
@@ -292,7 +296,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         self,
         estimators: Estimators,
         *,
-        weights: ValueWeights = None,
+        weights: ValueVoteWeights = None,
         n_jobs: NJobs = None,
         verbose: Verbose = False,
         prefit: Prefit = False,
@@ -301,21 +305,29 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
-        """Fit the members, and learn their weights if these are to be learnt.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members, and their weights if these are to be learned.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or list of texts
-            What the members can read; it reaches them as it is.
+            Passed to the members unchanged.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Values.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; every member must take them.
+            Weights of the rows; every member must support them.
         groups : array-like of shape (n_samples,), optional
-            Groups of rows that stay together in the folds of learnt weights, and for members that draw groups.
+            Groups of rows, kept together in the folds of learned weights, and for members that sample groups.
         **fit_params
-            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+            Further arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -323,10 +335,11 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         """
         self._validate_params()
         X = read_table(X)
-        return self._train(X, self._read_target(X, y), sample_weight, groups, fit_params)
+        self._fit_voting(X, self._read_target(X, y), sample_weight, groups, fit_params)
+        return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Weighted mean of what the members say.
+        """Weighted mean of the members' predictions.
 
         Parameters
         ----------
@@ -337,14 +350,11 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        answers, total = self._ask_all(X), np.zeros((1, self.n_outputs_))
-        for weight, said in zip(self.weights_, answers, strict=True):
-            total = total + weight * said
-        mean: FloatArray = total / self.weights_.sum()
+        mean: FloatArray = sum_weighted(self.weights_, self._predict_members(X)) / self.weights_.sum()
         return mean[:, 0] if self.n_outputs_ == 1 else mean
 
     def transform(self, X: Any) -> FloatArray:
-        """What each member says.
+        """Predictions of each member.
 
         Parameters
         ----------
@@ -355,19 +365,19 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples, n_members), times outputs
         """
-        return np.hstack(self._ask_all(X))
+        return np.hstack(self._predict_members(X))
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Names of the columns of `transform`.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Not used; there as everywhere.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
         ndarray of str
         """
         self._check_fitted()
-        return self._name_outputs([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])
+        return self._name_columns([""] if self.n_outputs_ == 1 else [str(k) for k in range(self.n_outputs_)])

@@ -1,145 +1,164 @@
-"""What voting on classes and on values share: parameters, teaching the members and weighing them."""
+"""Base of the voting ensembles: parameters, fitting the members and their weights."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
-from committee.ensembles.combining.convex_weights import blend_by_least_squares, blend_by_log_loss
+from committee.data import ClassTarget
+from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import predict_member
-from committee.ensembles.combining.named_ensemble import NamedEnsemble
+from committee.ensembles.combining.metrics import target_matrix
+from committee.ensembles.combining.named_ensemble import NamedEnsemble, PredictionTransformerMixin
 from committee.ensembles.combining.out_of_fold import (
-    Candidate,
-    answer_out_of_fold,
-    find_covered,
+    MemberFit,
+    find_predicted_rows,
     fit_members,
-    plan_folds,
+    predict_out_of_fold,
 )
-from committee.ensembles.combining.training_set import TrainingSet, read_table
-from committee.ensembles.combining.weighted_ensemble import spell_out
+from committee.ensembles.combining.training_set import read_table
 from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation
 
 if TYPE_CHECKING:
-    from typing import Self
-
+    import numpy.typing as npt
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.data import ValueTarget
+    from committee.ensembles.combining.member_predictions import Classes
+    from committee.ensembles.combining.training_set import TrainingSet
+    from committee.typing import EstimatorLike, FloatArray
 
-__all__ = ["BaseVoting", "ClassWeights", "Prefit", "ValueWeights"]
+__all__ = ["BaseVoting", "ClassVoteWeights", "Prefit", "ValueVoteWeights"]
 
 
-_LEARNT = (
+_WEIGHTS = (
     "Weights of the members, one for each, also for dropped ones; none is negative. None: all are equal. "
-    "``'least_squares'``: the weights (not negative, sum one) whose mean has the least squared error on out-of-fold "
-    "answers."
+    "``'least_squares'``: the convex weights (non-negative, with sum one) with the least squared error of out-of-fold "
+    "predictions."
 )
-ClassWeights: TypeAlias = Annotated[
+ClassVoteWeights: TypeAlias = Annotated[
     Literal["learned", "least_squares", "log_loss"] | Annotated[Any, ArrayLike("of numbers >= 0")] | None,
-    _LEARNT + " ``'log_loss'``: those that make the true classes likeliest. ``'learned'``: log-loss for soft voting, "
-    "least squares for hard.",
+    _WEIGHTS + " ``'log_loss'``: those with the least log-loss. ``'learned'``: log-loss for soft voting, least squares "
+    "for hard.",
 ]
-ValueWeights: TypeAlias = Annotated[
+ValueVoteWeights: TypeAlias = Annotated[
     Literal["learned", "least_squares"] | Annotated[Any, ArrayLike("of numbers >= 0")] | None,
-    _LEARNT + " ``'learned'``: another name for it.",
+    _WEIGHTS + " ``'learned'``: the same.",
 ]
 Prefit: TypeAlias = Annotated[
     bool,
-    "Whether the members are fitted already and are used as they are. `fit` then only notes the classes, and learns "
-    "the weights if it is told to: give it rows that the members have not seen.",
+    "Whether the members are fitted already and are used as they are. `fit` then only stores the classes, and fits "
+    "the weights if it has to: pass it rows that the members were not fitted on.",
 ]
 
 
-class BaseVoting(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
-    """What voting on classes and on values share: teaching the members and weighing them."""
+class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
+    """Base class of the voting classifier and regressor."""
 
-    weights: Any
+    weights: str | npt.ArrayLike | None
     prefit: Prefit
     cv: CrossValidation
 
     weights_: FloatArray
 
-    def _method(self) -> str:
-        """How members are asked."""
+    def _predict_method(self) -> str:
+        """The method that members predict by."""
         return "predict"
 
-    def _train(self, X: Any, target: Any, sample_weight: Any, groups: Any, params: dict[str, Any]) -> Self:
-        present = self._list_present()
-        weights = self._read_weights()
-        training = self._open_lesson(X, target, sample_weight, groups)
+    # Fitting.
+
+    def _fit_voting(
+        self,
+        X: Any,
+        target: ClassTarget | ValueTarget,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        params: dict[str, Any],
+    ) -> None:
+        pairs, weights = self._list_active(), self._read_weights()
+        training = self._make_training_set(X, target, sample_weight, groups)
         if groups is not None and not isinstance(weights, str):
-            self._refuse_groups()
-        if self.prefit:
-            candidates = [Candidate(name, member, self._method(), whole=member) for name, member in present]
-            if isinstance(weights, str):
-                for one in candidates:
-                    one.answers = predict_member(one.whole, X, one.method, getattr(target, "classes", None))
-        else:
-            candidates = self._gather(present, target, training, params)
-            if isinstance(weights, str):
-                self._answer_folds(training, candidates, target)
-            else:
-                fit_members(training, candidates, self.n_jobs, int(self.verbose))
+            self._check_groups_are_used()
+        members = self._fit_members(pairs, target, training, params, out_of_fold=isinstance(weights, str))
         if isinstance(weights, str):
-            weights = self._learn_weights(weights, candidates, target, training.weights)
+            weights = self._fit_weights(weights, members, target, training.weights)
         elif weights is None:
-            weights = np.ones(len(candidates))
-        self._set_fitted([one.whole for one in candidates], X, {**self._target_attributes(target), "weights_": weights})
-        return self
+            weights = np.ones(len(members))
+        self._set_fitted([one.fitted for one in members], X, {**self._target_attributes(target), "weights_": weights})
 
-    def _gather(
-        self, present: list[tuple[str, Any]], target: Any, training: TrainingSet, params: dict[str, Any]
-    ) -> Any:
-        """The members on their way to be fitted."""
-        routed, seed = self._route_fit(present, training.weights, params), self._resolve_seed()
-        return [
-            Candidate(name, self._prepare(self._make_member(member, k, seed, target.n_outputs)), self._method(), own)
-            for k, ((name, member), own) in enumerate(zip(present, routed, strict=True))
+    def _fit_members(
+        self,
+        pairs: list[tuple[str, Any]],
+        target: ClassTarget | ValueTarget,
+        training: TrainingSet,
+        params: dict[str, Any],
+        *,
+        out_of_fold: bool,
+    ) -> list[MemberFit]:
+        """The fitted members, with predictions of rows that they were not fitted on if weights are fitted to them."""
+        method = self._predict_method()
+        if self.prefit:
+            members = [MemberFit(name, member, method, fitted=member) for name, member in pairs]
+            classes = target.classes if isinstance(target, ClassTarget) else None
+            for one in members if out_of_fold else []:
+                one.predictions = predict_member(one.fitted, training.X, method, classes)
+            return members
+        routed, seed = self._route_fit(pairs, training.weights, params), self._resolve_seed()
+        made = [self._make_member(member, k, seed, target.n_outputs) for k, (_, member) in enumerate(pairs)]
+        members = [
+            MemberFit(name, self._add_probabilities(member), method, own)
+            for (name, _), member, own in zip(pairs, made, routed, strict=True)
         ]
+        if out_of_fold:
+            folds, classes = self._plan_folds(training), self._member_classes(target)
+            predict_out_of_fold(training, members, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose))
+        else:
+            fit_members(training, members, self.n_jobs, int(self.verbose))
+        return members
 
-    def _prepare(self, member: Any) -> Any:
+    def _add_probabilities(self, member: EstimatorLike) -> EstimatorLike:
+        """The member, calibrated if it has no probabilities and needs them."""
         return member
 
-    def _refuse_groups(self) -> None:
-        asks = [m for _, m in self._list_present() if getattr(m, "bootstrap", None) == "group"]
-        if not asks:
+    def _check_groups_are_used(self) -> None:
+        if not any(getattr(member, "bootstrap", None) == "group" for _, member in self._list_active()):
             raise DataError(
                 f"{type(self).__name__} was given groups, which only learned weights and members with "
                 "bootstrap='group' have a use for."
             )
 
-    def _answer_folds(self, training: TrainingSet, candidates: list[Candidate], target: Any) -> None:
-        folds = plan_folds(self.cv, training.X, training.y, training.groups, self._task == "classify", training.weights)
-        classes = self._number_classes(target)
-        answer_out_of_fold(training, candidates, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose))
-
-    def _learn_weights(
-        self, how: str, candidates: list[Candidate], target: Any, sample_weight: FloatArray | None
+    def _fit_weights(
+        self,
+        how: str,
+        members: list[MemberFit],
+        target: ClassTarget | ValueTarget,
+        sample_weight: FloatArray | None,
     ) -> FloatArray:
-        covered = find_covered(candidates)
+        known = find_predicted_rows(members)
         if sample_weight is not None:
-            covered &= sample_weight > 0.0
-        answers = [self._spread_votes(one.answers[covered], target) for one in candidates]
-        goal = spell_out(target)[covered]
-        weights = None if sample_weight is None else sample_weight[covered]
+            known &= sample_weight > 0.0
+        n_classes = target.n_classes if isinstance(target, ClassTarget) else []
+        predictions = [self._to_columns(one.predictions[known], n_classes) for one in members]
+        weights = None if sample_weight is None else sample_weight[known]
         if how == "learned":
-            how = "log_loss" if self._method() == "predict_proba" else "least_squares"
-        return (blend_by_log_loss if how == "log_loss" else blend_by_least_squares)(answers, goal, weights)
+            how = "log_loss" if self._predict_method() == "predict_proba" else "least_squares"
+        fit = fit_convex_weights_log_loss if how == "log_loss" else fit_convex_weights_squared_error
+        return fit(predictions, target_matrix(target)[known], weights)
 
-    def _spread_votes(self, answers: FloatArray, target: Any) -> FloatArray:
-        return answers
+    def _to_columns(self, predictions: FloatArray, n_classes: list[int]) -> FloatArray:
+        """Predictions as the columns that are averaged."""
+        return predictions
 
     def _read_weights(self) -> FloatArray | str | None:
-        """The weights of the members that are not dropped, or how they are to be learnt."""
+        """The weights of the members that are not dropped, or how they are to be fitted."""
         if self.weights is None or isinstance(self.weights, str):
             return self.weights
         name, weights = type(self).__name__, np.asarray(self.weights, dtype=np.float64)
         if weights.shape != (len(self.estimators),):
             raise ParameterError(
-                f"Number of `estimators` and weights must be equal; got {len(self.weights)} weights, "
+                f"Number of `estimators` and weights must be equal; got {len(weights)} weights, "
                 f"{len(self.estimators)} estimators"
             )
         kept = weights[[not isinstance(member, str) for _, member in self.estimators]]
@@ -150,23 +169,21 @@ class BaseVoting(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             )
         return kept
 
-    def _ask_all(self, X: Any) -> list[FloatArray]:
-        """What each member says."""
-        self._check_fitted()
-        X, classes = read_table(X), self._member_classes()
-        return [predict_member(member, X, self._method(), classes) for member in self.estimators_]
+    # Predictions.
 
-    def _member_classes(self) -> Any:
-        classes = self.__dict__.get("_classes")
+    def _predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member."""
+        self._check_fitted()
+        X, classes = read_table(X), self._fitted_member_classes()
+        return [predict_member(member, X, self._predict_method(), classes) for member in self.estimators_]
+
+    def _fitted_member_classes(self) -> Classes:
+        """The classes as the members were fitted with them: indices, unless the members were fitted by the user."""
+        classes: Classes = self.__dict__.get("_classes")
         return classes if self.prefit or classes is None else [np.arange(len(c)) for c in classes]
 
-    def _name_outputs(self, suffixes: list[str]) -> NDArray[Any]:
+    def _name_columns(self, suffixes: list[str]) -> NDArray[Any]:
         self._check_fitted()
         names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
         owner = type(self).__name__.lower()
         return np.asarray([f"{owner}_{name}{suffix}" for name in names for suffix in suffixes], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags

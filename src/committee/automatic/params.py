@@ -1,0 +1,54 @@
+"""Constructor parameters of the AutoML estimators, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from committee.automatic.portfolio import PORTFOLIO
+from committee.params import CrossValidation, Interval
+
+__all__ = ["Combine", "CommitteeCv", "CommitteeMetric", "NMembers", "Portfolio", "TextColumns", "TimeBudget"]
+
+NMembers: TypeAlias = Annotated[
+    int | None,
+    Interval(1, None),
+    "The maximum number of models of the portfolio to fit, in its order; None for all. With this budget alone the "
+    "result depends on nothing but data and seed.",
+]
+TimeBudget: TypeAlias = Annotated[
+    float | None,
+    Interval(0.0, None, closed="neither"),
+    "Seconds after which no further model and no further stage of boosting begins; a model is begun if the mean time "
+    "of those before is left. The first stage of the first model is always fitted. None: no limit.",
+]
+CommitteeMetric: TypeAlias = Annotated[
+    Callable[..., float] | str | None,
+    "The metric to maximise: the name of one of scikit-learn's scorers, or a function of the true and the predicted "
+    "target (classes as indices). None: minus the log-loss, or minus the root of the mean squared error.",
+]
+Combine: TypeAlias = Annotated[
+    Literal["selection", "nonnegative"],
+    "How members are weighted. ``'selection'``: greedy selection with replacement, by the metric. ``'nonnegative'``: "
+    "the convex weights with the least log-loss or squared error, whatever the metric.",
+]
+Portfolio: TypeAlias = Annotated[
+    Sequence[str] | None,
+    "Names of the models to fit, in that order. None: all that suit the table: "
+    + ", ".join(entry.name for entry in PORTFOLIO)
+    + ". Kernel and neighbours up to 20,000 rows; models that need a dense table not on sparse tables of over 1e8 "
+    "cells; those of words if there are texts; of logs, in place of shallow boosting, if values are positive with a "
+    "long tail.",
+]
+TextColumns: TypeAlias = Annotated[
+    Sequence[str] | Sequence[int] | Literal["auto"] | None,
+    "Columns of free text, by name or number. ``'auto'``: strings, at least half of them distinct and of three words "
+    "or more on average. None: strings are categories. Linear and naive Bayes models of words use the tf-idf weights "
+    "of words and bigrams, all others the length and up to 30 topics.",
+]
+CommitteeCv: TypeAlias = Annotated[
+    CrossValidation,
+    "The folds. None: five (fewer if a class or the groups are fewer), at random, stratified for classes, groups kept "
+    "together; if all rows have the same weight, forests use their out-of-bag predictions instead. Otherwise all "
+    "models are fitted in the folds: a number of them, a splitter of scikit-learn, or pairs of training and test rows.",
+]
