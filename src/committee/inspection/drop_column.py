@@ -11,8 +11,9 @@ from sklearn.model_selection import check_cv
 from committee.base import resolve_seed, seed_estimator
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError
-from committee.inspection.importance import Importance, choose_score, name_columns
+from committee.inspection.importance import Importance, name_columns
 from committee.inspection.model_access import read_row_weights
+from committee.scoring import choose_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +90,7 @@ def drop_column_importance(
         for k, (train, test) in enumerate(folds):
             fitted = fit.on(train)
             score = choose_score(model, scoring, target[test], None if weights is None else weights[test])
-            scores[left_out + 1, k] = score((fitted, select_rows(table, test, columns)))
+            scores[left_out + 1, k] = score(fitted, select_rows(table, test, columns))
     names = [str(name) for name in table.columns] if hasattr(table, "columns") else name_columns(model, n_features)
     return Importance("drop column", scores[0] - scores[1:], names, float(scores[0].mean()))
 

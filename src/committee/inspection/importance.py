@@ -6,28 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.metrics import check_scoring
 
 from committee.base import resolve_seed
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.foreign_names import check_scorer
 from committee.inspection.model_access import Response, TreeResponse, make_response, read_row_weights
 from committee.inspection.resampling import check_count
 from committee.inspection.shap import name_features, shap_values
+from committee.scoring import KnownProbabilities, KnownValues, choose_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from committee.scoring import KnownPredictions
     from committee.typing import FloatArray
 
 __all__ = [
     "Importance",
-    "choose_score",
     "impurity_importance",
     "name_columns",
     "oob_importance",
@@ -209,17 +207,22 @@ def permutation_importance(
     score = choose_score(model, scoring, target, weights)
     seed, n_features = resolve_seed(random_state), len(response.names)
     baseline, scores = np.nan, np.empty((n_features, n_repeats))
-    for feature, answers in _shuffle_features(model, X, response, n_repeats, seed):
+    for feature, shuffles in _shuffle_features(model, X, response, n_repeats, seed):
         if feature < 0:
-            baseline = score(next(iter(answers)))
+            baseline = score(*next(iter(shuffles)))
         else:
-            scores[feature] = [score(answer) for answer in answers]
+            scores[feature] = [score(estimator, rows) for estimator, rows in shuffles]
     p_values = (1.0 + (scores >= baseline).sum(axis=1)) / (1.0 + n_repeats)
     return Importance("permutation", baseline - scores, response.names, float(baseline), p_values)
 
 
-def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, seed: int) -> Iterator[tuple[int, Any]]:
-    """A witness of the rows as they are, numbered -1, then for each feature a witness of each shuffle."""
+def _shuffle_features(
+    model: Any, X: Any, response: Response, n_repeats: int, seed: int
+) -> Iterator[tuple[int, Iterable[tuple[Any, Any]]]]:
+    """For each feature an estimator and its X for each shuffle; before them, as feature -1, for the rows as they are.
+
+    Where the predictions are found by the engine, the estimator holds them and X is the row numbers.
+    """
     n_rows = response.n_rows
 
     def draw(feature: int) -> NDArray[np.uint32]:
@@ -227,15 +230,21 @@ def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, se
         return np.stack([rng.permutation(n_rows) for _ in range(n_repeats)]).astype(np.uint32)
 
     if isinstance(response, TreeResponse):
-        asked = response.model
+        trees = response.model
         classes = getattr(model, "classes_", None)
-        what = (asked.combine, asked.tree_weights, asked.slots, asked.width)
-        yield -1, [_Witness.of(classes, response.finish_all(asked.sum_trees(response.rows, response.n_jobs)))]
-        study = get_engine().PermutationStudy(asked.trees, response.rows, *what, response.n_jobs)
+
+        def hold(raw: FloatArray) -> tuple[KnownPredictions, NDArray[np.intp]]:
+            predictions = response.finish_all(raw)
+            known = KnownValues(predictions) if classes is None else KnownProbabilities(classes, predictions)
+            return known, known.rows
+
+        yield -1, [hold(trees.sum_trees(response.rows, response.n_jobs))]
+        combination = (trees.combine, trees.tree_weights, trees.slots, trees.width)
+        study = get_engine().PermutationStudy(trees.trees, response.rows, *combination, response.n_jobs)
         for feature in range(len(response.names)):
             raw = study.predict(feature, draw(feature))
-            raw = raw if asked.baseline is None else raw + asked.baseline
-            yield feature, [_Witness.of(classes, response.finish_all(own)) for own in raw]
+            raw = raw if trees.baseline is None else raw + trees.baseline
+            yield feature, [hold(own) for own in raw]
         return
     table = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
     yield -1, [(model, table)]
@@ -254,58 +263,6 @@ def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
     else:
         changed[:, feature] = table[order, feature]
     return changed
-
-
-class _Witness:
-    """Answers a scorer's questions with predictions that are known already."""
-
-    def __init__(self, answers: FloatArray) -> None:
-        self.answers = answers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @staticmethod
-    def of(classes: Any, answers: FloatArray) -> Any:
-        """A witness for classes or for values, and what stands for its rows."""
-        witness: Any = _ValueWitness(answers) if classes is None else _ClassWitness(classes, answers)
-        return witness, np.arange(len(answers))
-
-
-class _ClassWitness(ClassifierMixin, _Witness, BaseEstimator):  # type: ignore[misc]
-    def __init__(self, classes: NDArray[Any], answers: FloatArray) -> None:
-        super().__init__(answers)
-        self.classes_ = classes
-
-    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        return self.classes_.take(self.answers[rows].argmax(axis=1))  # type: ignore[no-any-return]
-
-    def predict_proba(self, rows: NDArray[np.intp]) -> FloatArray:
-        return self.answers[rows]
-
-
-class _ValueWitness(RegressorMixin, _Witness, BaseEstimator):  # type: ignore[misc]
-    def predict(self, rows: NDArray[np.intp]) -> FloatArray:
-        answers = self.answers[rows]
-        return answers[:, 0] if answers.shape[1] == 1 else answers
-
-
-def choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray | None) -> Callable[[Any], float]:
-    """A function of (estimator, rows) that says how good its predictions are."""
-    more = {} if weights is None else {"sample_weight": weights}
-    if scoring is None and y.ndim == 1 and is_classifier(model):
-        # The scorers of scikit-learn look at the labels again and again, which takes longer than the trees.
-        return lambda asked: float(np.average(asked[0].predict(asked[1]) == y, weights=weights))
-    if scoring is None and y.ndim == 1:
-        mean = np.average(y, weights=weights)
-        spread = float(np.average((y - mean) ** 2, weights=weights))
-        if spread == 0.0:
-            raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
-        return lambda asked: 1.0 - float(np.average((asked[0].predict(asked[1]) - y) ** 2, weights=weights)) / spread
-    if isinstance(scoring, str):
-        check_scorer(scoring, "scoring", "None, a scorer or ")
-    scorer = check_scoring(model, scoring=scoring)
-    return lambda asked: float(scorer(asked[0], asked[1], y, **more))
 
 
 def oob_importance(
