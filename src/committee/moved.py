@@ -90,7 +90,13 @@ MODULES = {
 }
 
 #: Old module and name -> module and name now, where `MODULES` is not enough.
-NAMES: dict[tuple[str, str], tuple[str, str]] = {}
+NAMES: dict[tuple[str, str], tuple[str, str]] = {
+    ("committee.ensembles.adaboost_additive", "Gentle"): ("committee.ensembles.adaboost.additive", "GentleAdaBoost"),
+    ("committee.ensembles.adaboost_additive", "Logit"): ("committee.ensembles.adaboost.additive", "LogitBoost"),
+    ("committee.ensembles.adaboost_rules", "Discrete"): ("committee.ensembles.adaboost.algorithms", "DiscreteAdaBoost"),
+    ("committee.ensembles.adaboost_rules", "Real"): ("committee.ensembles.adaboost.algorithms", "RealAdaBoost"),
+    ("committee.ensembles.arcing", "Majority"): ("committee.ensembles.adaboost.arcing", "EqualVotes"),
+}
 
 
 def find_moved(module: str, name: str) -> object:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "FloatMatrix", "IndexArray", "SparseMatrix", "Task"]
+__all__ = ["BoolArray", "EstimatorLike", "FloatArray", "FloatMatrix", "IndexArray", "SparseMatrix", "Task"]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -17,3 +18,15 @@ IndexArray: TypeAlias = NDArray[np.uint32]
 #: A SciPy sparse matrix or array in compressed columns (or rows, for prediction); SciPy carries no types.
 SparseMatrix: TypeAlias = Any
 Task: TypeAlias = Literal["classify", "regress", "none"]
+
+
+class EstimatorLike(Protocol):
+    """An estimator of any library with scikit-learn's interface."""
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Fit on a table and its target."""
+
+    @property
+    def predict(self) -> Callable[..., Any]:
+        """Predict the rows of a table."""

@@ -128,7 +128,7 @@ def test_the_loss_is_the_mean_exponential_loss(table, algorithm):
     if n_classes > 2 and algorithm in ("discrete", "real"):
         return
     model = AdaBoostClassifier(n_estimators=30, algorithm=algorithm).fit(X, y)
-    for loss, decision in zip(model.exponential_loss_, model._stage(X), strict=True):
+    for loss, decision in zip(model.exponential_loss_, model._staged_scores(X), strict=True):
         own = decision[np.arange(len(y)), y]
         np.testing.assert_allclose(loss, np.exp(-own / (n_classes - 1)).mean(), rtol=1e-8)
 
