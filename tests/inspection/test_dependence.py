@@ -97,7 +97,7 @@ def test_categories_have_a_point_for_each_level():
     wanted = [model.predict(frame.assign(kind=level)).mean() for level in ("c", "b")]
     np.testing.assert_allclose(brute["average"][0], wanted)
     assert partial_dependence(model, frame, ["size", "kind"], grid_resolution=4)["average"].shape == (1, 4, 3)
-    with pytest.raises(ParameterError, match="no level 'z'"):
+    with pytest.raises(ParameterError, match="no category 'z'"):
         partial_dependence(model, frame, "kind", custom_values={"kind": ["z"]})
 
 

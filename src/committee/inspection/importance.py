@@ -1,4 +1,4 @@
-"""Importance of features: by impurity, by permutation, by Shapley values; one kind of result."""
+"""Importance of features: by impurity, by permutation, out of bag, by Shapley values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from committee.inspection.shap import name_features, shap_values
 from committee.scoring import KnownProbabilities, KnownValues, choose_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+    from committee.params import RandomState
     from committee.scoring import KnownPredictions
-    from committee.typing import FloatArray
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = [
     "Importance",
@@ -36,20 +37,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Importance:
-    """How much each feature matters, measured several times over.
+    """Importance of each feature, in several measurements.
 
     Attributes
     ----------
     kind : str
-        What was measured.
+        The kind of importance.
     importances : ndarray of shape (n_features, n_measurements)
         The measurements: trees, repeats, folds or rows.
     feature_names : list of str
         Names of the features.
     baseline : float or None
-        Score of the model as it is, where importance is a loss of score.
+        Score of the unchanged model, if importance is a decrease of the score.
     p_values : ndarray of shape (n_features,) or None
-        How likely so much importance were if the feature did not matter, where a test was made.
+        p-values of the hypothesis that a feature has no importance, if it was tested.
     """
 
     kind: str
@@ -61,12 +62,12 @@ class Importance:
     @property
     def importances_mean(self) -> FloatArray:
         """Mean over the measurements."""
-        return self.importances.mean(axis=1)  # type: ignore[no-any-return]
+        return np.asarray(self.importances.mean(axis=1))
 
     @property
     def importances_std(self) -> FloatArray:
         """Standard deviation over the measurements."""
-        return self.importances.std(axis=1)  # type: ignore[no-any-return]
+        return np.asarray(self.importances.std(axis=1))
 
     def rank(self) -> NDArray[np.intp]:
         """Numbers of the features, the most important first.
@@ -78,12 +79,12 @@ class Importance:
         return np.argsort(-self.importances_mean, kind="stable")
 
 
-def impurity_importance(model: Any) -> Importance:
-    r"""Relative importance: what the splits on a feature took off the impurity, tree by tree.
+def impurity_importance(model: EstimatorLike) -> Importance:
+    r"""Mean decrease of impurity by the splits on each feature, tree by tree.
 
-    In a tree, a feature gets the sum over its splits of the weighted decrease of impurity, as a share of the sum over
-    all splits [Breiman1984]; over an ensemble the mean over the trees that have a split. The mean over the
-    measurements is ``feature_importances_``. Features of many values are favoured, see `oob_importance`.
+    In a tree, the importance of a feature is the weighted decrease of impurity summed over its splits, relative to the
+    sum over all splits [Breiman1984]; in an ensemble it is the mean over the trees that have a split. The mean over the
+    measurements is ``feature_importances_``. It is biased towards features of many values, see `oob_importance`.
 
     Parameters
     ----------
@@ -115,11 +116,11 @@ def impurity_importance(model: Any) -> Importance:
         per_tree = np.asarray(whole, dtype=np.float64)[None, :]
     totals = per_tree.sum(axis=1, keepdims=True)
     split = totals[:, 0] > 0.0
-    shares = per_tree[split] / totals[split] if split.any() else per_tree[:1]
-    return Importance("impurity", np.ascontiguousarray(shares.T), name_columns(model, per_tree.shape[1]))
+    relative = per_tree[split] / totals[split] if split.any() else per_tree[:1]
+    return Importance("impurity", np.ascontiguousarray(relative.T), name_columns(model, per_tree.shape[1]))
 
 
-def _list_tree_importances(model: Any) -> FloatArray | None:
+def _list_tree_importances(model: EstimatorLike) -> FloatArray | None:
     """The decrease of impurity by each tree, of shape (n_trees, n_features)."""
     own = vars(model).get("_importances") if hasattr(model, "__dict__") else None
     if own is None:
@@ -130,56 +131,56 @@ def _list_tree_importances(model: Any) -> FloatArray | None:
     if members is None or hasattr(model, "estimators_features_"):
         return None
     flat = [tree for tree in np.asarray(members, dtype=object).ravel() if hasattr(tree, "feature_importances_")]
-    told = np.array([tree.feature_importances_ for tree in flat], dtype=np.float64)
-    # Single trees of boosting do not know theirs; the model does.
-    return told if flat and not np.isnan(told).any() else None
+    importances = np.array([tree.feature_importances_ for tree in flat], dtype=np.float64)
+    # Single trees of gradient boosting have none of their own (NaN); the model has them.
+    return importances if flat and not np.isnan(importances).any() else None
 
 
-def name_columns(model: Any, n_features: int) -> list[str]:
-    """The names of the columns that a model of any library was fitted on, or made-up ones."""
+def name_columns(model: EstimatorLike, n_features: int) -> list[str]:
+    """The names of the columns that a model of any library was fitted on, or numbered ones."""
     names = getattr(model, "feature_names_in_", None)
     return [f"Feature {k}" for k in range(n_features)] if names is None else [str(name) for name in names]
 
 
 def permutation_importance(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
     y: Any,
     *,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | None = None,
     n_repeats: int = 5,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Importance:
-    r"""How much worse a fitted model predicts when the values of a feature are shuffled among the rows [Breiman2001].
+    r"""Decrease of a fitted model's score when the values of a feature are shuffled among the rows [Breiman2001].
 
-    With :math:`s` the score on the rows as they are and :math:`s_{jk}` that after the :math:`k`-th shuffle of feature
-    :math:`j`, the measurements are :math:`s - s_{jk}`. Held-out rows tell what the model's predictions rest on that
-    is worth something; training rows also what it has learnt by heart.
+    With :math:`s` the score on the unchanged rows and :math:`s_{jk}` that after the :math:`k`-th shuffle of feature
+    :math:`j`, the measurements are :math:`s - s_{jk}`. On held-out rows the importance is that for new data; on
+    training rows it includes what the model has overfitted.
 
-    The p-value is that of the permutation test, :math:`(1 + \#\{k: s_{jk} \ge s\})/(1 + K)`: if the feature told
-    nothing, the rows as they are would be one shuffle among :math:`K + 1` equals [PhipsonSmyth2010].
+    The p-value is that of the permutation test, :math:`(1 + \#\{k: s_{jk} \ge s\})/(1 + K)`: if the feature carried no
+    information, the unchanged rows would be one of :math:`K + 1` equivalent shuffles [PhipsonSmyth2010].
 
-    For trees of this library, where every row ends in every tree is found once; for a shuffled feature only those
-    walks are made anew whose path asks for it, from that question on.
+    For trees of this library, the leaf of every row in every tree is found once; for a shuffled feature, only rows
+    whose path has a split on it are traversed again, from that split on.
 
     Parameters
     ----------
     model : fitted estimator
         Of any library.
     X, y : table and target
-        Rows to predict, best not those of the fit.
+        Rows to predict, preferably not the training rows.
     scoring : str, callable or None
         A scorer of scikit-learn; by default accuracy or R².
     n_repeats : int, default=5
-        Shuffles of each feature, K.
+        Number of shuffles of each feature, K.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows in the score.
     random_state : int, RandomState, Generator or None
         Seed of the shuffles.
     n_jobs : int or None
-        Threads, for trees of this library.
+        Number of threads, for trees of this library.
 
     Returns
     -------
@@ -217,7 +218,7 @@ def permutation_importance(
 
 
 def _shuffle_features(
-    model: Any, X: Any, response: Response, n_repeats: int, seed: int
+    model: EstimatorLike, X: Any, response: Response, n_repeats: int, seed: int
 ) -> Iterator[tuple[int, Iterable[tuple[Any, Any]]]]:
     """For each feature an estimator and its X for each shuffle; before them, as feature -1, for the rows as they are.
 
@@ -234,7 +235,7 @@ def _shuffle_features(
         classes = getattr(model, "classes_", None)
 
         def hold(raw: FloatArray) -> tuple[KnownPredictions, NDArray[np.intp]]:
-            predictions = response.finish_all(raw)
+            predictions = response.apply_link_to_all(raw)
             known = KnownValues(predictions) if classes is None else KnownProbabilities(classes, predictions)
             return known, known.rows
 
@@ -249,10 +250,11 @@ def _shuffle_features(
     table = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
     yield -1, [(model, table)]
     for feature in range(len(response.names)):
-        yield feature, ((model, _swap_column(table, feature, order)) for order in draw(feature))
+        yield feature, ((model, _shuffle_column(table, feature, order)) for order in draw(feature))
 
 
-def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+def _shuffle_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+    """A copy of a table with the values of one column in another order."""
     if hasattr(table, "set_column"):  # PyArrow
         return table.set_column(feature, table.column_names[feature], table.column(feature).take(order))
     if hasattr(table, "with_columns"):  # Polars
@@ -271,24 +273,24 @@ def oob_importance(
     y: Any,
     *,
     kind: Literal["permutation", "impurity"] = "permutation",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_repeats: int = 5,
 ) -> Importance:
-    r"""Importance judged by rows that the trees of a forest did not see; no held-out rows are needed.
+    r"""Importance by the out-of-bag rows of a forest; no held-out rows are needed.
 
     Parameters
     ----------
     model : fitted forest
-        With samples that leave rows out.
+        With bootstrap samples that leave rows out.
     X, y, sample_weight
-        As they were passed to `fit`: which rows a tree did not see is known by their place.
+        As they were passed to `fit`: the out-of-bag rows of a tree are known by their position.
     kind : {"permutation", "impurity"}
-        "permutation": growth of each tree's own loss (share of wrong classes, squared error) when a feature is
-        shuffled among its out-of-bag rows [Breiman2001]; the p-value is the share of shuffles, with one more, that do
-        no harm. "impurity": the decrease of impurity measured on these rows (MDI-oob), free of the bias towards
-        features of many values [Li2019].
+        "permutation": increase of each tree's loss (misclassification rate, squared error) when a feature is shuffled
+        among its out-of-bag rows [Breiman2001]; the p-value is the fraction of shuffles, plus one, that do not increase
+        it. "impurity": the decrease of impurity measured on these rows (MDI-oob), without the bias towards features of
+        many values [Li2019].
     n_repeats : int, default=5
-        Shuffles of each feature in each tree.
+        Number of shuffles of each feature in each tree.
 
     Returns
     -------
@@ -305,20 +307,22 @@ def oob_importance(
     True
     """
     if not hasattr(model, "oob_permutation_importance"):
-        raise ParameterTypeError(f"Rows out of bag are known to forests only; got {type(model).__name__}.")
+        raise ParameterTypeError(f"Out-of-bag importance is for forests only; got {type(model).__name__}.")
     if kind == "permutation":
         n_repeats = check_count("n_repeats", n_repeats, 1)
-        grown = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
-        p_values = (1.0 + (grown <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
-        return Importance("oob permutation", grown, name_columns(model, len(grown)), None, p_values)
+        increase = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
+        p_values = (1.0 + (increase <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
+        return Importance("oob permutation", increase, name_columns(model, len(increase)), None, p_values)
     if kind != "impurity":
         raise ParameterError(f"The 'kind' argument must be 'permutation' or 'impurity'; got {kind!r}.")
     decrease = model.oob_impurity_importance(X, y, sample_weight)
     return Importance("oob impurity", decrease[:, None], name_columns(model, len(decrease)))
 
 
-def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Importance:
-    r"""Mean size of a feature's Shapley values over the rows, :math:`\frac1n \sum_i |\phi_j(x^{(i)})|`.
+def shap_importance(
+    model: EstimatorLike, X: Any, *, background: object = None, n_jobs: int | None = None
+) -> Importance:
+    r"""Mean absolute Shapley value of each feature over the rows, :math:`\frac1n \sum_i |\phi_j(x^{(i)})|`.
 
     Parameters
     ----------
@@ -329,7 +333,7 @@ def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int |
     background : table, optional
         As in `shap_values`.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -347,6 +351,6 @@ def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int |
     True
     """
     names = name_features(present_trees(model).schema)
-    sizes = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
-    sizes = sizes.mean(axis=2) if sizes.ndim == 3 else sizes
-    return Importance("shap", np.ascontiguousarray(sizes.T), names)
+    absolute = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
+    absolute = absolute.mean(axis=2) if absolute.ndim == 3 else absolute
+    return Importance("shap", np.ascontiguousarray(absolute.T), names)

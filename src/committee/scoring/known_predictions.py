@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-    Rows: TypeAlias = NDArray[np.intp] | slice
+    RowNumbers: TypeAlias = NDArray[np.intp] | slice
 
 __all__ = [
     "KnownClasses",
@@ -74,7 +74,7 @@ class KnownValues(RegressorMixin, KnownPredictions):  # type: ignore[misc]  # sc
     def __len__(self) -> int:
         return len(self.values)
 
-    def predict(self, rows: Rows) -> FloatArray:
+    def predict(self, rows: RowNumbers) -> FloatArray:
         """Values of the given rows."""
         values: FloatArray = self.values[rows]
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -110,7 +110,7 @@ class KnownClasses(ClassifierMixin, KnownPredictions):  # type: ignore[misc]  # 
         assert self.predictions is not None
         return len(self.predictions)
 
-    def predict(self, rows: Rows) -> NDArray[Any]:
+    def predict(self, rows: RowNumbers) -> NDArray[Any]:
         """Classes of the given rows."""
         assert self.predictions is not None
         predictions: NDArray[Any] = self.predictions[rows]
@@ -148,7 +148,7 @@ class KnownProbabilities(KnownClasses):
     def __len__(self) -> int:
         return len(self.probabilities[0] if isinstance(self.probabilities, list) else self.probabilities)
 
-    def predict(self, rows: Rows) -> NDArray[Any]:
+    def predict(self, rows: RowNumbers) -> NDArray[Any]:
         """Classes of the given rows."""
         if self.predictions is not None:
             return super().predict(rows)
@@ -156,7 +156,7 @@ class KnownProbabilities(KnownClasses):
         predictions: NDArray[Any] = np.asarray(self.classes).take(self.probabilities[rows].argmax(axis=1))
         return predictions
 
-    def predict_proba(self, rows: Rows) -> FloatArray | list[FloatArray]:
+    def predict_proba(self, rows: RowNumbers) -> FloatArray | list[FloatArray]:
         """Probabilities of the given rows; with several outputs, a list."""
         if isinstance(self.probabilities, list):
             return [own[rows] for own in self.probabilities]
@@ -184,7 +184,7 @@ class KnownDecision(KnownProbabilities):
         super().__init__(classes, probabilities, predictions)
         self.decision = decision
 
-    def decision_function(self, rows: Rows) -> FloatArray:
+    def decision_function(self, rows: RowNumbers) -> FloatArray:
         """Raw scores of the given rows."""
         decision: FloatArray = self.decision[rows]
         return decision[:, 0] if decision.ndim == 2 and decision.shape[1] == 1 else decision

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray
 
     Scoring: TypeAlias = str | Callable[..., float] | None
-    Score: TypeAlias = Callable[[Any, Any], float]
+    ScoreFunction: TypeAlias = Callable[[Any, Any], float]
 
 __all__ = ["Scorer", "choose_score"]
 
@@ -73,7 +73,7 @@ class Scorer:
         return scorer
 
 
-def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatArray | None) -> Score:
+def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
     """A function of an estimator and its X that scores the predictions against y.
 
     Parameters
@@ -94,11 +94,11 @@ def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatAr
     return lambda estimator, X: scorer.score(estimator, X, y, weights)
 
 
-def _make_accuracy(y: NDArray[Any], weights: FloatArray | None) -> Score:
+def _make_accuracy(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
     return lambda estimator, X: float(np.average(estimator.predict(X) == y, weights=weights))
 
 
-def _make_r2(y: NDArray[Any], weights: FloatArray | None) -> Score:
+def _make_r2(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
     variance = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
     if variance == 0.0:
         raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
