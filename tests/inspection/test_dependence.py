@@ -113,7 +113,7 @@ def test_missing_values_are_no_points():
         partial_dependence(model, table, 2)
 
 
-def test_what_cannot_be_asked_is_refused():
+def test_invalid_arguments_are_refused():
     tree, ridge = committee.DecisionTreeRegressor(max_depth=2).fit(X, Y), Ridge().fit(X, Y)
     for options, sentence in [
         ({"features": 10}, "0 to 9"),

@@ -175,8 +175,8 @@ def estimate_bootstrap_error(
     if loss in ("squared", "absolute") and target.dtype.kind not in "fiub":
         raise DataError(f"This loss needs numbers; y is of dtype {target.dtype}. Use loss='zero_one' for classes.")
     seed = resolve_seed(random_state)
-    whole = fit_rows(estimator, X, target, np.arange(len(target)), seed, n_rounds)
-    predicted = np.asarray(whole.predict(X))
+    fitted = fit_rows(estimator, X, target, np.arange(len(target)), seed, n_rounds)
+    predicted = np.asarray(fitted.predict(X))
     rounds = predict_out_of_bag(estimator, X, target, n_rounds=n_rounds, seed=seed, n_jobs=n_jobs)
     if callable(loss):
         found = [float(loss(target[rows], predictions)) for rows, predictions in rounds if len(rows)]

@@ -106,14 +106,14 @@ def impurity_importance(model: EstimatorLike) -> Importance:
     >>> found.importances.shape, found.feature_names[found.rank()[0]] in X.columns[2:]
     ((4, 100), True)
     """
-    whole = getattr(model, "feature_importances_", None)
+    importances = getattr(model, "feature_importances_", None)
     per_tree = _list_tree_importances(model)
     if per_tree is None:
-        if whole is None:
+        if importances is None:
             raise ParameterTypeError(
                 f"The 'model' argument must be a fitted estimator made of trees; got {type(model).__name__}."
             )
-        per_tree = np.asarray(whole, dtype=np.float64)[None, :]
+        per_tree = np.asarray(importances, dtype=np.float64)[None, :]
     totals = per_tree.sum(axis=1, keepdims=True)
     split = totals[:, 0] > 0.0
     relative = per_tree[split] / totals[split] if split.any() else per_tree[:1]

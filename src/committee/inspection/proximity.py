@@ -76,13 +76,13 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     -------
     points : ndarray of shape (n_rows, n_dimensions)
         Coordinates; of each, the one that is largest in absolute value is positive.
-    shares : ndarray of shape (n_dimensions,)
+    fractions : ndarray of shape (n_dimensions,)
         Each eigenvalue relative to the sum of the positive ones.
 
     Examples
     --------
     >>> import numpy as np
-    >>> points, shares = scale_proximity(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]))
+    >>> points, fractions = scale_proximity(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]))
     >>> ((points[0] - points[2]) ** 2).sum().round(6).item()
     1.0
     """
@@ -98,5 +98,5 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     points = vectors[:, :n_dimensions] * np.sqrt(values[:n_dimensions])
     signs = np.sign(points[np.abs(points).argmax(axis=0), np.arange(n_dimensions)])
     total = float(values.sum())
-    shares = values[:n_dimensions] / total if total > 0.0 else np.zeros(n_dimensions)
-    return points * np.where(signs < 0.0, -1.0, 1.0), shares
+    fractions = values[:n_dimensions] / total if total > 0.0 else np.zeros(n_dimensions)
+    return points * np.where(signs < 0.0, -1.0, 1.0), fractions

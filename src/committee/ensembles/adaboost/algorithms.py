@@ -1,8 +1,8 @@
 """The formulas of AdaBoost: error and weight of a member, and the factors of the row weights.
 
-An algorithm sees what a member predicts for groups of training rows. A group is a leaf of a stump, whose rows share one
-prediction, or a single row. A table has a row for each group and a column for each true class: entry (g, k) is about
-the rows of class k in group g.
+An algorithm is given what a member predicts for groups of training rows. A group is a leaf of a stump, whose rows have
+one prediction, or a single row. A table has a row for each group and a column for each true class: entry (g, k) is
+about the rows of class k in group g.
 """
 
 from __future__ import annotations
