@@ -103,6 +103,11 @@ NAMES: dict[tuple[str, str], tuple[str, str]] = {
         "committee.ensembles.combining.meta_models",
         "ConvexRegressor",
     ),
+    ("committee.ensembles.adaboost_additive", "Gentle"): ("committee.ensembles.adaboost.additive", "GentleAdaBoost"),
+    ("committee.ensembles.adaboost_additive", "Logit"): ("committee.ensembles.adaboost.additive", "LogitBoost"),
+    ("committee.ensembles.adaboost_rules", "Discrete"): ("committee.ensembles.adaboost.algorithms", "DiscreteAdaBoost"),
+    ("committee.ensembles.adaboost_rules", "Real"): ("committee.ensembles.adaboost.algorithms", "RealAdaBoost"),
+    ("committee.ensembles.arcing", "Majority"): ("committee.ensembles.adaboost.arcing", "EqualVotes"),
 }
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "ForestClassWeight",
     "HasMethods",
     "Hint",
+    "HoldOutFraction",
     "Instance",
     "InteractionCst",
     "Interval",
@@ -283,6 +284,11 @@ BoostingScoring: TypeAlias = Annotated[
 ValidationFraction: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="neither")] | Annotated[int, Interval(1, None)] | None,
     "Share or number of the rows that are held out for early stopping; None: the training rows are looked at.",
+]
+HoldOutFraction: TypeAlias = Annotated[
+    float,
+    Interval(0.0, 1.0, closed="neither"),
+    "Fraction of the rows that are held out as the validation set, with ``n_iter_no_change``.",
 ]
 NIterNoChange: TypeAlias = Annotated[
     int,

@@ -39,14 +39,14 @@ def make_values(n=60):
 def test_squared_loss_is_that_of_the_naive_twin():
     X, y = make_values()
     found = estimate_bias_variance(DecisionTreeRegressor(max_depth=3), X, y, n_rounds=40, random_state=5)
-    answers = [[] for _ in y]
+    predictions = [[] for _ in y]
     for k in range(40):
         rows = draw_bootstrap(len(y), 5, k)
         member = seed_estimator(DecisionTreeRegressor(max_depth=3), 5, k).fit(X[rows], y[rows])
         for i in set(range(len(y))) - set(rows.tolist()):
-            answers[i].append(member.predict(X[i : i + 1])[0])
-    means, biases, variances = decompose_error(answers, y)
-    np.testing.assert_array_equal(found.n_predictions, [len(own) for own in answers])
+            predictions[i].append(member.predict(X[i : i + 1])[0])
+    means, biases, variances = decompose_error(predictions, y)
+    np.testing.assert_array_equal(found.n_predictions, [len(own) for own in predictions])
     np.testing.assert_allclose(found.mean, means, rtol=1e-12)
     np.testing.assert_allclose(found.bias, biases, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.variance, variances, rtol=1e-9)
@@ -98,7 +98,7 @@ def test_any_classifier_can_be_studied(member):
     assert 0.0 <= found.mean_error < 0.35
 
 
-def test_rows_that_were_never_left_out_are_told():
+def test_rows_in_every_sample_give_a_warning():
     X, y = make_values(10)
     with pytest.warns(UserWarning, match="use more rounds"):
         found = estimate_bias_variance(MeanOfTarget(), X, y, n_rounds=2, random_state=0)

@@ -97,7 +97,7 @@ def test_categories_have_a_point_for_each_level():
     wanted = [model.predict(frame.assign(kind=level)).mean() for level in ("c", "b")]
     np.testing.assert_allclose(brute["average"][0], wanted)
     assert partial_dependence(model, frame, ["size", "kind"], grid_resolution=4)["average"].shape == (1, 4, 3)
-    with pytest.raises(ParameterError, match="no level 'z'"):
+    with pytest.raises(ParameterError, match="no category 'z'"):
         partial_dependence(model, frame, "kind", custom_values={"kind": ["z"]})
 
 
@@ -113,7 +113,7 @@ def test_missing_values_are_no_points():
         partial_dependence(model, table, 2)
 
 
-def test_what_cannot_be_asked_is_refused():
+def test_invalid_arguments_are_refused():
     tree, ridge = committee.DecisionTreeRegressor(max_depth=2).fit(X, Y), Ridge().fit(X, Y)
     for options, sentence in [
         ({"features": 10}, "0 to 9"),

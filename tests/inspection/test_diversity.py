@@ -109,7 +109,7 @@ def test_what_cannot_be_compared() -> None:
             measure_diversity(members, None, truth)
 
 
-def test_members_that_cannot_be_asked() -> None:
+def test_members_without_predictions_are_refused() -> None:
     table, classes = np.arange(20.0)[:, None], np.arange(20) % 2
     boosted = GradientBoostingClassifier(n_estimators=2).fit(table, classes)
     for members in (LogisticRegression().fit(table, classes), boosted, 3, ["a"]):

@@ -103,7 +103,7 @@ def test_p_values_tell_noise_from_signal():
     assert found.rank()[:2].tolist() in ([0, 1], [1, 0])
 
 
-def test_rows_out_of_bag_judge():
+def test_out_of_bag_importance():
     forest = committee.RandomForestClassifier(**SMALL).fit(X_IRIS, Y_IRIS)
     found = oob_importance(forest, X_IRIS, Y_IRIS, n_repeats=4)
     np.testing.assert_array_equal(
@@ -157,7 +157,7 @@ def test_dropped_columns_of_forests_and_other_models():
     assert weighted.importances.shape == (4, 5)
 
 
-def test_what_cannot_be_asked_is_refused():
+def test_invalid_arguments_are_refused():
     tree = committee.DecisionTreeRegressor(max_depth=2).fit(X, Y)
     with pytest.raises(DataError, match="same number of rows"):
         permutation_importance(tree, X, Y[:-1])

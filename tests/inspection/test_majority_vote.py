@@ -1,4 +1,4 @@
-"""The jury theorem: by counting all votes, by simulation, and in the limit."""
+"""The jury theorem for majority votes: by counting all votes, by simulation, and in the limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_simulation_agrees(p: float, correlation: float) -> None:
     np.testing.assert_allclose(curve.exact[0], p)
 
 
-def test_the_votes_have_the_correlation_that_was_asked_for() -> None:
+def test_the_votes_have_the_correlation_that_is_given() -> None:
     # Two members: they tie or agree. P(both right) = p² + rho p (1 - p).
     p, rho = 0.7, 0.3
     both = p**2 + rho * p * (1 - p)

@@ -1,4 +1,4 @@
-"""What margins, weights and suspects are asked with."""
+"""Arguments of the functions for margins, row weights and suspected labels."""
 
 import numpy as np
 import pytest
@@ -7,23 +7,23 @@ import committee
 from committee.exceptions import DataError, ParameterTypeError
 from committee.inspection import measure_margins, suspect_labels, weigh_rows
 
-ASKED = (measure_margins, suspect_labels, weigh_rows)
+FUNCTIONS = (measure_margins, suspect_labels, weigh_rows)
 
 
-@pytest.mark.parametrize("ask", ASKED)
-def test_a_model_is_no_score(ask: object) -> None:
+@pytest.mark.parametrize("measure", FUNCTIONS)
+def test_a_model_is_refused(measure: object) -> None:
     model = committee.AdaBoostClassifier()
     with pytest.raises(ParameterTypeError, match=r"shape \(n_rows, n_classes\); got AdaBoostClassifier.*predict_proba"):
-        ask(model, [0, 1])  # type: ignore[operator]
+        measure(model, [0, 1])  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("measure", FUNCTIONS)
 @pytest.mark.parametrize(
-    ("labels", "told"), [([0, 1], r"\(3, 2\) and \(2,\)"), ([0, 1, 2], "from 0 to 1"), (["a", "b", "a"], "numbers")]
+    ("labels", "message"), [([0, 1], r"\(3, 2\) and \(2,\)"), ([0, 1, 2], "from 0 to 1"), (["a", "b", "a"], "numbers")]
 )
-def test_labels_that_do_not_go_with_the_scores(ask: object, labels: list[object], told: str) -> None:
-    with pytest.raises(DataError, match=told):
-        ask(np.eye(3)[:, :2], labels)  # type: ignore[operator]
+def test_labels_that_do_not_go_with_the_scores(measure: object, labels: list[object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        measure(np.eye(3)[:, :2], labels)  # type: ignore[operator]
 
 
 def test_lists_will_do() -> None:

@@ -56,7 +56,7 @@ def test_values_add_up_to_the_decision(model, n_classes):
 
 
 @pytest.mark.parametrize(("model", "n_classes"), CASES, ids=lambda c: c if isinstance(c, int) else name_case(c))
-def test_dependence_and_importance_ask_the_same_model(model, n_classes):
+def test_dependence_and_importance_use_the_same_model(model, n_classes):
     model = fit(model, n_classes)
     grid = {"percentiles": (0.05, 0.95), "grid_resolution": 4, "kind": "both"}
     for method in ("predict_proba", "decision_function"):
@@ -69,7 +69,7 @@ def test_dependence_and_importance_ask_the_same_model(model, n_classes):
 
 
 def test_a_stump_alone_has_the_textbook_values():
-    # One stump of weight alpha that says -1 for a share s of the weight and +1 for the rest.
+    # One stump of weight alpha that predicts -1 for a fraction s of the weight and +1 for the rest.
     x = np.arange(10.0)[:, None]
     y = np.array([0, 0, 1, 1, 1, 0, 1, 1, 1, 1])
     model = AdaBoostClassifier(n_estimators=1, algorithm="discrete").fit(x, y)

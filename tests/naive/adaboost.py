@@ -48,8 +48,8 @@ def find_stump(X, y, w, impurity, n_classes, levels=None):
     return best
 
 
-def answer(y, w, left, n_classes):
-    """Each side answers with its heaviest class."""
+def predict_sides(y, w, left, n_classes):
+    """Each side predicts its heaviest class."""
     votes = [count_classes(y, w, side, n_classes).argmax() for side in (left, ~left)]
     return np.where(left, votes[0], votes[1])
 
@@ -60,7 +60,7 @@ def boost_discrete(X, y, n_rounds, impurity=measure_error):
     D, rounds = np.full(n, 1 / n), []
     for _ in range(n_rounds):
         _, j, threshold, left = find_stump(X, y, D, impurity, 2)
-        wrong = answer(y, D, left, 2) != y
+        wrong = predict_sides(y, D, left, 2) != y
         eps = D[wrong].sum()
         alpha = 0.5 * np.log((1 - eps) / eps)
         rounds.append((D, eps, alpha, j, threshold))
@@ -75,7 +75,7 @@ def boost_samme(X, y, n_rounds, n_classes, impurity=measure_gini):
     D, rounds = np.full(n, 1 / n), []
     for _ in range(n_rounds):
         _, j, threshold, left = find_stump(X, y, D, impurity, n_classes)
-        wrong = answer(y, D, left, n_classes) != y
+        wrong = predict_sides(y, D, left, n_classes) != y
         eps = D[wrong].sum()
         alpha = np.log((1 - eps) / eps) + np.log(n_classes - 1)
         rounds.append((D, eps, alpha, j, threshold))

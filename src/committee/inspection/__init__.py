@@ -1,4 +1,4 @@
-"""Looking at estimators and ensembles: what their error is made of, and what each feature does in them."""
+"""Inspection of estimators and ensembles: components of the error, and the effects of features."""
 
 from __future__ import annotations
 

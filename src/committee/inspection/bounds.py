@@ -10,7 +10,7 @@ __all__ = ["edge_bound", "vc_bound"]
 
 
 def vc_bound(n_members: int, vc_dimension: int) -> float:
-    """Bound of the VC dimension of weighted votes of members from one class [FreundSchapire1997].
+    """Bound of the VC dimension of weighted votes over members of one class [FreundSchapire1997].
 
     M members of a class of VC dimension d: at most M (d + 1) (3 log(M (d + 1)) + 2).
 
@@ -37,7 +37,7 @@ def vc_bound(n_members: int, vc_dimension: int) -> float:
 
 
 def edge_bound(edge: float, n_members: int) -> float:
-    """Bound of AdaBoost's training error if every member is better than chance by an edge: exp(-2 gamma^2 M).
+    """Bound of AdaBoost's training error if every member has an edge over chance: exp(-2 gamma^2 M).
 
     Parameters
     ----------

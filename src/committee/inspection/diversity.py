@@ -1,9 +1,9 @@
-"""How differently members err: disagreement, Q, kappa, correlation of errors, the data of the kappa-error diagram."""
+"""Diversity of the members of an ensemble: disagreement, Q statistic, kappa, correlation of errors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,39 +12,45 @@ from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterTypeError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from committee.typing import FloatArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from committee.typing import EstimatorLike, FloatArray
+
+    #: A fitted ensemble, fitted estimators, or predictions by name.
+    MembersLike: TypeAlias = EstimatorLike | Sequence[EstimatorLike] | dict[str, ArrayLike]
 
 __all__ = ["Diversity", "measure_diversity"]
 
 
 @dataclass(frozen=True)
 class Diversity:
-    """What members have in common, pair by pair.
+    """Measures of diversity for each pair of members.
 
-    All matrices are symmetric, of shape (n_members, n_members). Those that are about right and wrong answers are None
-    for members that predict numbers.
+    All matrices are symmetric, of shape (n_members, n_members). Those about correct and wrong predictions are None for
+    regressors.
 
     Attributes
     ----------
     names : list of str
-        The members.
+        Names of the members.
     errors : ndarray of shape (n_members,)
-        Share of wrong answers, or mean squared error.
+        Misclassification rate, or mean squared error.
     correlation : ndarray
-        Correlation of the errors: of being wrong (phi), or of the residuals. NaN where a member never errs, or always.
+        Correlation of the errors: of wrong predictions (phi), or of the residuals. NaN for a member that is never or
+        always wrong.
     disagreement : ndarray or None
-        Share of rows on which exactly one of the two is right.
+        Fraction of the rows on which exactly one of the two is correct.
     q_statistic : ndarray or None
-        Yule's Q: 1 if they are right and wrong together, 0 if independently, -1 if never together.
+        Yule's Q: 1 if they are correct on the same rows, 0 if independently, -1 if never on the same rows.
     kappa : ndarray or None
-        Cohen's kappa of their answers: agreement beyond chance.
+        Cohen's kappa of their predictions: agreement beyond chance.
     double_fault : ndarray or None
-        Share of rows on which both are wrong.
+        Fraction of the rows on which both are wrong.
     ambiguity : float or None
-        For numbers, the mean squared distance of members from their mean: the mean error of the members less the
-        error of their mean, exactly [KroghVedelsby1995].
+        For regressors, the mean squared distance of the members from their mean, which is the mean error of the
+        members minus the error of their mean [KroghVedelsby1995].
     """
 
     names: list[str]
@@ -63,7 +69,7 @@ class Diversity:
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
     def average(self, measure: str) -> float:
-        """The mean of a measure over all pairs, those without a value left out.
+        """Mean of a measure over all pairs that have a value.
 
         Parameters
         ----------
@@ -72,7 +78,7 @@ class Diversity:
         """
         matrix = getattr(self, measure)
         if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
-            raise DataError(f"{measure!r} is no measure of pairs for these members.")
+            raise DataError(f"{measure!r} is not a measure of pairs for these members.")
         values = matrix[np.triu_indices(len(self.names), 1)]
         known = values[np.isfinite(values)]
         return float(known.mean()) if len(known) else float("nan")
@@ -92,11 +98,11 @@ class Diversity:
         return self.kappa[first, second], (self.errors[first] + self.errors[second]) / 2.0
 
 
-def measure_diversity(members: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversity:
-    r"""How differently the members of an ensemble err on some rows.
+def measure_diversity(members: MembersLike, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Diversity:
+    r"""Diversity of the errors of an ensemble's members on some rows.
 
-    For two members, with :math:`N^{ab}` the share of rows on which the first is right (:math:`a = 1`) or wrong (0) and
-    the second is right or wrong (:math:`b`),
+    For two members, with :math:`N^{ab}` the fraction of the rows on which the first is correct (:math:`a = 1`) or wrong
+    (0) and the second is correct or wrong (:math:`b`),
 
     .. math::
 
@@ -104,18 +110,18 @@ def measure_diversity(members: Any, X: Any, y: Any, sample_weight: Any = None) -
         Q = \frac{N^{11}N^{00} - N^{01}N^{10}}{N^{11}N^{00} + N^{01}N^{10}}, \qquad
         \kappa = \frac{\Theta_1 - \Theta_2}{1 - \Theta_2},
 
-    where :math:`\Theta_1` is the share of rows with equal answers and :math:`\Theta_2` what it would be if the answers
-    were independent [KunchevaWhitaker2003].
+    where :math:`\Theta_1` is the fraction of the rows with equal predictions and :math:`\Theta_2` its value for
+    independent predictions [KunchevaWhitaker2003].
 
     Parameters
     ----------
     members : fitted ensemble, list of fitted estimators, or dict of predictions
-        An ensemble with ``estimators_`` (and ``named_estimators_``, where it has names); estimators; or arrays of
+        An ensemble with ``estimators_`` (and ``named_estimators_``, if it has names); estimators; or arrays of
         predictions by name.
     X : table
-        Rows to ask about, best such that no member has seen; not looked at if there are predictions.
+        Rows to predict, preferably not the training rows; not used if predictions are given.
     y : array-like of shape (n_samples,)
-        The truth: classes, or numbers.
+        Classes or target values.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows.
 
@@ -130,29 +136,30 @@ def measure_diversity(members: Any, X: Any, y: Any, sample_weight: Any = None) -
     >>> float(found.disagreement[0, 1]), float(found.kappa[0, 1])
     (0.5, 0.2)
     """
-    truth = np.asarray(y)
-    if truth.ndim != 1 or not len(truth):
-        raise DataError(f"y must be a 1d array of at least one row; got shape {truth.shape}.")
-    answers = _collect(members, X)
-    for name, said in answers.items():
-        if said.shape != truth.shape:
-            raise DataError(f"{name!r} has answers of shape {said.shape} for {len(truth)} rows.")
-    weights = np.ones(len(truth)) if sample_weight is None else read_sample_weight(sample_weight, len(truth))
-    share = weights / weights.sum()
-    table = np.stack(list(answers.values()))
-    if truth.dtype.kind == "f" and (truth != np.floor(truth)).any():
-        return _compare_values(list(answers), table.astype(np.float64), truth, share)
-    return _compare_classes(list(answers), table, truth, share)
+    target = np.asarray(y)
+    if target.ndim != 1 or not len(target):
+        raise DataError(f"y must be a 1d array of at least one row; got shape {target.shape}.")
+    predictions = _predict_members(members, X)
+    for name, own in predictions.items():
+        if own.shape != target.shape:
+            raise DataError(f"{name!r} has predictions of shape {own.shape} for {len(target)} rows.")
+    weights = np.ones(len(target)) if sample_weight is None else read_sample_weight(sample_weight, len(target))
+    relative = weights / weights.sum()
+    table = np.stack(list(predictions.values()))
+    if target.dtype.kind == "f" and (target != np.floor(target)).any():
+        return _compare_values(list(predictions), table.astype(np.float64), target, relative)
+    return _compare_classes(list(predictions), table, target, relative)
 
 
-def _collect(members: Any, X: Any) -> dict[str, NDArray[Any]]:
-    """What each member says, by its name."""
+def _predict_members(members: MembersLike, X: Any) -> dict[str, NDArray[Any]]:
+    """Predictions of each member, by its name."""
     if isinstance(members, dict):
         if not members:
             raise DataError("There are no predictions to compare.")
-        return {str(name): np.asarray(said) for name, said in members.items()}
+        return {str(name): np.asarray(own) for name, own in members.items()}
+    fitted: Any = members
     try:
-        estimators = list(getattr(members, "estimators_", members))
+        estimators = list(getattr(members, "estimators_", fitted))
     except TypeError:
         estimators = []
     if not all(hasattr(member, "predict") for member in estimators) or not (estimators or isinstance(members, list)):
@@ -168,63 +175,65 @@ def _collect(members: Any, X: Any) -> dict[str, NDArray[Any]]:
         names = [name for name, member in known.items() if not isinstance(member, str)]
     features = getattr(members, "estimators_features_", [None] * len(estimators))
     classes = getattr(members, "classes_", None)
-    said = {}
+    predictions = {}
     for name, member, own in zip(names, estimators, features, strict=True):
-        answer = np.asarray(member.predict(X if own is None else select_rows(X, None, own)))
-        said[name] = _decode(answer, member, classes)
-    return said
+        predicted = np.asarray(member.predict(X if own is None else select_rows(X, None, own)))
+        predictions[name] = _to_ensemble_classes(predicted, getattr(member, "classes_", None), classes)
+    return predictions
 
 
-def _decode(answer: NDArray[Any], member: Any, classes: Any) -> NDArray[Any]:
-    """Answers in the ensemble's classes, where members know these by their numbers only."""
-    own = getattr(member, "classes_", None)
+def _to_ensemble_classes(
+    predicted: NDArray[Any], own: NDArray[Any] | None, classes: NDArray[Any] | list[NDArray[Any]] | None
+) -> NDArray[Any]:
+    """Predictions in the classes of the ensemble, if the member's own classes are their indices."""
     if classes is None or own is None or isinstance(classes, list) or np.array_equal(own, classes):
-        return answer
+        return predicted
     if np.asarray(own).dtype.kind in "iuf" and set(np.asarray(own).tolist()) <= set(range(len(classes))):
-        return np.asarray(classes).take(answer.astype(np.intp))
-    return answer
+        decoded: NDArray[Any] = np.asarray(classes).take(predicted.astype(np.intp))
+        return decoded
+    return predicted
 
 
-def _compare_classes(names: list[str], table: NDArray[Any], truth: NDArray[Any], share: FloatArray) -> Diversity:
-    right = (table == truth).astype(np.float64)
-    both_right = (right * share) @ right.T
-    alone = right @ share
-    first_only = alone[:, None] - both_right
+def _compare_classes(names: list[str], table: NDArray[Any], target: NDArray[Any], weights: FloatArray) -> Diversity:
+    correct = (table == target).astype(np.float64)
+    both_correct = (correct * weights) @ correct.T
+    accuracy = correct @ weights
+    first_only = accuracy[:, None] - both_correct
     second_only = first_only.T
-    neither = 1.0 - both_right - first_only - second_only
+    neither = 1.0 - both_correct - first_only - second_only
     neither = np.where(np.abs(neither) < 1e-12, 0.0, neither)
-    product, cross = both_right * neither, first_only * second_only
-    spread = np.sqrt(np.outer(alone * (1.0 - alone), alone * (1.0 - alone)))
+    product, cross = both_correct * neither, first_only * second_only
+    deviations = np.sqrt(np.outer(accuracy * (1.0 - accuracy), accuracy * (1.0 - accuracy)))
     with np.errstate(invalid="ignore", divide="ignore"):
         return Diversity(
             names,
-            1.0 - alone,
-            correlation=(product - cross) / spread,
+            1.0 - accuracy,
+            correlation=(product - cross) / deviations,
             disagreement=first_only + second_only,
             q_statistic=(product - cross) / (product + cross),
-            kappa=_find_kappa(table, share),
+            kappa=_find_kappa(table, weights),
             double_fault=neither,
         )
 
 
-def _find_kappa(table: NDArray[Any], share: FloatArray) -> FloatArray:
+def _find_kappa(table: NDArray[Any], weights: FloatArray) -> FloatArray:
     agreed = np.zeros((len(table), len(table)))
     by_chance = np.zeros_like(agreed)
     for label in np.unique(table):
-        says = (table == label).astype(np.float64)
-        often = says @ share
-        agreed += (says * share) @ says.T
-        by_chance += np.outer(often, often)
-    # Members that always give the same answer agree entirely, and entirely by chance.
+        predicted = (table == label).astype(np.float64)
+        frequency = predicted @ weights
+        agreed += (predicted * weights) @ predicted.T
+        by_chance += np.outer(frequency, frequency)
+    # Members that always predict the same class agree entirely, and entirely by chance.
     return np.where(by_chance < 1.0, (agreed - by_chance) / np.where(by_chance < 1.0, 1.0 - by_chance, 1.0), 1.0)
 
 
-def _compare_values(names: list[str], table: FloatArray, truth: FloatArray, share: FloatArray) -> Diversity:
-    residuals = table - truth
-    centred = residuals - (residuals @ share)[:, None]
-    covariance = (centred * share) @ centred.T
+def _compare_values(names: list[str], table: FloatArray, target: FloatArray, weights: FloatArray) -> Diversity:
+    residuals = table - target
+    centred = residuals - (residuals @ weights)[:, None]
+    covariance = (centred * weights) @ centred.T
     deviation = np.sqrt(np.diag(covariance))
-    ambiguity = float(((table - table.mean(axis=0)) ** 2 @ share).mean())
+    ambiguity = float(((table - table.mean(axis=0)) ** 2 @ weights).mean())
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = covariance / np.outer(deviation, deviation)
-    return Diversity(names, residuals**2 @ share, correlation=correlation, ambiguity=ambiguity)
+    return Diversity(names, residuals**2 @ weights, correlation=correlation, ambiguity=ambiguity)

@@ -1,4 +1,4 @@
-"""Importance of features by leaving them out: the model is fitted again without each, on the same folds."""
+"""Drop-column importance: the model is fitted again without each feature, on the same folds."""
 
 from __future__ import annotations
 
@@ -11,33 +11,37 @@ from sklearn.model_selection import check_cv
 from committee.base import resolve_seed, seed_estimator
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError
-from committee.inspection.importance import Importance, choose_score, name_columns
+from committee.inspection.importance import Importance, name_columns
 from committee.inspection.model_access import read_row_weights
+from committee.scoring import choose_score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from committee.typing import FloatArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from committee.params import CrossValidation, RandomState
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["drop_column_importance"]
 
 
 def drop_column_importance(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
     y: Any,
     *,
-    scoring: Any = None,
-    cv: Any = 5,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    cv: CrossValidation = 5,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
 ) -> Importance:
-    r"""How much worse a model predicts held-out rows when it is fitted without a feature.
+    r"""Decrease of the score on held-out rows when a model is fitted without a feature.
 
-    In each fold the model is fitted with all features, and anew without each of them; a measurement is the difference
-    of the two scores. Other than under permutation, the model may make up for a feature by others that tell the same.
-    Trees and forests of this library share one set of bins: a fold is a vector of weights over it, and a table without
-    a column is put together from the bytes of the others.
+    In each fold the model is fitted with all features and again without each of them; a measurement is the difference
+    of the two scores. Unlike under permutation, the model can replace a feature by others that carry the same
+    information. Trees and forests of this library share one set of bins: a fold is a vector of row weights, and a table
+    without a column is made from the bins of the others.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def drop_column_importance(
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows, in fits and scores.
     random_state : int, RandomState, Generator or None
-        Seed of the randomness that all fits share.
+        Seed that all fits share.
 
     Returns
     -------
@@ -81,60 +85,69 @@ def drop_column_importance(
     weights = read_row_weights(sample_weight, n_rows)
     fresh = seed_estimator(clone(model), resolve_seed(random_state), 0)
     folds = list(check_cv(cv, target, classifier=is_classifier(model)).split(table, target))
-    fit = _SharedFits(fresh, table, target, weights) if _can_share(fresh) else _PlainFits(fresh, table, target, weights)
+    fits = (
+        _SharedBinFits(fresh, table, target, weights)
+        if _shares_bins(fresh)
+        else _TableFits(fresh, table, target, weights)
+    )
     scores = np.empty((n_features + 1, len(folds)))
-    for left_out in range(-1, n_features):
-        columns = None if left_out < 0 else np.delete(np.arange(n_features), left_out)
-        fit.leave_out(left_out)
+    for dropped in range(-1, n_features):
+        columns = None if dropped < 0 else np.delete(np.arange(n_features), dropped)
+        fits.drop_column(dropped)
         for k, (train, test) in enumerate(folds):
-            fitted = fit.on(train)
+            fitted = fits.fit_rows(train)
             score = choose_score(model, scoring, target[test], None if weights is None else weights[test])
-            scores[left_out + 1, k] = score((fitted, select_rows(table, test, columns)))
+            scores[dropped + 1, k] = score(fitted, select_rows(table, test, columns))
     names = [str(name) for name in table.columns] if hasattr(table, "columns") else name_columns(model, n_features)
     return Importance("drop column", scores[0] - scores[1:], names, float(scores[0].mean()))
 
 
-def _can_share(model: Any) -> bool:
-    return all(hasattr(model, name) for name in ("fit_dataset", "weigh_rows", "_take_in", "max_bins"))
+def _shares_bins(model: EstimatorLike) -> bool:
+    """Whether a model is a tree or forest of this library."""
+    return all(hasattr(model, name) for name in ("fit_dataset", "weigh_rows", "take_in", "max_bins"))
 
 
-class _PlainFits:
-    """Fits of any estimator on rows and columns of its own."""
+class _TableFits:
+    """Fits of any estimator on selected rows and columns of the table."""
 
-    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
+    def __init__(self, model: EstimatorLike, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
         self._model, self._X, self._y, self._weights = model, X, y, weights
         self._columns: NDArray[np.intp] | None = None
 
-    def leave_out(self, feature: int) -> None:
-        """Go on without a feature; -1 for none."""
+    def drop_column(self, feature: int) -> None:
+        """Fit without a feature from now on; -1 for all features."""
         n_features = int(self._X.shape[1])
         self._columns = None if feature < 0 else np.delete(np.arange(n_features), feature)
 
-    def on(self, rows: NDArray[np.intp]) -> Any:
-        """A fresh model fitted on some rows."""
-        more = {} if self._weights is None else {"sample_weight": self._weights[rows]}
-        return clone(self._model).fit(select_rows(self._X, rows, self._columns), self._y[rows], **more)
+    def fit_rows(self, rows: NDArray[np.intp]) -> EstimatorLike:
+        """A clone fitted on some rows."""
+        kwargs = {} if self._weights is None else {"sample_weight": self._weights[rows]}
+        fitted: EstimatorLike = clone(self._model).fit(
+            select_rows(self._X, rows, self._columns), self._y[rows], **kwargs
+        )
+        return fitted
 
 
-class _SharedFits:
-    """Fits of estimators of ours on one set of bins; rows that are not trained on weigh nothing."""
+class _SharedBinFits:
+    """Fits of trees and forests of this library on one set of bins; rows outside the training fold have weight zero."""
 
     def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
-        model._validate_params()
+        model.validate_params()
         self._model = model
-        self._whole = model._take_in(X, y, None)
+        self._whole = model.take_in(X, y, None)
         self._whole.binned(model.max_bins)
         self._weights = np.ones(len(y)) if weights is None else weights
         self._dataset = self._whole
 
-    def leave_out(self, feature: int) -> None:
-        """Go on without a feature; -1 for none."""
+    def drop_column(self, feature: int) -> None:
+        """Fit without a feature from now on; -1 for all features."""
         self._dataset = self._whole if feature < 0 else self._whole.without(feature)
 
-    def on(self, rows: NDArray[np.intp]) -> Any:
-        """A fresh model fitted on some rows."""
+    def fit_rows(self, rows: NDArray[np.intp]) -> EstimatorLike:
+        """A clone fitted on some rows."""
         own = np.zeros(len(self._weights))
         own[rows] = self._weights[rows]
         dataset, model = self._dataset, clone(self._model)
-        more = {"sample_weight": own} if hasattr(model, "bootstrap") else {}
-        return model.fit_dataset(dataset.reweighted(model.weigh_rows(dataset.target, own)), **more)
+        kwargs = {"sample_weight": own} if hasattr(model, "bootstrap") else {}
+        fitted: EstimatorLike = model.fit_dataset(dataset.reweighted(model.weigh_rows(dataset.target, own)), **kwargs)
+        return fitted

@@ -1,4 +1,4 @@
-"""Effects that partial dependence does not tell: local ones, where features are correlated, and interactions."""
+"""Effects beyond partial dependence: accumulated local effects for correlated features, and interactions."""
 
 from __future__ import annotations
 
@@ -18,58 +18,60 @@ from committee.inspection.resampling import check_count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray
+    from committee.inspection.model_access import FeatureKey
+    from committee.params import RandomState
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["Interactions", "accumulated_local_effects", "friedman_h"]
 
 
 def accumulated_local_effects(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
-    feature: Any,
+    feature: FeatureKey,
     *,
     grid_resolution: int = 40,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
     n_jobs: int | None = None,
 ) -> Bunch:
-    r"""How predictions change as a feature changes a little, added up over its range [ApleyZhu2020].
+    r"""Accumulated local effects (ALE): small changes of the prediction with a feature, summed over its range.
 
-    Partial dependence puts values into rows that they never occur with, if features are correlated. Here the range of
-    the feature is cut into bins :math:`(z_{k-1}, z_k]` of about equally many rows, and within a bin only its own rows
-    are moved, from one edge to the other:
+    If features are correlated, partial dependence evaluates the model at combinations of values that do not occur.
+    Here the range of the feature is divided into bins :math:`(z_{k-1}, z_k]` with about equally many rows, and only the
+    rows of a bin are moved, from one edge to the other [ApleyZhu2020]:
 
     .. math::
 
         g(z_k) = \sum_{l \le k} \frac1{n_l} \sum_{i:\, x_i \in (z_{l-1}, z_l]}
             \bigl(f(z_l, x_C^{(i)}) - f(z_{l-1}, x_C^{(i)})\bigr),
 
-    centred so that its mean over the rows is zero. A category is moved to its neighbours in the order of its levels.
+    centred so that its mean over the rows is zero. A category is moved to its neighbours in the order of the codes.
 
     Parameters
     ----------
     model : fitted estimator
         Of any library.
     X : array-like or data frame of shape (n_rows, n_features)
-        Rows whose predictions are looked at. Those in which the feature is missing are left out.
+        Rows to evaluate the model on. Rows in which the feature is missing are left out.
     feature : int or str
         Number or name of the feature.
     grid_resolution : int, default=40
-        Most bins of a number.
+        Maximum number of bins of a numeric feature.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows.
     response_method : {"auto", "predict_proba", "decision_function"}
-        What classifiers are asked for.
+        The output of classifiers that is explained.
     n_jobs : int or None
-        Threads, for trees of this library.
+        Number of threads, for trees of this library.
 
     Returns
     -------
     Bunch
         ``average``, the effect, of shape (n_outputs, n_points); ``grid_values``, a list with the points (edges of the
-        bins, or levels); ``weights``, the weight of the rows in each bin, or at each level.
+        bins, or categories); ``weights``, the total weight of the rows in each bin or category.
 
     Examples
     --------
@@ -92,12 +94,12 @@ def accumulated_local_effects(
     known = ~np.isnan(values) & (weights > 0.0)
     if not known.any():
         raise DataError(f"Feature {response.names[number]!r} has no value that is not missing.")
-    levels = response.levels(number)
-    if levels is None:
+    categories = response.categories(number)
+    if categories is None:
         edges, curve, own = _accumulate_bins(response, number, values, np.where(known, weights, 0.0), grid_resolution)
         return Bunch(average=curve, grid_values=[edges], weights=own)
-    codes, curve, own = _accumulate_levels(response, number, values, np.where(known, weights, 0.0))
-    return Bunch(average=curve, grid_values=[levels[codes.astype(np.intp)]], weights=own)
+    codes, curve, own = _accumulate_categories(response, number, values, np.where(known, weights, 0.0))
+    return Bunch(average=curve, grid_values=[categories[codes.astype(np.intp)]], weights=own)
 
 
 def _accumulate_bins(
@@ -105,67 +107,67 @@ def _accumulate_bins(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Edges, curve (output, edge) and the weight of each bin. Edges are values that occur: no bin is empty."""
     counted = weights > 0.0
-    shares = np.linspace(0.0, 1.0, n_bins + 1)
-    edges = np.unique(np.quantile(values[counted], shares, method="inverted_cdf"))
+    quantiles = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.unique(np.quantile(values[counted], quantiles, method="inverted_cdf"))
     if len(edges) == 1:
-        return edges, np.zeros((response.answer().shape[1], 1)), np.array([weights.sum()])
+        return edges, np.zeros((response.predict().shape[1], 1)), np.array([weights.sum()])
     bins = np.clip(np.searchsorted(edges, values, side="left"), 1, len(edges) - 1)
-    rises = response.answer_with(feature, edges[bins]) - response.answer_with(feature, edges[bins - 1])
-    own = _add_up(bins - 1, weights, len(edges) - 1)
-    curve = _sum_up(rises, bins - 1, weights, own)
+    rises = response.predict_with(feature, edges[bins]) - response.predict_with(feature, edges[bins - 1])
+    own = _sum_weights(bins - 1, weights, len(edges) - 1)
+    curve = _accumulate_means(rises, bins - 1, weights, own)
     middles = (curve[:, 1:] + curve[:, :-1]) / 2.0
     return edges, curve - (middles @ own / own.sum())[:, None], own
 
 
-def _accumulate_levels(
+def _accumulate_categories(
     response: Response, feature: int, values: FloatArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Codes of the levels that occur, curve (output, level) and the weight of each level.
+    """Codes of the categories that occur, curve (output, category) and the weight of each category.
 
-    A step between two neighbours is seen by the rows of both.
+    A step between two neighbours is averaged over the rows of both.
     """
     counted = weights > 0.0
     codes = np.unique(values[counted])
-    place = np.searchsorted(codes, np.where(counted, values, codes[0]))
-    own = _add_up(place, weights, len(codes))
+    index = np.searchsorted(codes, np.where(counted, values, codes[0]))
+    own = _sum_weights(index, weights, len(codes))
     if len(codes) == 1:
-        return codes, np.zeros((response.answer().shape[1], 1)), own
-    here = response.answer_with(feature, codes[place])
-    up = response.answer_with(feature, codes[np.minimum(place + 1, len(codes) - 1)]) - here
-    down = here - response.answer_with(feature, codes[np.maximum(place - 1, 0)])
-    rises, steps = np.concatenate([up, down]), np.concatenate([place, place - 1])
+        return codes, np.zeros((response.predict().shape[1], 1)), own
+    here = response.predict_with(feature, codes[index])
+    up = response.predict_with(feature, codes[np.minimum(index + 1, len(codes) - 1)]) - here
+    down = here - response.predict_with(feature, codes[np.maximum(index - 1, 0)])
+    rises, steps = np.concatenate([up, down]), np.concatenate([index, index - 1])
     both = np.concatenate([weights, weights])
     both[(steps < 0) | (steps >= len(codes) - 1)] = 0.0
     steps = np.clip(steps, 0, len(codes) - 2)
-    curve = _sum_up(rises, steps, both, _add_up(steps, both, len(codes) - 1))
+    curve = _accumulate_means(rises, steps, both, _sum_weights(steps, both, len(codes) - 1))
     return codes, curve - (curve @ own / own.sum())[:, None], own
 
 
-def _add_up(places: NDArray[np.intp], weights: FloatArray, n_places: int) -> FloatArray:
-    """Weight at each place."""
-    return np.bincount(places, weights, minlength=n_places).astype(np.float64)
+def _sum_weights(bins: NDArray[np.intp], weights: FloatArray, n_bins: int) -> FloatArray:
+    """Total weight in each bin."""
+    return np.bincount(bins, weights, minlength=n_bins).astype(np.float64)
 
 
-def _sum_up(rises: FloatArray, bins: NDArray[np.intp], weights: FloatArray, totals: FloatArray) -> FloatArray:
-    """Mean rise of each bin, added up from zero, of shape (n_outputs, n_bins + 1)."""
-    means = [_add_up(bins, weights * rise, len(totals)) / totals for rise in rises.T]
+def _accumulate_means(rises: FloatArray, bins: NDArray[np.intp], weights: FloatArray, totals: FloatArray) -> FloatArray:
+    """Mean rise of each bin, accumulated from zero, of shape (n_outputs, n_bins + 1)."""
+    means = [_sum_weights(bins, weights * rise, len(totals)) / totals for rise in rises.T]
     return np.concatenate([np.zeros((len(means), 1)), np.cumsum(means, axis=1)], axis=1)
 
 
 @dataclass(frozen=True)
 class Interactions:
-    """How much features act together, by Friedman's H; arrays have a row for each output.
+    """Interactions of features by Friedman's H; arrays have a row for each output.
 
     Attributes
     ----------
     features : list of int
-        The features looked at, by number.
+        Numbers of the features.
     feature_names : list of str
         Their names.
     total : ndarray of shape (n_outputs, n_features)
-        H of each of them with all others together.
+        H of each feature with all others together.
     pairs : list of tuple of two int
-        Pairs of them, by number.
+        Pairs of feature numbers.
     pairwise : ndarray of shape (n_outputs, n_pairs)
         H of each pair.
     """
@@ -178,17 +180,17 @@ class Interactions:
 
 
 def friedman_h(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
-    features: Any = None,
+    features: FeatureKey | Sequence[FeatureKey] | None = None,
     *,
     method: Literal["auto", "brute", "traversal"] = "auto",
     max_rows: int = 200,
     response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Interactions:
-    r"""Friedman's H: which share of the effect of features is due to their acting together [FriedmanPopescu2008].
+    r"""Friedman's H: the fraction of the effect of features that is due to interactions [FriedmanPopescu2008].
 
     With :math:`\bar f_S` the partial dependence on the features in :math:`S`, centred over the rows,
 
@@ -199,28 +201,28 @@ def friedman_h(
         H_j^2 = \frac{\sum_i \bigl(f(x^{(i)}) - \bar f_j(x^{(i)}) - \bar f_{-j}(x^{(i)})\bigr)^2}
             {\sum_i f(x^{(i)})^2}.
 
-    0 means that the effects add up, 1 that there is nothing but their acting together. Where a pair has next to no
-    effect at all, H is a ratio of two small numbers and says little.
+    0 means that the effects are additive, 1 that there is only an interaction. If a pair has almost no effect, H is a
+    ratio of two small numbers and has little meaning.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or for brute force of any other.
+        Of this library; for brute force, of any library.
     X : array-like or data frame of shape (n_rows, n_features)
-        Rows at which, and over which by brute force, the dependence is looked at.
+        Rows at which the dependence is evaluated; by brute force also the rows that it is averaged over.
     features : sequence of int or str, optional
-        Features to look at, by default all.
+        The features, by default all.
     method : {"auto", "brute", "traversal"}
-        How partial dependence is found, see `partial_dependence`. "auto" traverses trees whose average is of what was
-        asked for.
+        How partial dependence is computed, see `partial_dependence`. "auto": by traversal for trees whose output is
+        additive.
     max_rows : int, default=200
-        If X has more rows, so many of them are drawn: brute force asks for the square of their number.
+        If X has more rows, a sample of this size is drawn: brute force needs the square of it in predictions.
     response_method : {"auto", "predict_proba", "decision_function"}
-        What classifiers are asked for.
+        The output of classifiers that is explained.
     random_state : int, RandomState, Generator or None
-        Seed of the draw.
+        Seed of the sample.
     n_jobs : int or None
-        Threads, for trees of this library.
+        Number of threads, for trees of this library.
 
     Returns
     -------
@@ -249,15 +251,15 @@ def friedman_h(
     depend = _Dependence(response, _choose_traversal(response, method))
     singles = {j: depend.on([j]) for j in numbers}
     pairs = list(combinations(numbers, 2))
-    pairwise = [_compare(depend.on([j, k]), singles[j] + singles[k]) for j, k in pairs]
-    answer = response.answer()
-    whole = answer - answer.mean(axis=0)
+    pairwise = [_find_h(depend.on([j, k]), singles[j] + singles[k]) for j, k in pairs]
+    predictions = response.predict()
+    centred = predictions - predictions.mean(axis=0)
     total = []
     for j in numbers:
         others = [k for k in range(n_features) if k != j]
-        total.append(_compare(whole, singles[j] + (depend.on(others) if others else 0.0)))
+        total.append(_find_h(centred, singles[j] + (depend.on(others) if others else 0.0)))
     names = [response.names[j] for j in numbers]
-    by_pair = np.array(pairwise).reshape(len(pairs), answer.shape[1]).T
+    by_pair = np.array(pairwise).reshape(len(pairs), predictions.shape[1]).T
     return Interactions(numbers, names, np.array(total).T, pairs, by_pair)
 
 
@@ -266,31 +268,31 @@ class _Dependence:
     """Partial dependence at the rows of a table, centred over them."""
 
     response: Response
-    traverses: bool
+    traversal: bool
 
     def on(self, features: Sequence[int]) -> FloatArray:
         points = np.stack([self.response.column(f) for f in features], axis=1)
-        if self.traverses:
+        if self.traversal:
             assert isinstance(self.response, TreeResponse)
             means = self.response.traverse_at(features, points)
         else:
             means = self.response.average_at(features, points, None)
-        return means - means.mean(axis=0)  # type: ignore[no-any-return]
+        return np.asarray(means - means.mean(axis=0))
 
 
 def _choose_traversal(response: Response, method: str) -> bool:
     if method not in ("auto", "brute", "traversal"):
         raise ParameterError(f"The 'method' argument must be 'auto', 'brute' or 'traversal'; got {method!r}.")
-    straight = isinstance(response, TreeResponse) and (response.raw or response.model.link == "identity")
-    if method == "traversal" and not straight:
+    additive = isinstance(response, TreeResponse) and (response.raw or response.model.link == "identity")
+    if method == "traversal" and not additive:
         raise ParameterError(
             "method='traversal' averages the raw score of trees of this library; use method='brute', or "
             "response_method='decision_function' with boosted trees."
         )
-    return straight and method != "brute"
+    return additive and method != "brute"
 
 
-def _compare(joint: FloatArray, apart: FloatArray) -> FloatArray:
-    """H of each output; 0 where there is no effect at all."""
-    rest, all_of_it = ((joint - apart) ** 2).sum(axis=0), (joint**2).sum(axis=0)
-    return np.sqrt(np.divide(rest, all_of_it, out=np.zeros_like(rest), where=all_of_it > 0.0))  # type: ignore[no-any-return]
+def _find_h(joint: FloatArray, additive: FloatArray) -> FloatArray:
+    """H of each output, from the joint effect and the sum of the single ones; 0 if there is no effect."""
+    rest, total = ((joint - additive) ** 2).sum(axis=0), (joint**2).sum(axis=0)
+    return np.asarray(np.sqrt(np.divide(rest, total, out=np.zeros_like(rest), where=total > 0.0)))

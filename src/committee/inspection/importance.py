@@ -1,4 +1,4 @@
-"""Importance of features: by impurity, by permutation, by Shapley values; one kind of result."""
+"""Importance of features: by impurity, by permutation, out of bag, by Shapley values."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.metrics import check_scoring
 
 from committee.base import resolve_seed
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.foreign_names import check_scorer
 from committee.inspection.model_access import Response, TreeResponse, make_response, read_row_weights
 from committee.inspection.resampling import check_count
 from committee.inspection.shap import name_features, shap_values
+from committee.scoring import KnownProbabilities, KnownValues, choose_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray
+    from committee.params import RandomState
+    from committee.scoring import KnownPredictions
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = [
     "Importance",
-    "choose_score",
     "impurity_importance",
     "name_columns",
     "oob_importance",
@@ -38,20 +37,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Importance:
-    """How much each feature matters, measured several times over.
+    """Importance of each feature, in several measurements.
 
     Attributes
     ----------
     kind : str
-        What was measured.
+        The kind of importance.
     importances : ndarray of shape (n_features, n_measurements)
         The measurements: trees, repeats, folds or rows.
     feature_names : list of str
         Names of the features.
     baseline : float or None
-        Score of the model as it is, where importance is a loss of score.
+        Score of the unchanged model, if importance is a decrease of the score.
     p_values : ndarray of shape (n_features,) or None
-        How likely so much importance were if the feature did not matter, where a test was made.
+        p-values of the hypothesis that a feature has no importance, if it was tested.
     """
 
     kind: str
@@ -63,12 +62,12 @@ class Importance:
     @property
     def importances_mean(self) -> FloatArray:
         """Mean over the measurements."""
-        return self.importances.mean(axis=1)  # type: ignore[no-any-return]
+        return np.asarray(self.importances.mean(axis=1))
 
     @property
     def importances_std(self) -> FloatArray:
         """Standard deviation over the measurements."""
-        return self.importances.std(axis=1)  # type: ignore[no-any-return]
+        return np.asarray(self.importances.std(axis=1))
 
     def rank(self) -> NDArray[np.intp]:
         """Numbers of the features, the most important first.
@@ -80,12 +79,12 @@ class Importance:
         return np.argsort(-self.importances_mean, kind="stable")
 
 
-def impurity_importance(model: Any) -> Importance:
-    r"""Relative importance: what the splits on a feature took off the impurity, tree by tree.
+def impurity_importance(model: EstimatorLike) -> Importance:
+    r"""Mean decrease of impurity by the splits on each feature, tree by tree.
 
-    In a tree, a feature gets the sum over its splits of the weighted decrease of impurity, as a share of the sum over
-    all splits [Breiman1984]; over an ensemble the mean over the trees that have a split. The mean over the
-    measurements is ``feature_importances_``. Features of many values are favoured, see `oob_importance`.
+    In a tree, the importance of a feature is the weighted decrease of impurity summed over its splits, relative to the
+    sum over all splits [Breiman1984]; in an ensemble it is the mean over the trees that have a split. The mean over the
+    measurements is ``feature_importances_``. It is biased towards features of many values, see `oob_importance`.
 
     Parameters
     ----------
@@ -107,21 +106,21 @@ def impurity_importance(model: Any) -> Importance:
     >>> found.importances.shape, found.feature_names[found.rank()[0]] in X.columns[2:]
     ((4, 100), True)
     """
-    whole = getattr(model, "feature_importances_", None)
+    importances = getattr(model, "feature_importances_", None)
     per_tree = _list_tree_importances(model)
     if per_tree is None:
-        if whole is None:
+        if importances is None:
             raise ParameterTypeError(
                 f"The 'model' argument must be a fitted estimator made of trees; got {type(model).__name__}."
             )
-        per_tree = np.asarray(whole, dtype=np.float64)[None, :]
+        per_tree = np.asarray(importances, dtype=np.float64)[None, :]
     totals = per_tree.sum(axis=1, keepdims=True)
     split = totals[:, 0] > 0.0
-    shares = per_tree[split] / totals[split] if split.any() else per_tree[:1]
-    return Importance("impurity", np.ascontiguousarray(shares.T), name_columns(model, per_tree.shape[1]))
+    relative = per_tree[split] / totals[split] if split.any() else per_tree[:1]
+    return Importance("impurity", np.ascontiguousarray(relative.T), name_columns(model, per_tree.shape[1]))
 
 
-def _list_tree_importances(model: Any) -> FloatArray | None:
+def _list_tree_importances(model: EstimatorLike) -> FloatArray | None:
     """The decrease of impurity by each tree, of shape (n_trees, n_features)."""
     own = vars(model).get("_importances") if hasattr(model, "__dict__") else None
     if own is None:
@@ -132,56 +131,56 @@ def _list_tree_importances(model: Any) -> FloatArray | None:
     if members is None or hasattr(model, "estimators_features_"):
         return None
     flat = [tree for tree in np.asarray(members, dtype=object).ravel() if hasattr(tree, "feature_importances_")]
-    told = np.array([tree.feature_importances_ for tree in flat], dtype=np.float64)
-    # Single trees of boosting do not know theirs; the model does.
-    return told if flat and not np.isnan(told).any() else None
+    importances = np.array([tree.feature_importances_ for tree in flat], dtype=np.float64)
+    # Single trees of gradient boosting have none of their own (NaN); the model has them.
+    return importances if flat and not np.isnan(importances).any() else None
 
 
-def name_columns(model: Any, n_features: int) -> list[str]:
-    """The names of the columns that a model of any library was fitted on, or made-up ones."""
+def name_columns(model: EstimatorLike, n_features: int) -> list[str]:
+    """The names of the columns that a model of any library was fitted on, or numbered ones."""
     names = getattr(model, "feature_names_in_", None)
     return [f"Feature {k}" for k in range(n_features)] if names is None else [str(name) for name in names]
 
 
 def permutation_importance(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
     y: Any,
     *,
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | None = None,
     n_repeats: int = 5,
-    sample_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Importance:
-    r"""How much worse a fitted model predicts when the values of a feature are shuffled among the rows [Breiman2001].
+    r"""Decrease of a fitted model's score when the values of a feature are shuffled among the rows [Breiman2001].
 
-    With :math:`s` the score on the rows as they are and :math:`s_{jk}` that after the :math:`k`-th shuffle of feature
-    :math:`j`, the measurements are :math:`s - s_{jk}`. Held-out rows tell what the model's predictions rest on that
-    is worth something; training rows also what it has learnt by heart.
+    With :math:`s` the score on the unchanged rows and :math:`s_{jk}` that after the :math:`k`-th shuffle of feature
+    :math:`j`, the measurements are :math:`s - s_{jk}`. On held-out rows the importance is that for new data; on
+    training rows it includes what the model has overfitted.
 
-    The p-value is that of the permutation test, :math:`(1 + \#\{k: s_{jk} \ge s\})/(1 + K)`: if the feature told
-    nothing, the rows as they are would be one shuffle among :math:`K + 1` equals [PhipsonSmyth2010].
+    The p-value is that of the permutation test, :math:`(1 + \#\{k: s_{jk} \ge s\})/(1 + K)`: if the feature carried no
+    information, the unchanged rows would be one of :math:`K + 1` equivalent shuffles [PhipsonSmyth2010].
 
-    For trees of this library, where every row ends in every tree is found once; for a shuffled feature only those
-    walks are made anew whose path asks for it, from that question on.
+    For trees of this library, the leaf of every row in every tree is found once; for a shuffled feature, only rows
+    whose path has a split on it are traversed again, from that split on.
 
     Parameters
     ----------
     model : fitted estimator
         Of any library.
     X, y : table and target
-        Rows to predict, best not those of the fit.
+        Rows to predict, preferably not the training rows.
     scoring : str, callable or None
         A scorer of scikit-learn; by default accuracy or R².
     n_repeats : int, default=5
-        Shuffles of each feature, K.
+        Number of shuffles of each feature, K.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows in the score.
     random_state : int, RandomState, Generator or None
         Seed of the shuffles.
     n_jobs : int or None
-        Threads, for trees of this library.
+        Number of threads, for trees of this library.
 
     Returns
     -------
@@ -209,17 +208,22 @@ def permutation_importance(
     score = choose_score(model, scoring, target, weights)
     seed, n_features = resolve_seed(random_state), len(response.names)
     baseline, scores = np.nan, np.empty((n_features, n_repeats))
-    for feature, answers in _shuffle_features(model, X, response, n_repeats, seed):
+    for feature, shuffles in _shuffle_features(model, X, response, n_repeats, seed):
         if feature < 0:
-            baseline = score(next(iter(answers)))
+            baseline = score(*next(iter(shuffles)))
         else:
-            scores[feature] = [score(answer) for answer in answers]
+            scores[feature] = [score(estimator, rows) for estimator, rows in shuffles]
     p_values = (1.0 + (scores >= baseline).sum(axis=1)) / (1.0 + n_repeats)
     return Importance("permutation", baseline - scores, response.names, float(baseline), p_values)
 
 
-def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, seed: int) -> Iterator[tuple[int, Any]]:
-    """A witness of the rows as they are, numbered -1, then for each feature a witness of each shuffle."""
+def _shuffle_features(
+    model: EstimatorLike, X: Any, response: Response, n_repeats: int, seed: int
+) -> Iterator[tuple[int, Iterable[tuple[Any, Any]]]]:
+    """For each feature an estimator and its X for each shuffle; before them, as feature -1, for the rows as they are.
+
+    Where the predictions are found by the engine, the estimator holds them and X is the row numbers.
+    """
     n_rows = response.n_rows
 
     def draw(feature: int) -> NDArray[np.uint32]:
@@ -227,23 +231,30 @@ def _shuffle_features(model: Any, X: Any, response: Response, n_repeats: int, se
         return np.stack([rng.permutation(n_rows) for _ in range(n_repeats)]).astype(np.uint32)
 
     if isinstance(response, TreeResponse):
-        asked = response.model
+        trees = response.model
         classes = getattr(model, "classes_", None)
-        what = (asked.combine, asked.tree_weights, asked.slots, asked.width)
-        yield -1, [_Witness.of(classes, response.finish_all(asked.sum_trees(response.rows, response.n_jobs)))]
-        study = get_engine().PermutationStudy(asked.trees, response.rows, *what, response.n_jobs)
+
+        def hold(raw: FloatArray) -> tuple[KnownPredictions, NDArray[np.intp]]:
+            predictions = response.apply_link_to_all(raw)
+            known = KnownValues(predictions) if classes is None else KnownProbabilities(classes, predictions)
+            return known, known.rows
+
+        yield -1, [hold(trees.sum_trees(response.rows, response.n_jobs))]
+        combination = (trees.combine, trees.tree_weights, trees.slots, trees.width)
+        study = get_engine().PermutationStudy(trees.trees, response.rows, *combination, response.n_jobs)
         for feature in range(len(response.names)):
             raw = study.predict(feature, draw(feature))
-            raw = raw if asked.baseline is None else raw + asked.baseline
-            yield feature, [_Witness.of(classes, response.finish_all(own)) for own in raw]
+            raw = raw if trees.baseline is None else raw + trees.baseline
+            yield feature, [hold(own) for own in raw]
         return
     table = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
     yield -1, [(model, table)]
     for feature in range(len(response.names)):
-        yield feature, ((model, _swap_column(table, feature, order)) for order in draw(feature))
+        yield feature, ((model, _shuffle_column(table, feature, order)) for order in draw(feature))
 
 
-def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+def _shuffle_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
+    """A copy of a table with the values of one column in another order."""
     if hasattr(table, "set_column"):  # PyArrow
         return table.set_column(feature, table.column_names[feature], table.column(feature).take(order))
     if hasattr(table, "with_columns"):  # Polars
@@ -256,82 +267,30 @@ def _swap_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:
     return changed
 
 
-class _Witness:
-    """Answers a scorer's questions with predictions that are known already."""
-
-    def __init__(self, answers: FloatArray) -> None:
-        self.answers = answers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    @staticmethod
-    def of(classes: Any, answers: FloatArray) -> Any:
-        """A witness for classes or for values, and what stands for its rows."""
-        witness: Any = _ValueWitness(answers) if classes is None else _ClassWitness(classes, answers)
-        return witness, np.arange(len(answers))
-
-
-class _ClassWitness(ClassifierMixin, _Witness, BaseEstimator):  # type: ignore[misc]
-    def __init__(self, classes: NDArray[Any], answers: FloatArray) -> None:
-        super().__init__(answers)
-        self.classes_ = classes
-
-    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        return self.classes_.take(self.answers[rows].argmax(axis=1))  # type: ignore[no-any-return]
-
-    def predict_proba(self, rows: NDArray[np.intp]) -> FloatArray:
-        return self.answers[rows]
-
-
-class _ValueWitness(RegressorMixin, _Witness, BaseEstimator):  # type: ignore[misc]
-    def predict(self, rows: NDArray[np.intp]) -> FloatArray:
-        answers = self.answers[rows]
-        return answers[:, 0] if answers.shape[1] == 1 else answers
-
-
-def choose_score(model: Any, scoring: Any, y: NDArray[Any], weights: FloatArray | None) -> Callable[[Any], float]:
-    """A function of (estimator, rows) that says how good its predictions are."""
-    more = {} if weights is None else {"sample_weight": weights}
-    if scoring is None and y.ndim == 1 and is_classifier(model):
-        # The scorers of scikit-learn look at the labels again and again, which takes longer than the trees.
-        return lambda asked: float(np.average(asked[0].predict(asked[1]) == y, weights=weights))
-    if scoring is None and y.ndim == 1:
-        mean = np.average(y, weights=weights)
-        spread = float(np.average((y - mean) ** 2, weights=weights))
-        if spread == 0.0:
-            raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
-        return lambda asked: 1.0 - float(np.average((asked[0].predict(asked[1]) - y) ** 2, weights=weights)) / spread
-    if isinstance(scoring, str):
-        check_scorer(scoring, "scoring", "None, a scorer or ")
-    scorer = check_scoring(model, scoring=scoring)
-    return lambda asked: float(scorer(asked[0], asked[1], y, **more))
-
-
 def oob_importance(
     model: Any,
     X: Any,
     y: Any,
     *,
     kind: Literal["permutation", "impurity"] = "permutation",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_repeats: int = 5,
 ) -> Importance:
-    r"""Importance judged by rows that the trees of a forest did not see; no held-out rows are needed.
+    r"""Importance by the out-of-bag rows of a forest; no held-out rows are needed.
 
     Parameters
     ----------
     model : fitted forest
-        With samples that leave rows out.
+        With bootstrap samples that leave rows out.
     X, y, sample_weight
-        As they were passed to `fit`: which rows a tree did not see is known by their place.
+        As they were passed to `fit`: the out-of-bag rows of a tree are known by their position.
     kind : {"permutation", "impurity"}
-        "permutation": growth of each tree's own loss (share of wrong classes, squared error) when a feature is
-        shuffled among its out-of-bag rows [Breiman2001]; the p-value is the share of shuffles, with one more, that do
-        no harm. "impurity": the decrease of impurity measured on these rows (MDI-oob), free of the bias towards
-        features of many values [Li2019].
+        "permutation": increase of each tree's loss (misclassification rate, squared error) when a feature is shuffled
+        among its out-of-bag rows [Breiman2001]; the p-value is the fraction of shuffles, plus one, that do not increase
+        it. "impurity": the decrease of impurity measured on these rows (MDI-oob), without the bias towards features of
+        many values [Li2019].
     n_repeats : int, default=5
-        Shuffles of each feature in each tree.
+        Number of shuffles of each feature in each tree.
 
     Returns
     -------
@@ -348,20 +307,22 @@ def oob_importance(
     True
     """
     if not hasattr(model, "oob_permutation_importance"):
-        raise ParameterTypeError(f"Rows out of bag are known to forests only; got {type(model).__name__}.")
+        raise ParameterTypeError(f"Out-of-bag importance is for forests only; got {type(model).__name__}.")
     if kind == "permutation":
         n_repeats = check_count("n_repeats", n_repeats, 1)
-        grown = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
-        p_values = (1.0 + (grown <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
-        return Importance("oob permutation", grown, name_columns(model, len(grown)), None, p_values)
+        increase = model.oob_permutation_importance(X, y, sample_weight, n_repeats).importances
+        p_values = (1.0 + (increase <= 0.0).sum(axis=1)) / (1.0 + n_repeats)
+        return Importance("oob permutation", increase, name_columns(model, len(increase)), None, p_values)
     if kind != "impurity":
         raise ParameterError(f"The 'kind' argument must be 'permutation' or 'impurity'; got {kind!r}.")
     decrease = model.oob_impurity_importance(X, y, sample_weight)
     return Importance("oob impurity", decrease[:, None], name_columns(model, len(decrease)))
 
 
-def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Importance:
-    r"""Mean size of a feature's Shapley values over the rows, :math:`\frac1n \sum_i |\phi_j(x^{(i)})|`.
+def shap_importance(
+    model: EstimatorLike, X: Any, *, background: object = None, n_jobs: int | None = None
+) -> Importance:
+    r"""Mean absolute Shapley value of each feature over the rows, :math:`\frac1n \sum_i |\phi_j(x^{(i)})|`.
 
     Parameters
     ----------
@@ -372,7 +333,7 @@ def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int |
     background : table, optional
         As in `shap_values`.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -390,6 +351,6 @@ def shap_importance(model: Any, X: Any, *, background: Any = None, n_jobs: int |
     True
     """
     names = name_features(present_trees(model).schema)
-    sizes = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
-    sizes = sizes.mean(axis=2) if sizes.ndim == 3 else sizes
-    return Importance("shap", np.ascontiguousarray(sizes.T), names)
+    absolute = np.abs(shap_values(model, X, background=background, n_jobs=n_jobs).values)
+    absolute = absolute.mean(axis=2) if absolute.ndim == 3 else absolute
+    return Importance("shap", np.ascontiguousarray(absolute.T), names)

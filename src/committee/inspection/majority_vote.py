@@ -1,4 +1,4 @@
-"""The jury theorem: a majority of independent members is right almost surely, one of correlated members is not."""
+"""Condorcet's jury theorem: accuracy of the majority vote of independent and of correlated members."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from committee.inspection.resampling import check_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.params import RandomState
     from committee.typing import FloatArray
 
 __all__ = ["JuryCurve", "measure_jury"]
@@ -23,20 +24,20 @@ __all__ = ["JuryCurve", "measure_jury"]
 
 @dataclass(frozen=True)
 class JuryCurve:
-    """How often a majority is right, by its size.
+    """Accuracy of a majority vote, by the number of members.
 
     Attributes
     ----------
     sizes : ndarray of int
         Numbers M of members.
     exact : ndarray
-        Probability that the majority is right; equal votes count half.
+        Probability that the majority is correct; ties count half.
     simulated : ndarray
-        The share of simulated votes in which it was.
+        Fraction of simulated votes in which it was correct.
     standard_error : ndarray
-        Of the simulated share.
+        Standard error of the simulated fraction.
     limit : float
-        The probability for ever more members: 1 if they are independent and better than chance.
+        Limit of the probability for many members: 1 if they are independent and better than chance.
     """
 
     sizes: NDArray[np.intp]
@@ -52,28 +53,28 @@ def measure_jury(
     sizes: Sequence[int] = (1, 3, 5, 11, 21, 51, 101),
     correlation: float = 0.0,
     n_rounds: int = 10_000,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> JuryCurve:
-    r"""The curve of the jury theorem, exact and simulated.
+    r"""Accuracy of a majority vote by the number of members (jury theorem), exact and simulated.
 
-    Of :math:`M` independent members that are right with probability :math:`p`, the majority is right with probability
+    The majority of :math:`M` independent members, each correct with probability :math:`p`, is correct with probability
 
     .. math:: \sum_{k > M/2} \binom{M}{k} p^k (1-p)^{M-k}
               \;\bigl(+\; \tfrac12 \tbinom{M}{M/2} p^{M/2}(1-p)^{M/2} \text{ for even } M\bigr),
 
-    which tends to 1 if :math:`p > 1/2` [Condorcet1785]. Correlated members share their luck: in each vote all of them
-    are right with the same probability :math:`\theta`, drawn from the beta distribution with mean :math:`p` and
-    :math:`a + b = 1/\rho - 1`. Any two of them then have correlation :math:`\rho`, the number of right votes is
-    beta-binomial, and the majority tends to :math:`P(\theta > 1/2) < 1`, however many they are.
+    which tends to 1 if :math:`p > 1/2` [Condorcet1785]. Correlated members: in each vote all of them are
+    correct with the same probability :math:`\theta`, drawn from the beta distribution with mean :math:`p` and
+    :math:`a + b = 1/\rho - 1`. Any two of them then have correlation :math:`\rho`, the number of correct votes is
+    beta-binomial, and the limit for many members is :math:`P(\theta > 1/2) < 1`.
 
     Parameters
     ----------
     p : float
-        Probability of a member to be right, in [0, 1].
+        Probability that a member is correct, in [0, 1].
     sizes : sequence of int
         Numbers of members.
     correlation : float, default=0.0
-        The correlation of any two members' votes, in [0, 1].
+        Correlation of the votes of any two members, in [0, 1].
     n_rounds : int, default=10000
         Simulated votes for each size.
     random_state : int, RandomState, Generator or None
@@ -92,7 +93,7 @@ def measure_jury(
     >>> round(float(correlated.exact[-1]), 3), round(correlated.limit, 3)
     (0.67, 0.672)
     """
-    given: list[tuple[str, Any]] = [("p", p), ("correlation", correlation)]
+    given: list[tuple[str, object]] = [("p", p), ("correlation", correlation)]
     for name, value in given:
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
             raise ParameterError(f"The {name!r} argument must be a number in [0, 1]; got {value!r}.")
@@ -108,7 +109,7 @@ def measure_jury(
 
 
 def _find_majority(n_members: int, p: float, correlation: float) -> float:
-    votes = _choose_law(n_members, p, correlation)
+    votes = _choose_distribution(n_members, p, correlation)
     if votes is None:
         return p
     half = n_members // 2
@@ -116,8 +117,8 @@ def _find_majority(n_members: int, p: float, correlation: float) -> float:
     return float(votes.sf(half)) + 0.5 * tie
 
 
-def _choose_law(n_members: int, p: float, correlation: float) -> Any:
-    """The distribution of the number of right votes; None if all members are always of one opinion."""
+def _choose_distribution(n_members: int, p: float, correlation: float) -> Any:
+    """Distribution of the number of correct votes; None if all members always agree."""
     if correlation == 1.0:
         return None
     if correlation == 0.0 or p in (0.0, 1.0):
@@ -139,11 +140,11 @@ def _find_limit(p: float, correlation: float) -> float:
 
 
 def _simulate(n_members: int, p: float, correlation: float, n_rounds: int, rng: np.random.Generator) -> float:
-    """The share of votes that the majority wins: the luck of each vote, then the members' votes."""
+    """Fraction of simulated votes with a correct majority; the probability of each vote is drawn first."""
     if correlation == 1.0:
-        right = n_members * (rng.random(n_rounds) < p)
+        correct = n_members * (rng.random(n_rounds) < p)
     elif correlation == 0.0 or p in (0.0, 1.0):
-        right = rng.binomial(n_members, p, size=n_rounds)
+        correct = rng.binomial(n_members, p, size=n_rounds)
     else:
-        right = rng.binomial(n_members, rng.beta(*_shape(p, correlation), size=n_rounds))
-    return float((2 * right > n_members).mean() + 0.5 * (2 * right == n_members).mean())
+        correct = rng.binomial(n_members, rng.beta(*_shape(p, correlation), size=n_rounds))
+    return float((2 * correct > n_members).mean() + 0.5 * (2 * correct == n_members).mean())

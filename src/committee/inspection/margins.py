@@ -1,4 +1,4 @@
-"""How sure an ensemble is of the rows whose classes are known: margins, and labels to look at again."""
+"""Margins of rows with known classes, row weights of boosting, and suspected labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from committee.exceptions import DataError, ParameterTypeError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.typing import FloatArray
 
@@ -17,21 +17,21 @@ __all__ = ["measure_margins", "suspect_labels", "weigh_rows"]
 
 
 def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1.0) -> FloatArray:
-    """Score of the true class less the largest other one, as a share of what it could be [Schapire1998].
+    """Score of the true class minus the largest other one, relative to its largest possible value [Schapire1998].
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_classes)
-        Of each class; the largest is the answer.
+        Scores of the classes; the largest is the prediction.
     labels : ndarray of shape (n_rows,)
-        Number of the true class.
+        Index of the true class.
     largest : float, default=1.0
-        The difference that an unanimous ensemble would have.
+        The difference that a unanimous ensemble would have.
 
     Returns
     -------
     ndarray of shape (n_rows,)
-        In [-1, 1]; positive where the answer is right.
+        In [-1, 1]; positive where the prediction is correct.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1
     >>> measure_margins(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]]), np.array([0, 1, 0])).tolist()
     [0.5, 0.0, -1.0]
     """
-    scores, labels = _check_votes(scores, labels, "measure_margins")
+    scores, labels = _check_scores(scores, labels, "measure_margins")
     each = np.arange(len(labels))
     if scores.shape[1] == 1:
         return np.ones(len(labels))
@@ -49,21 +49,21 @@ def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1
 
 
 def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 10) -> NDArray[np.intp]:
-    """Rows whose own class has the lowest scores, lowest first: what boosting gives the most weight.
+    """Rows whose own class has the lowest scores, lowest first: those with the largest weight in boosting.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_classes)
-        Of each class.
+        Scores of the classes.
     labels : ndarray of shape (n_rows,)
-        Number of the recorded class.
+        Index of the recorded class.
     n_suspects : int, default=10
-        How many rows to list.
+        Number of rows to return.
 
     Returns
     -------
     ndarray of shape (n_suspects,)
-        Numbers of rows; of equals the first.
+        Row numbers; ties are in the order of the rows.
 
     Examples
     --------
@@ -71,20 +71,20 @@ def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 1
     >>> suspect_labels(np.array([[2.0, -2.0], [1.0, -1.0], [-3.0, 3.0]]), np.array([0, 1, 0]), 2).tolist()
     [2, 1]
     """
-    scores, labels = _check_votes(scores, labels, "suspect_labels")
+    scores, labels = _check_scores(scores, labels, "suspect_labels")
     own = scores[np.arange(len(labels)), labels]
     return np.argsort(own, kind="stable")[:n_suspects]
 
 
 def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
-    r"""The weights that boosting would go on with: in proportion to :math:`e^{-f_y(x) / (K - 1)}` [Zhu2009].
+    r"""Row weights of the next boosting round, proportional to :math:`e^{-f_y(x) / (K - 1)}` [Zhu2009].
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_classes)
-        f, a column a class; for two classes -f and f.
+        f, a column for each class; for two classes -f and f.
     labels : ndarray of shape (n_rows,)
-        Number of the recorded class.
+        Index of the recorded class.
 
     Returns
     -------
@@ -97,14 +97,14 @@ def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
     >>> weigh_rows(np.array([[0.5, -0.5], [0.5, -0.5]]), np.array([0, 1])).round(3).tolist()
     [0.269, 0.731]
     """
-    scores, labels = _check_votes(scores, labels, "weigh_rows")
+    scores, labels = _check_scores(scores, labels, "weigh_rows")
     own = scores[np.arange(len(labels)), labels] / max(1, scores.shape[1] - 1)
     raised = np.exp(own.min() - own)
     return np.asarray(raised / raised.sum())
 
 
-def _check_votes(scores: Any, labels: Any, where: str) -> tuple[FloatArray, NDArray[Any]]:
-    """Scores and numbers of classes that go together."""
+def _check_scores(scores: ArrayLike, labels: ArrayLike, where: str) -> tuple[FloatArray, NDArray[Any]]:
+    """Scores and class indices as arrays of matching shapes."""
     if hasattr(scores, "predict"):
         raise ParameterTypeError(
             f"{where} takes scores of the classes, an array of shape (n_rows, n_classes); got {type(scores).__name__}. "

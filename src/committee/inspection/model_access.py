@@ -1,9 +1,9 @@
-"""What a model answers when some features of its rows are replaced: in the core for trees, by asking for any other."""
+"""Predictions of a model with some features replaced: by the engine for trees, by `predict` for any other model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -18,19 +18,22 @@ from committee.exceptions import DataError, ParameterError, ParameterTypeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray, FloatMatrix
+    from committee.typing import EstimatorLike, FloatArray, FloatMatrix
+
+    #: A feature by its number or name.
+    FeatureKey: TypeAlias = int | str | np.integer[Any]
 
 __all__ = ["AnyResponse", "Response", "TreeResponse", "find_features", "make_response", "read_row_weights"]
 
 
 class Response(Protocol):
-    """A fitted model and a table, ready for questions; answers are of shape (n_rows, n_outputs)."""
+    """A fitted model and a table; predictions are of shape (n_rows, n_outputs)."""
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows."""
         ...
 
     @property
@@ -39,50 +42,50 @@ class Response(Protocol):
         ...
 
     def column(self, feature: int) -> FloatArray:
-        """The values of a feature as numbers: codes where it is a category, NaN where missing."""
+        """The values of a feature as numbers: codes of a categorical feature, NaN for missing values."""
         ...
 
-    def levels(self, feature: int) -> NDArray[Any] | None:
-        """The levels of a category by their codes; None for a number."""
+    def categories(self, feature: int) -> NDArray[Any] | None:
+        """The categories of a feature in the order of their codes; None for a numeric feature."""
         ...
 
-    def answer(self) -> FloatArray:
-        """What the model says of the rows as they are."""
+    def predict(self) -> FloatArray:
+        """Predictions for the rows of the table."""
         ...
 
-    def answer_with(self, feature: int, values: FloatArray) -> FloatArray:
-        """What it says when a feature has other values, one for each row."""
+    def predict_with(self, feature: int, values: FloatArray) -> FloatArray:
+        """Predictions with other values of a feature, one for each row."""
         ...
 
-    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
-        """What it says when several features have other values."""
+    def predict_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """Predictions with other values of several features."""
         ...
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Mean over the rows at each point in the space of some features, of shape (n_points, n_outputs)."""
+        """Mean prediction over the rows at each point of some features, of shape (n_points, n_outputs)."""
         ...
 
-    def trace_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
-        """The same row by row, of shape (n_rows, n_points, n_outputs)."""
+    def predict_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
+        """Prediction of each row at each point, of shape (n_rows, n_points, n_outputs)."""
         ...
 
 
 @dataclass(frozen=True)
 class TreeResponse:
-    """A model of our trees.
+    """A model made of this library's trees.
 
     Attributes
     ----------
     model : TreeModel
-        Its trees.
+        The trees.
     rows : ndarray
         The table in the form that the trees read.
     classifies : bool
-        Whether its answers are of classes; of two the second one's is taken, as in scikit-learn.
+        Whether it is a classifier; for two classes the predictions are those of the second, as in scikit-learn.
     raw : bool
-        Whether the raw prediction is wanted, before the link.
+        Whether predictions are raw, before the link.
     n_jobs : int
-        As the engine takes it.
+        The engine's number of threads.
     """
 
     model: TreeModel
@@ -93,7 +96,7 @@ class TreeResponse:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows."""
         return len(self.rows)
 
     @property
@@ -106,120 +109,122 @@ class TreeResponse:
         """The values of a feature as numbers."""
         return self.rows[:, feature].astype(np.float64)
 
-    def levels(self, feature: int) -> NDArray[Any] | None:
-        """The levels of a category; None for a number."""
+    def categories(self, feature: int) -> NDArray[Any] | None:
+        """The categories of a feature; None for a numeric feature."""
         return self.model.schema.categories[feature]
 
-    def answer(self) -> FloatArray:
-        """What the model says of the rows as they are."""
-        return self._finish(self.model.sum_trees(self.rows, self.n_jobs))
+    def predict(self) -> FloatArray:
+        """Predictions for the rows of the table."""
+        return self._apply_link(self.model.sum_trees(self.rows, self.n_jobs))
 
-    def answer_with(self, feature: int, values: FloatArray) -> FloatArray:
-        """What it says when a feature has other values."""
-        return self.answer_with_all([feature], [values])
+    def predict_with(self, feature: int, values: FloatArray) -> FloatArray:
+        """Predictions with other values of a feature."""
+        return self.predict_with_all([feature], [values])
 
-    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
-        """What it says when several features have other values."""
+    def predict_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """Predictions with other values of several features."""
         changed = np.array(self.rows)
         for feature, own in zip(features, values, strict=True):
             changed[:, feature] = own
-        return self._finish(self.model.sum_trees(changed, self.n_jobs))
+        return self._apply_link(self.model.sum_trees(changed, self.n_jobs))
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Mean over the rows at each point."""
+        """Mean prediction over the rows at each point."""
         if self._is_linear:
-            return self._finish(self._ask(features, points, weights, individual=False))
-        return np.average(self.trace_at(features, points), axis=0, weights=weights)
+            return self._apply_link(self._sum_at(features, points, weights, individual=False))
+        return np.average(self.predict_at(features, points), axis=0, weights=weights)
 
-    def trace_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
-        """Each row at each point."""
-        return self._finish(self._ask(features, points, None, individual=True))
+    def predict_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
+        """Prediction of each row at each point."""
+        return self._apply_link(self._sum_at(features, points, None, individual=True))
 
     def traverse_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
-        """Mean over the training weights at each point, raw, without looking at the rows."""
-        asked = self.model
+        """Mean raw prediction at each point by the training weights of the trees; the rows are not used."""
+        model = self.model
         raw = get_engine().average_by_weight(
-            asked.trees,
+            model.trees,
             np.asarray(features, dtype=np.uint32),
             self._round(points),
-            asked.combine,
-            asked.tree_weights,
-            asked.slots,
-            asked.width,
+            model.combine,
+            model.tree_weights,
+            model.slots,
+            model.width,
             self.n_jobs,
         )
-        return self._choose(raw if asked.baseline is None else raw + asked.baseline)
+        return self._select_class(raw if model.baseline is None else raw + model.baseline)
 
-    def finish_all(self, raw: FloatArray) -> FloatArray:
-        """Answers from raw predictions with a column for every class, or output."""
+    def apply_link_to_all(self, raw: FloatArray) -> FloatArray:
+        """Predictions from raw ones, with a column for every class or output."""
         if self._is_linear:
             return raw
         raw = self.model.link_scale * raw
         if self.model.link == "logit":
-            shares = expit(raw)
-            return np.concatenate([1.0 - shares, shares], axis=-1)
+            second = expit(raw)
+            return np.concatenate([1.0 - second, second], axis=-1)
         return softmax(raw, axis=-1) if self.model.link == "softmax" else np.exp(raw)
 
     @property
     def _is_linear(self) -> bool:
         return self.raw or self.model.link == "identity"
 
-    def _ask(
+    def _sum_at(
         self, features: Sequence[int], points: FloatArray, weights: FloatArray | None, *, individual: bool
     ) -> FloatArray:
-        asked = self.model
+        """Raw predictions at the points, of each row or their mean."""
+        model = self.model
         raw = get_engine().average_by_rows(
-            asked.trees,
+            model.trees,
             self.rows,
             weights,
             np.asarray(features, dtype=np.uint32),
             self._round(points),
-            asked.combine,
-            asked.tree_weights,
-            asked.slots,
-            asked.width,
+            model.combine,
+            model.tree_weights,
+            model.slots,
+            model.width,
             individual,
             self.n_jobs,
         )
-        return raw if asked.baseline is None else raw + asked.baseline
+        return raw if model.baseline is None else raw + model.baseline
 
     def _round(self, points: FloatArray) -> FloatArray:
-        """Points as precise as the table, so that they fall where the table's values fall."""
+        """Points in the precision of the table, so that they go to the same leaves as equal values of the table."""
         return np.ascontiguousarray(points.astype(self.rows.dtype), dtype=np.float64)
 
-    def _finish(self, raw: FloatArray) -> FloatArray:
+    def _apply_link(self, raw: FloatArray) -> FloatArray:
         if self._is_linear:
-            return self._choose(raw)
+            return self._select_class(raw)
         raw = self.model.link_scale * raw
         if self.model.link == "logit":
-            return expit(raw)  # type: ignore[no-any-return]
-        return self._choose(softmax(raw, axis=-1)) if self.model.link == "softmax" else np.exp(raw)
+            return np.asarray(expit(raw))
+        return self._select_class(softmax(raw, axis=-1)) if self.model.link == "softmax" else np.exp(raw)
 
-    def _choose(self, answers: FloatArray) -> FloatArray:
-        return answers[..., 1:] if self.classifies and answers.shape[-1] == 2 else answers
+    def _select_class(self, predictions: FloatArray) -> FloatArray:
+        """For two classes, the column of the second."""
+        return predictions[..., 1:] if self.classifies and predictions.shape[-1] == 2 else predictions
 
 
 @dataclass(frozen=True)
 class AnyResponse:
-    """A model of any kind, asked by its own methods about copies of the table.
+    """A model of any kind, whose methods are called on copies of the table.
 
     Attributes
     ----------
     model : estimator
         With `predict`, `predict_proba` or `decision_function`.
     table : ndarray or pandas frame
-        Rows as it reads them.
+        Rows in the form that it reads.
     method : str
-        What is called.
+        The method that is called.
     """
 
-    model: Any
+    model: EstimatorLike
     table: Any
     method: str
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows."""
         return len(self.table)
 
     @property
@@ -234,36 +239,37 @@ class AnyResponse:
             return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"Feature {self.names[feature]!r} is not a number; categories are understood with models of this "
-                "library only."
+                f"Feature {self.names[feature]!r} is not numeric; categories are supported for models of this library "
+                "only."
             ) from None
 
-    def levels(self, feature: int) -> NDArray[Any] | None:
-        """Always None: what its categories are is the model's own business."""
+    def categories(self, feature: int) -> NDArray[Any] | None:
+        """Always None: the categories of other models are not known."""
         return None
 
-    def answer(self) -> FloatArray:
-        """What the model says of the rows as they are."""
-        return self._ask(self.table)
+    def predict(self) -> FloatArray:
+        """Predictions for the rows of the table."""
+        return self._call_model(self.table)
 
-    def answer_with(self, feature: int, values: FloatArray) -> FloatArray:
-        """What it says when a feature has other values."""
-        return self.answer_with_all([feature], [values])
+    def predict_with(self, feature: int, values: FloatArray) -> FloatArray:
+        """Predictions with other values of a feature."""
+        return self.predict_with_all([feature], [values])
 
-    def answer_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
-        """What it says when several features have other values."""
-        return self._ask(self._replace(features, values))
+    def predict_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
+        """Predictions with other values of several features."""
+        return self._call_model(self._replace(features, values))
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Mean over the rows at each point."""
-        means = [np.average(self._ask(self._replace(features, p)), axis=0, weights=weights) for p in points]
+        """Mean prediction over the rows at each point."""
+        means = [np.average(self._call_model(self._replace(features, p)), axis=0, weights=weights) for p in points]
         return np.array(means)
 
-    def trace_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
-        """Each row at each point."""
-        return np.stack([self._ask(self._replace(features, p)) for p in points], axis=1)
+    def predict_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
+        """Prediction of each row at each point."""
+        return np.stack([self._call_model(self._replace(features, p)) for p in points], axis=1)
 
-    def _replace(self, features: Sequence[int], values: Any) -> Any:
+    def _replace(self, features: Sequence[int], values: Sequence[FloatArray] | FloatArray) -> Any:
+        """A copy of the table with other values of some features, one for each row or one for all rows."""
         changed = self.table.copy()
         for feature, value in zip(features, values, strict=True):
             if hasattr(changed, "iloc"):
@@ -272,25 +278,27 @@ class AnyResponse:
                 changed[:, feature] = value
         return changed
 
-    def _ask(self, table: Any) -> FloatArray:
-        answers = np.asarray(getattr(self.model, self.method)(table), dtype=np.float64)
-        answers = answers[:, None] if answers.ndim == 1 else answers
-        return answers[:, 1:] if self.method == "predict_proba" and answers.shape[1] == 2 else answers
+    def _call_model(self, X: Any) -> FloatArray:
+        predictions = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
+        predictions = predictions[:, None] if predictions.ndim == 1 else predictions
+        return predictions[:, 1:] if self.method == "predict_proba" and predictions.shape[1] == 2 else predictions
 
 
-def make_response(model: Any, X: Any, *, response_method: str = "auto", n_jobs: int | None = None) -> Response:
-    """A fitted model and a table, ready for questions.
+def make_response(
+    model: EstimatorLike, X: Any, *, response_method: str = "auto", n_jobs: int | None = None
+) -> Response:
+    """The response of a fitted model on a table: by the engine if it is made of this library's trees.
 
     Parameters
     ----------
     model : fitted estimator
         Of any library.
     X : table
-        Rows as the model reads them.
+        Rows in the form that the model reads.
     response_method : {"auto", "predict_proba", "decision_function"}
-        "auto": values of regressors, probabilities of classifiers where they have any.
+        "auto": values of regressors, probabilities of classifiers that have them.
     n_jobs : int or None
-        Threads, for models of our trees.
+        Number of threads, for models of this library's trees.
 
     Returns
     -------
@@ -305,13 +313,13 @@ def make_response(model: Any, X: Any, *, response_method: str = "auto", n_jobs: 
         raise ParameterTypeError("The 'model' argument must be a fitted estimator with the method predict.")
     classifies = is_classifier(model)
     if classifies and isinstance(getattr(model, "classes_", None), list):
-        raise ParameterError("Classifiers with several outputs are not supported here; look at one output at a time.")
-    asked = _find_trees(model)
+        raise ParameterError("Classifiers with several outputs are not supported here; inspect one output at a time.")
+    trees = _find_trees(model)
     raw = response_method == "decision_function"
-    if asked is not None and (raw or asked.link != "other"):
-        rows = take_in_rows(model, X, asked.schema)
+    if trees is not None and (raw or trees.link != "other"):
+        rows = take_in_rows(model, X, trees.schema)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return TreeResponse(asked, dense, classifies, raw, resolve_jobs(n_jobs))
+        return TreeResponse(trees, dense, classifies, raw, resolve_jobs(n_jobs))
     table = X if hasattr(X, "iloc") or isinstance(X, np.ndarray) else np.asarray(X)
     if table.ndim != 2:
         raise DataError("X must be a table with rows and columns.")
@@ -322,22 +330,22 @@ def make_response(model: Any, X: Any, *, response_method: str = "auto", n_jobs: 
     return AnyResponse(model, table, method)
 
 
-def _find_trees(model: Any) -> TreeModel | None:
+def _find_trees(model: EstimatorLike) -> TreeModel | None:
     present = getattr(model, "to_tree_model", None)
     if present is None:
         return None
     try:
         found: TreeModel = present()
-    except ParameterTypeError:  # members that are no trees
+    except ParameterTypeError:  # the members are not trees of this library
         return None
     return found
 
 
-def find_features(response: Response, features: Any) -> list[int]:
-    """Numbers of the columns that a user named by number or name, one or several of them."""
-    asked = [features] if isinstance(features, str | int | np.integer) else list(features)
+def find_features(response: Response, features: FeatureKey | Sequence[FeatureKey]) -> list[int]:
+    """Column numbers of one or several features that are given by number or name."""
+    keys = [features] if isinstance(features, str | int | np.integer) else list(features)
     names, found = response.names, []
-    for feature in asked:
+    for feature in keys:
         if isinstance(feature, str) and feature in names:
             found.append(names.index(feature))
         elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
@@ -351,8 +359,8 @@ def find_features(response: Response, features: Any) -> list[int]:
     return found
 
 
-def read_row_weights(weights: Any, n_rows: int) -> FloatArray | None:
-    """Weights of rows as an array, or None."""
+def read_row_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Row weights as an array, checked; None for equal weights."""
     if weights is None:
         return None
     read = np.ascontiguousarray(weights, dtype=np.float64)

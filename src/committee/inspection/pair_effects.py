@@ -1,4 +1,4 @@
-"""What two features do together beyond what each does alone, from small moves of the rows only."""
+"""Second-order accumulated local effects: the interaction of two features."""
 
 from __future__ import annotations
 
@@ -13,50 +13,53 @@ from committee.inspection.model_access import find_features, make_response, read
 from committee.inspection.resampling import check_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from committee.typing import FloatArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from committee.inspection.model_access import FeatureKey
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["accumulated_pair_effects"]
 
 
 def accumulated_pair_effects(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
-    features: Any,
+    features: Sequence[FeatureKey],
     *,
     grid_resolution: int = 20,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
     n_jobs: int | None = None,
 ) -> Bunch:
-    r"""Accumulated local effect of two numbers together, less what each has alone [ApleyZhu2020].
+    r"""Accumulated local effect of two numeric features together, minus their single effects [ApleyZhu2020].
 
-    The plane of the two features is cut into cells, and the rows of a cell :math:`(l, m)` are moved to its four
+    The plane of the two features is divided into cells, and the rows of a cell :math:`(l, m)` are moved to its four
     corners:
 
     .. math:: \Delta_{lm} = f(z_l, w_m) - f(z_{l-1}, w_m) - f(z_l, w_{m-1}) + f(z_{l-1}, w_{m-1}),
 
-    averaged over the rows (an empty cell has what the nearest one has), and added up over all cells to the lower left.
-    What is left of the effect of either feature alone is then taken off, and the mean over the rows. Features whose
-    effects add up have zero everywhere.
+    averaged over the rows (an empty cell gets the mean of the nearest one), and summed over all cells to the lower
+    left. The remaining single effects of the two features are then subtracted, and the mean over the rows. Features
+    with additive effects have zero everywhere.
 
     Parameters
     ----------
     model : fitted estimator
         Of any library.
     X : array-like or data frame of shape (n_rows, n_features)
-        Rows whose predictions are looked at. Those in which one of the two is missing are left out.
+        Rows to evaluate the model on. Rows in which one of the two features is missing are left out.
     features : pair of int or str
-        Numbers or names of two features that hold numbers.
+        Numbers or names of two numeric features.
     grid_resolution : int, default=20
-        Most bins of each.
+        Maximum number of bins of each feature.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows.
     response_method : {"auto", "predict_proba", "decision_function"}
-        What classifiers are asked for.
+        The output of classifiers that is explained.
     n_jobs : int or None
-        Threads, for trees of this library.
+        Number of threads, for trees of this library.
 
     Returns
     -------
@@ -85,18 +88,18 @@ def accumulated_pair_effects(
     weights = np.ones(response.n_rows) if given is None else given
     columns = [response.column(number) for number in numbers]
     for number in numbers:
-        if response.levels(number) is not None:
-            raise DataError(f"Feature {response.names[number]!r} is a category, whose levels have no neighbours.")
+        if response.categories(number) is not None:
+            raise DataError(f"Feature {response.names[number]!r} is a category; pair effects need numeric features.")
     counted = ~np.isnan(columns[0]) & ~np.isnan(columns[1]) & (weights > 0.0)
     if not counted.any():
         raise DataError("No row has a value of both features.")
-    edges, bins = zip(*(_cut(column, counted, n_bins) for column in columns), strict=True)
-    rises: Any = 0.0
+    edges, bins = zip(*(_find_bins(column, counted, n_bins) for column in columns), strict=True)
+    rises = np.zeros(())
     for first in (0, 1):
         for second in (0, 1):
             corner = [edges[0][bins[0] + first], edges[1][bins[1] + second]]
             sign = 1.0 if first == second else -1.0
-            rises = rises + sign * response.answer_with_all(numbers, corner)
+            rises = rises + sign * response.predict_with_all(numbers, corner)
     shape = (len(edges[0]) - 1, len(edges[1]) - 1)
     cells = (bins[0] * shape[1] + bins[1])[counted]
     n_cells = shape[0] * shape[1]
@@ -108,10 +111,10 @@ def accumulated_pair_effects(
     return Bunch(average=np.array(effects), grid_values=list(edges), weights=own)
 
 
-def _cut(values: FloatArray, counted: NDArray[np.bool_], n_bins: int) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Edges of bins of about equally many rows, and the bin of each row, which ends at its upper edge."""
-    shares = np.linspace(0.0, 1.0, n_bins + 1)
-    edges = np.unique(np.quantile(values[counted], shares, method="inverted_cdf"))
+def _find_bins(values: FloatArray, counted: NDArray[np.bool_], n_bins: int) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Edges of bins with about equally many rows, and the bin of each row, upper edge included."""
+    quantiles = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.unique(np.quantile(values[counted], quantiles, method="inverted_cdf"))
     if len(edges) == 1:
         edges = np.repeat(edges, 2)
     known = np.where(counted, values, edges[0])
@@ -119,7 +122,7 @@ def _cut(values: FloatArray, counted: NDArray[np.bool_], n_bins: int) -> tuple[F
 
 
 def _fill_empty(sums: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mean of each cell; an empty one takes that of the nearest, counted in cells."""
+    """Mean of each cell; an empty one gets that of the nearest, by distance in cells."""
     empty = weights == 0.0
     means = np.divide(sums, weights, out=np.zeros_like(sums), where=~empty)
     if not empty.any():
@@ -129,15 +132,15 @@ def _fill_empty(sums: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _accumulate(steps: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum of the steps to the lower left, less the effects of either axis alone, centred over the rows."""
+    """Sum of the steps to the lower left, minus the single effects of both axes, centred over the rows."""
     surface = np.zeros((steps.shape[0] + 1, steps.shape[1] + 1))
     surface[1:, 1:] = steps.cumsum(axis=0).cumsum(axis=1)
-    alone = []
+    single = []
     for turned, own in ((surface, weights), (surface.T, weights.T)):
-        slopes = np.diff(turned, axis=0)
-        middles = (slopes[:, 1:] + slopes[:, :-1]) / 2.0
-        # A slab without rows, which the edges do not allow for, would have no mean.
-        alone.append(np.r_[0.0, np.cumsum((middles * own).sum(axis=1) / own.sum(axis=1))])
-    surface = surface - alone[0][:, None] - alone[1][None, :]
+        differences = np.diff(turned, axis=0)
+        middles = (differences[:, 1:] + differences[:, :-1]) / 2.0
+        # Every bin of a feature has rows, because its edges are values that occur.
+        single.append(np.r_[0.0, np.cumsum((middles * own).sum(axis=1) / own.sum(axis=1))])
+    surface = surface - single[0][:, None] - single[1][None, :]
     corners = (surface[1:, 1:] + surface[:-1, 1:] + surface[1:, :-1] + surface[:-1, :-1]) / 4.0
     return np.asarray(surface - (corners * weights).sum() / weights.sum())

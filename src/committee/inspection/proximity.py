@@ -1,4 +1,4 @@
-"""Proximity of rows in a forest: how often two of them end in the same leaf."""
+"""Proximity of rows in a forest: the fraction of the trees in which two rows are in the same leaf."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from scipy.sparse import csr_matrix
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
-    from committee.typing import FloatArray
+    from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["measure_proximity", "scale_proximity"]
 
 
-def measure_proximity(model: Any, X: Any) -> FloatArray:
-    r"""Share of the trees in which two rows end in the same leaf [Breiman2001].
+def measure_proximity(model: EstimatorLike, X: Any) -> FloatArray:
+    r"""Fraction of the trees in which two rows are in the same leaf [Breiman2001].
 
-    Rows that a forest treats alike are near each other, whatever the units of the features and however many of these
-    are noise.
+    Proximity does not depend on the units of the features, and little on noise features.
 
     Parameters
     ----------
     model : fitted estimator
         With `apply`, such as a forest of this library or of scikit-learn.
     X : table
-        Rows; the answer has the square of their number.
+        Rows; the result has the square of their number.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def measure_proximity(model: Any, X: Any) -> FloatArray:
     n_rows, n_trees = leaves.shape
     if not n_rows:
         raise DataError("X must have at least one row.")
-    # A column for each leaf of each tree that any row ends in; two rows share as many ones as they share leaves.
+    # A column for each leaf of each tree that has a row; two rows have as many ones in common as leaves.
     _, codes = np.unique(leaves + np.arange(n_trees) * (int(leaves.max()) + 1), return_inverse=True)
     codes = codes.reshape(-1)
     ends = csr_matrix((np.ones(codes.size), codes, np.arange(0, codes.size + 1, n_trees)))
@@ -64,26 +63,26 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     r"""Points whose squared distances are about 1 - proximity: classical multidimensional scaling.
 
     The eigenvectors of :math:`-\frac12 J (1 - P) J`, :math:`J` the centring matrix, times the roots of their
-    eigenvalues. The first coordinates tell the most.
+    eigenvalues. The first coordinates have the largest eigenvalues.
 
     Parameters
     ----------
     proximity : ndarray of shape (n_rows, n_rows)
         From `measure_proximity`.
     n_dimensions : int, default=2
-        How many coordinates.
+        Number of coordinates.
 
     Returns
     -------
     points : ndarray of shape (n_rows, n_dimensions)
-        Coordinates; the largest of each in size is positive.
-    shares : ndarray of shape (n_dimensions,)
-        What share of the positive eigenvalues each has.
+        Coordinates; of each, the one that is largest in absolute value is positive.
+    fractions : ndarray of shape (n_dimensions,)
+        Each eigenvalue relative to the sum of the positive ones.
 
     Examples
     --------
     >>> import numpy as np
-    >>> points, shares = scale_proximity(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]))
+    >>> points, fractions = scale_proximity(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]))
     >>> ((points[0] - points[2]) ** 2).sum().round(6).item()
     1.0
     """
@@ -99,5 +98,5 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     points = vectors[:, :n_dimensions] * np.sqrt(values[:n_dimensions])
     signs = np.sign(points[np.abs(points).argmax(axis=0), np.arange(n_dimensions)])
     total = float(values.sum())
-    shares = values[:n_dimensions] / total if total > 0.0 else np.zeros(n_dimensions)
-    return points * np.where(signs < 0.0, -1.0, 1.0), shares
+    fractions = values[:n_dimensions] / total if total > 0.0 else np.zeros(n_dimensions)
+    return points * np.where(signs < 0.0, -1.0, 1.0), fractions

@@ -1,4 +1,4 @@
-"""Fitting an estimator over and over on bootstrap samples of one table; what the studies here have in common."""
+"""Repeated fits of an estimator on bootstrap samples of one table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["check_count", "draw_bootstrap", "fit_on", "predict_out_of_bag", "read_study"]
+    from committee.typing import EstimatorLike
+
+__all__ = ["check_bootstrap_input", "check_count", "draw_bootstrap", "fit_rows", "predict_out_of_bag"]
 
 
-def read_study(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """The table and its target with as many rows, and an estimator that can be cloned and asked."""
+def check_bootstrap_input(estimator: EstimatorLike, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Table and target, checked: equally many rows, and an estimator that can be cloned, fitted and predict."""
     if isinstance(estimator, type) or not all(hasattr(estimator, n) for n in ("fit", "predict", "get_params")):
         raise ParameterTypeError(
             "The 'estimator' argument must be an object with the methods fit, predict and get_params; "
@@ -41,8 +43,8 @@ def read_study(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     return table, target
 
 
-def check_count(name: str, value: Any, least: int) -> int:
-    """A whole number that is at least so large."""
+def check_count(name: str, value: object, least: int) -> int:
+    """An argument that must be an int of at least a given size."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise ParameterTypeError(f"The {name!r} argument must be an int >= {least}; got {value!r}.")
     if value < least:
@@ -51,36 +53,38 @@ def check_count(name: str, value: Any, least: int) -> int:
 
 
 def draw_bootstrap(n_rows: int, seed: int, member: int, n_draws: int | None = None) -> NDArray[np.intp]:
-    """Rows drawn with replacement, from (seed, member) alone."""
+    """Rows drawn with replacement; they depend on (seed, member) alone."""
     return np.random.default_rng([seed, member]).integers(n_rows, size=n_draws or n_rows)
 
 
-def fit_on(estimator: Any, X: Any, y: NDArray[Any], rows: NDArray[np.intp], seed: int, member: int) -> Any:
-    """A fresh copy of the estimator, with randomness of its own, fitted on these rows."""
-    fresh = seed_estimator(clone(estimator), seed, member)
-    return fresh.fit(select_rows(X, rows), y[rows])
+def fit_rows(
+    estimator: EstimatorLike, X: Any, y: NDArray[Any], rows: NDArray[np.intp], seed: int, member: int
+) -> EstimatorLike:
+    """A clone of the estimator with its own seed, fitted on some rows."""
+    fitted: EstimatorLike = seed_estimator(clone(estimator), seed, member).fit(select_rows(X, rows), y[rows])
+    return fitted
 
 
 def predict_out_of_bag(
-    estimator: Any, X: Any, y: NDArray[Any], *, n_rounds: int, seed: int, n_jobs: int | None
+    estimator: EstimatorLike, X: Any, y: NDArray[Any], *, n_rounds: int, seed: int, n_jobs: int | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """For each round the rows that its bootstrap sample left out, and what the estimator says about them.
+    """For each round the rows outside its bootstrap sample, and the estimator's predictions for them.
 
-    A sample that holds every row, as happens with very few of them, gives an empty round.
+    A sample that contains every row, which happens with very few rows, gives an empty round.
     """
     # Arguments, not a closure: joblib maps large arrays into its processes instead of copying them.
     rounds: Iterable[tuple[NDArray[np.intp], NDArray[Any]]] = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_answer_round)(estimator, X, y, seed, member) for member in range(n_rounds)
+        delayed(_predict_round)(estimator, X, y, seed, member) for member in range(n_rounds)
     )
     yield from rounds
 
 
-def _answer_round(
-    estimator: Any, X: Any, y: NDArray[Any], seed: int, member: int
+def _predict_round(
+    estimator: EstimatorLike, X: Any, y: NDArray[Any], seed: int, member: int
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     rows = draw_bootstrap(len(y), seed, member)
-    left_out = np.setdiff1d(np.arange(len(y)), rows)
-    if not len(left_out):
-        return left_out, y[:0]
-    fitted = fit_on(estimator, X, y, rows, seed, member)
-    return left_out, np.asarray(fitted.predict(select_rows(X, left_out)))
+    out_of_bag = np.setdiff1d(np.arange(len(y)), rows)
+    if not len(out_of_bag):
+        return out_of_bag, y[:0]
+    fitted = fit_rows(estimator, X, y, rows, seed, member)
+    return out_of_bag, np.asarray(fitted.predict(select_rows(X, out_of_bag)))

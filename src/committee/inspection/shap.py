@@ -1,4 +1,4 @@
-"""Shapley values: what each feature adds to the prediction of a row, exactly, for everything made of our trees."""
+"""Exact Shapley values (SHAP) of the features for models made of this library's trees."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Schema
-    from committee.typing import FloatArray, FloatMatrix
+    from committee.typing import EstimatorLike, FloatArray, FloatMatrix
 
 __all__ = ["ShapValues", "shap_values"]
 
 
 @dataclass(frozen=True)
 class ShapValues:
-    """What features add to predictions, with the names that the plots of the ``shap`` package look for.
+    """Shapley values, with the attribute names that the plots of the ``shap`` package expect.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features) or (n_rows, n_features, n_outputs)
-        What each feature adds to the base value; with `interactions` a second axis of features comes after the first.
+        Contribution of each feature, added to the base value; with `interactions` there is a second axis of features.
         Classes are outputs, as are the columns of a target with several outputs, side by side.
     base_values : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        What is predicted when no feature is known; the same for every row.
+        Prediction when no feature is known; the same for every row.
     data : ndarray of shape (n_rows, n_features)
-        The rows as numbers: codes where a column is a category, NaN where a value is missing.
+        The rows as numbers: codes of categories, NaN for missing values.
     feature_names : list of str
-        Those of the table that the model was fitted on, or "Feature 0" and so on.
+        Names of the training table's columns, or "Feature 0" and so on.
     output_names : list of str or None
         Classes, or None if there is one output.
     display_data : ndarray of object of shape (n_rows, n_features) or None
-        The rows with the names of their categories, if the model knows any.
+        The rows with the names of their categories, if there are categorical features.
     """
 
     values: FloatArray
@@ -63,7 +63,7 @@ class ShapValues:
         """Base value plus the sum over the features (and pairs): the raw prediction of each row."""
         n_outputs = self.base_values.ndim - 1
         axes = tuple(range(1, self.values.ndim - n_outputs))
-        return self.base_values + self.values.sum(axis=axes)  # type: ignore[no-any-return]
+        return np.asarray(self.base_values + self.values.sum(axis=axes))
 
     def of_output(self, output: int) -> ShapValues:
         """The values of one output alone, for plots that show one.
@@ -78,13 +78,13 @@ class ShapValues:
         ShapValues
         """
         if self.base_values.ndim == 1:
-            raise ParameterError("These values have one output, which needs no choice.")
+            raise ParameterError("These values have one output; there is none to select.")
         names = None if self.output_names is None else [self.output_names[output]]
         values, base_values = self.values[..., output], self.base_values[..., output]
         return ShapValues(values, base_values, self.data, self.feature_names, names, self.display_data)
 
     def to_explanation(self) -> Any:
-        """The same as a ``shap.Explanation``, which the plots of that package ask for by its type.
+        """The same as a ``shap.Explanation``, the type that the plots of that package require.
 
         Returns
         -------
@@ -107,34 +107,35 @@ class ShapValues:
 
 
 def shap_values(
-    model: Any,
+    model: EstimatorLike,
     X: Any,
     *,
-    background: Any = None,
-    background_weight: Any = None,
+    background: object = None,
+    background_weight: ArrayLike | None = None,
     interactions: bool = False,
     n_jobs: int | None = None,
 ) -> ShapValues:
-    r"""Shapley values of the features for each row, exactly, for any estimator made of this library's trees.
+    r"""Exact Shapley values of the features for each row, for any estimator made of this library's trees.
 
-    The raw prediction :math:`f(x)` is shared out among the features. With :math:`v(S)` the prediction when only the
+    The raw prediction :math:`f(x)` is attributed to the features. With :math:`v(S)` the prediction when only the
     features in :math:`S` are known, feature :math:`i` of :math:`d` gets
 
     .. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(d-|S|-1)!}{d!}\,\bigl(v(S \cup \{i\}) - v(S)\bigr),
 
-    and :math:`f(x) = v(\emptyset) + \sum_i \phi_i`. Without a background, a split on an unknown feature sends a row
-    both ways in proportion to the training weights of the children ("path-dependent"); with one, unknown features
-    take the values of its rows ("interventional"), which breaks the ties between correlated features.
+    and :math:`f(x) = v(\emptyset) + \sum_i \phi_i`. Without a background, a row takes
+    both branches of a split on an unknown feature, in proportion to the training weights of the children
+    ("path-dependent"); with one, unknown features take the values of its rows ("interventional"), which separates
+    correlated features.
 
-    What is explained: of trees, bags and forests probabilities or values; of gradient boosting the raw score, before
-    the link; of AdaBoost and arcing, for every algorithm, the ``decision_function``, a sum over the members of what
-    the vote, the score or the value of a leaf adds to it; of ``AdaBoostRegressor(algorithm="rt")`` the mean (the median
-    of "r2" is no sum). For two classes boosted models have one output, that of the second class. The weights of
-    children are those that the tree was grown with: in AdaBoost the weights of its round.
+    The explained output is: for trees, bags and forests, probabilities or values; for gradient boosting the raw score,
+    before the link; for AdaBoost and arcing, with every algorithm, the ``decision_function``, which is a sum over the
+    members; for ``AdaBoostRegressor(algorithm="rt")`` the mean (the median of "r2" is not a sum). For two classes
+    boosted models have one output, that of the second class. The weights of the children are those that the tree was
+    grown with: in AdaBoost the weights of its round.
 
-    The path-dependent values are found in time proportional to the splits times half the number of distinct features
-    on a path: the weights of the sets are an integral over :math:`t \in [0, 1]` [Owen1972] of products that factorise
-    along the tree, and a few Gauss points give it exactly.
+    Path-dependent values take time proportional to the splits times half the number of distinct features on a path:
+    the weights of the sets are an integral over :math:`t \in [0, 1]` [Owen1972] of products that factorise along the
+    tree, and a Gauss quadrature with few points gives it exactly.
 
     Parameters
     ----------
@@ -143,14 +144,15 @@ def shap_values(
     X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
         Rows to explain.
     background : array-like, sparse matrix or data frame, optional
-        Rows that stand for "unknown"; a hundred are usually enough. The time is proportional to their number.
+        Rows whose values replace unknown features; a hundred are usually enough. The time is proportional to their
+        number.
     background_weight : array-like, optional
         Weight of each row of the background.
     interactions : bool, default=False
-        Whether the values of pairs are wanted [Lundberg2020]: off the diagonal half of the joint effect of two
-        features, on it what remains of the feature's value. Without background only.
+        Whether to return interaction values [Lundberg2020]: off the diagonal half of the joint effect of two features,
+        on it the rest of the feature's value. Only without a background.
     n_jobs : int or None
-        Threads; None decides by the work.
+        Number of threads; None decides by the amount of work.
 
     Returns
     -------
@@ -178,53 +180,53 @@ def shap_values(
     if interactions and background is not None:
         raise ParameterError("Values of pairs ('interactions') are path-dependent; leave 'background' out.")
     if background is None and background_weight is not None:
-        raise ParameterError("'background_weight' weighs the rows of a 'background', and there is none.")
-    asked, engine, jobs = present_trees(model), get_engine(), resolve_jobs(n_jobs)
-    rows = read_rows(model, X, asked.schema)
-    what = (asked.combine, asked.tree_weights, asked.slots, asked.width)
+        raise ParameterError("'background_weight' is for the rows of a 'background', and there is none.")
+    trees, engine, jobs = present_trees(model), get_engine(), resolve_jobs(n_jobs)
+    rows = read_rows(model, X, trees.schema)
+    combination = (trees.combine, trees.tree_weights, trees.slots, trees.width)
     if background is None:
-        values, base = engine.explain_rows(asked.trees, rows, *what, bool(interactions), jobs)
+        values, base = engine.explain_rows(trees.trees, rows, *combination, bool(interactions), jobs)
     else:
-        behind = read_rows(model, background, asked.schema)
-        weights = _read_weights(background_weight, len(behind))
-        values, base = engine.explain_against(asked.trees, rows, behind, weights, *what, jobs)
-    if asked.baseline is not None:
-        base = base + asked.baseline
-    outputs = name_outputs(model, asked)
-    if asked.width == 1:
+        reference = read_rows(model, background, trees.schema)
+        weights = _read_background_weights(background_weight, len(reference))
+        values, base = engine.explain_against(trees.trees, rows, reference, weights, *combination, jobs)
+    if trees.baseline is not None:
+        base = base + trees.baseline
+    outputs = name_outputs(model, trees)
+    if trees.width == 1:
         values, base = values[..., 0], base[0]
     base_values = np.repeat(base[None], len(rows), axis=0)
-    names = name_features(asked.schema)
-    return ShapValues(values, base_values, rows, names, outputs, _show_rows(rows, asked.schema))
+    names = name_features(trees.schema)
+    return ShapValues(values, base_values, rows, names, outputs, _decode_rows(rows, trees.schema))
 
 
-def read_rows(model: Any, X: Any, schema: Schema) -> FloatMatrix:
-    """The rows as a dense matrix, checked against what the model was fitted on."""
+def read_rows(model: EstimatorLike, X: Any, schema: Schema) -> FloatMatrix:
+    """The rows as a dense matrix, checked against the columns of the training table."""
     rows = take_in_rows(model, X, schema)
     dense: FloatMatrix = rows if isinstance(rows, np.ndarray) else rows.toarray()
     return dense
 
 
 def name_features(schema: Schema) -> list[str]:
-    """The names of the columns, or made-up ones."""
+    """The names of the columns, or numbered ones."""
     if schema.feature_names is not None:
         return list(schema.feature_names)
     return [f"Feature {k}" for k in range(schema.n_features)]
 
 
-def name_outputs(model: Any, asked: TreeModel) -> list[str] | None:
+def name_outputs(model: EstimatorLike, trees: TreeModel) -> list[str] | None:
     """The classes as names of the outputs, or numbers if there are several outputs; None for a single one."""
-    if asked.width == 1:
+    if trees.width == 1:
         return None
     classes = getattr(model, "classes_", None)
-    if isinstance(classes, np.ndarray) and len(classes) == asked.width:
+    if isinstance(classes, np.ndarray) and len(classes) == trees.width:
         return [str(c) for c in classes.tolist()]
-    if isinstance(classes, list) and sum(map(len, classes)) == asked.width:
+    if isinstance(classes, list) and sum(map(len, classes)) == trees.width:
         return [f"{k}: {c}" for k, own in enumerate(classes) for c in own.tolist()]
-    return [str(k) for k in range(asked.width)]
+    return [str(k) for k in range(trees.width)]
 
 
-def _read_weights(weights: Any, n_rows: int) -> FloatArray | None:
+def _read_background_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray | None:
     if weights is None:
         return None
     read = np.ascontiguousarray(weights, dtype=np.float64)
@@ -236,14 +238,14 @@ def _read_weights(weights: Any, n_rows: int) -> FloatArray | None:
     return read
 
 
-def _show_rows(rows: FloatMatrix, schema: Schema) -> NDArray[Any] | None:
+def _decode_rows(rows: FloatMatrix, schema: Schema) -> NDArray[Any] | None:
     if not schema.has_categories:
         return None
-    shown = rows.astype(object)
-    for column, levels in enumerate(schema.categories):
-        if levels is None:
+    decoded = rows.astype(object)
+    for column, categories in enumerate(schema.categories):
+        if categories is None:
             continue
         codes = rows[:, column]
         known = ~np.isnan(codes)
-        shown[known, column] = levels[codes[known].astype(np.intp)]
-    return shown
+        decoded[known, column] = categories[codes[known].astype(np.intp)]
+    return decoded

@@ -114,14 +114,17 @@ STATES |= {
     for name, (home, own) in _PLAIN.items()
 }
 
-_RULES = {
-    "adaboost.algorithms": ("Discrete", "Samme", "SammeR", "Real"),
-    "adaboost.additive": ("Gentle", "Logit"),
-    "adaboost.arcing": ("Majority",),
+#: Algorithms of AdaBoost and arcing: the name in files, module and class.
+_ALGORITHMS = {
+    "DiscreteRule": ("algorithms", "DiscreteAdaBoost"),
+    "SammeRule": ("algorithms", "Samme"),
+    "SammeRRule": ("algorithms", "SammeR"),
+    "RealRule": ("algorithms", "RealAdaBoost"),
+    "GentleRule": ("additive", "GentleAdaBoost"),
+    "LogitRule": ("additive", "LogitBoost"),
+    "MajorityRule": ("arcing", "EqualVotes"),
 }
-STATES |= {
-    name + "Rule": StateClass("committee.ensembles." + home, name) for home, names in _RULES.items() for name in names
-}
+STATES |= {name: StateClass("committee.ensembles.adaboost." + home, own) for name, (home, own) in _ALGORITHMS.items()}
 
 #: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
 _TRAINING_ONLY = frozenset(

@@ -80,8 +80,8 @@ def test_the_minimiser_is_half_the_log_odds(algorithm):
     y = (rng.random(20_000) < chances[x]).astype(int)
     model = AdaBoostClassifier(n_estimators=300, algorithm=algorithm).fit(x[:, None].astype(float), y)
     grid = np.arange(len(chances))[:, None].astype(float)
-    shares = np.array([y[x == k].mean() for k in range(len(chances))])
-    np.testing.assert_allclose(model.decision_function(grid), 0.5 * np.log(shares / (1 - shares)), atol=0.03)
+    frequencies = np.array([y[x == k].mean() for k in range(len(chances))])
+    np.testing.assert_allclose(model.decision_function(grid), 0.5 * np.log(frequencies / (1 - frequencies)), atol=0.03)
     np.testing.assert_allclose(model.predict_proba(grid)[:, 1], chances, atol=0.03)
 
 

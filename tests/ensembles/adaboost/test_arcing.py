@@ -28,9 +28,9 @@ def test_arc_x4_weighs_by_mistakes(method, member):
         np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-12)
         mistakes += own.predict(X) != y
     votes = np.stack([own.predict(X) for own in model.estimators_], axis=1)
-    shares = np.stack([(votes == k).mean(axis=1) for k in range(3)], axis=1)
-    np.testing.assert_allclose(model.predict_proba(X), shares, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(X), shares.round(9).argmax(axis=1))
+    fractions = np.stack([(votes == k).mean(axis=1) for k in range(3)], axis=1)
+    np.testing.assert_allclose(model.predict_proba(X), fractions, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), fractions.round(9).argmax(axis=1))
     assert np.abs(model.margins(X, y)).max() <= 1.0 + 1e-12
     with pytest.raises(CommitteeError, match="No bound"):
         model.training_error_bound()

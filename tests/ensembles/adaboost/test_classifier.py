@@ -128,7 +128,7 @@ def test_the_loss_is_the_mean_exponential_loss(table, algorithm):
     if n_classes > 2 and algorithm in ("discrete", "real"):
         return
     model = AdaBoostClassifier(n_estimators=30, algorithm=algorithm).fit(X, y)
-    for loss, decision in zip(model.exponential_loss_, model._stage(X), strict=True):
+    for loss, decision in zip(model.exponential_loss_, model._staged_scores(X), strict=True):
         own = decision[np.arange(len(y)), y]
         np.testing.assert_allclose(loss, np.exp(-own / (n_classes - 1)).mean(), rtol=1e-8)
 
@@ -141,8 +141,8 @@ def test_the_minimiser_is_half_the_log_odds(algorithm):
     y = (rng.random(20_000) < chances[x]).astype(int)
     model = AdaBoostClassifier(n_estimators=400, algorithm=algorithm).fit(x[:, None].astype(float), y)
     grid = np.arange(len(chances))[:, None].astype(float)
-    shares = np.array([y[x == k].mean() for k in range(len(chances))])
-    np.testing.assert_allclose(model.decision_function(grid), 0.5 * np.log(shares / (1 - shares)), atol=0.03)
+    frequencies = np.array([y[x == k].mean() for k in range(len(chances))])
+    np.testing.assert_allclose(model.decision_function(grid), 0.5 * np.log(frequencies / (1 - frequencies)), atol=0.03)
     np.testing.assert_allclose(model.predict_proba(grid)[:, 1], chances, atol=0.03)
 
 
@@ -163,7 +163,7 @@ def test_real_is_samme_r_for_two_classes():
 
 
 @pytest.mark.parametrize("algorithm", ["discrete", "samme", "real", "samme.r"])
-def test_stages_end_in_the_answer_and_members_are_estimators(algorithm):
+def test_stages_end_in_the_prediction_and_members_are_estimators(algorithm):
     X, y = TABLES["moons"]
     model = AdaBoostClassifier(n_estimators=15, algorithm=algorithm).fit(X, y)
     *_, last = model.staged_decision_function(X)

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor as OtherTree
 
 from committee import AdaBoostRegressor, DecisionStumpClassifier, DecisionTreeRegressor
-from committee.ensembles.adaboost.members import Resampling
+from committee.ensembles.adaboost.resampling import Resampling
 from committee.exceptions import CommitteeError
 
 

@@ -78,8 +78,10 @@ def test_classes_are_boosted_as_labels_of_which_there_is_one(kind: str, k: int, 
     F = sum(vote[X[:, word].astype(int)] for word, vote in zip(words, votes, strict=True))
     np.testing.assert_allclose(model.decision_function(X), F[:, 1] if k == 2 else F, atol=1e-9)
     np.testing.assert_array_equal(model.predict(X), classes[F.argmax(axis=1)])
-    shares = 1 / (1 + np.exp(-2 * F))
-    np.testing.assert_allclose(model.predict_proba(X), shares / shares.sum(axis=1, keepdims=True), atol=1e-12)
+    probabilities = 1 / (1 + np.exp(-2 * F))
+    np.testing.assert_allclose(
+        model.predict_proba(X), probabilities / probabilities.sum(axis=1, keepdims=True), atol=1e-12
+    )
     ranked = model.rank_labels(X)
     np.testing.assert_array_equal(ranked[:, 0], model.predict(X))
     np.testing.assert_array_equal(ranked, classes[np.argsort(-F.round(9), axis=1, kind="stable")])
@@ -230,7 +232,7 @@ def test_it_stops_when_the_error_on_a_part_kept_apart_no_longer_falls() -> None:
     assert not hasattr(model.set_params(n_iter_no_change=None).fit(X, y), "validation_errors_")
 
 
-def test_it_stops_when_no_word_says_anything() -> None:
+def test_it_stops_when_no_word_separates_the_labels() -> None:
     y = np.array([0, 1] * 10)
     X = np.ones((20, 3))
     model = BoosTexterClassifier(n_estimators=50).fit(X, y)
@@ -238,7 +240,7 @@ def test_it_stops_when_no_word_says_anything() -> None:
     np.testing.assert_allclose(model.predict_proba(X), 0.5)
 
 
-def test_progress_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     BoosTexterClassifier(n_estimators=3, verbose=1).fit(TEXTS, TOPICS)
     assert "Boosting words" in capfd.readouterr().err
 

@@ -1,15 +1,15 @@
-"""The formulas of boosting by votes and by probabilities: how good a member is, and what becomes of the weights.
+"""The formulas of AdaBoost: error and weight of a member, and the factors of the row weights.
 
-A rule looks at what a member says of the training rows, group by group of rows that it answers alike (the leaves of
-a stump, or every row by itself). Its tables have a row for each group and a column for the true class: entry (g, k)
-is about the rows of class k in group g.
+An algorithm is given what a member predicts for groups of training rows. A group is a leaf of a stump, whose rows have
+one prediction, or a single row. A table has a row for each group and a column for each true class: entry (g, k) is
+about the rows of class k in group g.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -19,44 +19,59 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import BoolArray, FloatArray
 
-__all__ = ["RULES", "Answers", "Rule", "Step"]
+    #: Sum over the rows of weight times the table's entry for the row's group and class.
+    WeightedSum: TypeAlias = Callable[[FloatArray | BoolArray], float]
+    #: A link of `TreeModel`, and the factor of f before it.
+    Link: TypeAlias = tuple[Literal["logit", "softmax", "other"], float]
 
-_MOST_HALVINGS = 10
-"""Of a step that would raise the exponential loss, before boosting ends."""
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "DiscreteAdaBoost",
+    "GroupPredictions",
+    "RealAdaBoost",
+    "RoundResult",
+    "Samme",
+    "SammeR",
+    "VotingAlgorithm",
+]
+
+_MAX_HALVINGS = 10
+"""Halvings of a step that would raise the exponential loss, before boosting ends."""
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What a member says of each group of training rows.
+class GroupPredictions:
+    """What a member predicts for each group of training rows.
 
     Attributes
     ----------
-    votes : ndarray of shape (n_groups,)
-        Number of the class.
-    shares : ndarray of shape (n_groups, n_classes) or None
-        Probabilities of the classes, where the rule asks for them.
+    labels : ndarray of shape (n_groups,)
+        Indices of the predicted classes.
+    probabilities : ndarray of shape (n_groups, n_classes) or None
+        Probabilities of the classes, where the algorithm needs them.
     """
 
-    votes: NDArray[np.intp]
-    shares: FloatArray | None = None
+    labels: NDArray[np.intp]
+    probabilities: FloatArray | None = None
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one round comes to.
+class RoundResult:
+    """The outcome of one round.
 
     Attributes
     ----------
     error : float
-        Weight of the wrongly answered rows, epsilon_t.
+        Weighted training error of the member, epsilon_t.
     weight : float
-        Weight of the member's vote, alpha_t.
+        Weight of the member, alpha_t.
     loss : float
-        What the mean exponential loss is multiplied by.
+        Factor of the mean exponential loss.
     factors : ndarray of shape (n_groups, n_classes) or None
-        What the weights of the rows are multiplied by; None if nothing is left to learn.
+        Factors of the row weights; None if nothing is left to learn.
     """
 
     error: float
@@ -66,20 +81,20 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Rule(ABC):
-    """One algorithm: `judge` is its round, the rest is how its sums become answers.
+class Algorithm(ABC):
+    """One form of AdaBoost: `run_round` is a round; the other methods turn summed predictions into f.
 
-    The additive model is f, with one column a class that sum to zero (for two classes: half the log-odds of the second
-    class and minus that), as minimises the expected exponential loss exp(-f_y / (K - 1)) [Zhu2009].
+    The additive model f has a column for each class; the columns sum to zero. For two classes they are minus and plus
+    half the log-odds of the second class. It minimises the expected exponential loss exp(-f_y / (K - 1)) [Zhu2009].
 
     Attributes
     ----------
     n_classes : int
         K.
     learning_rate : float
-        What every step is multiplied by.
+        Factor of every step.
     least : float
-        What probabilities are kept above: half the share of the lightest row, 1/(2n) where all are equal.
+        Lower bound of probabilities: half the smallest relative row weight, 1/(2n) for equal weights.
     """
 
     n_classes: int
@@ -90,152 +105,152 @@ class Rule(ABC):
 
     @property
     def width(self) -> int:
-        """Members in a round."""
+        """Number of members in a round."""
         return 1
 
     @abstractmethod
-    def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
-        """The round, given a function that weighs a table by the rows' weights; None: no better than chance."""
+    def run_round(self, predictions: GroupPredictions, weighted_sum: WeightedSum) -> RoundResult | None:
+        """Error and weight of a member, and the factors of the row weights; None if it is no better than chance."""
 
     @abstractmethod
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
-        """f, of shape (n_rows, n_classes), from what the members with these weights sum up to."""
+        """f, of shape (n_rows, n_classes), from the summed predictions of members with these weights."""
 
     def to_proba(self, decision: FloatArray) -> FloatArray:
         """Probabilities whose log-odds f estimates [FriedmanHastieTibshirani2000, Zhu2009]."""
         return np.asarray(softmax(decision / max(1, self.n_classes - 1), axis=1))
 
     @property
-    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
-        """`to_proba` as the link of a `TreeModel`, and what f is multiplied by before it."""
+    def link(self) -> Link:
+        """`to_proba` as the link of a `TreeModel`, and the factor of f before it."""
         return ("logit", 2.0) if self.n_classes == 2 else ("softmax", 1.0 / max(1, self.n_classes - 1))
 
-    def weigh_terms(self, weights: FloatArray) -> FloatArray:
-        """What the decision of each member alone, with weight 1, is multiplied by in f."""
+    def term_weights(self, weights: FloatArray) -> FloatArray:
+        """Factor of each member's decision in f, given the weights of the members."""
         return weights
 
-    def score_shares(self, shares: FloatArray) -> FloatArray:
-        """What a member adds to f, from its probabilities; for rules that combine scores."""
+    def to_scores(self, probabilities: FloatArray) -> FloatArray:
+        """Term of f from a member's probabilities; for algorithms that combine scores."""
         raise NotImplementedError
 
-    def span(self, weights: FloatArray) -> float:
-        """The difference between two columns of f if all members agree; 1 a member where they have scores."""
+    def max_difference(self, weights: FloatArray) -> float:
+        """Difference between two columns of f if all members agree; for scores, 1 for each member."""
         return float(np.abs(weights).sum())
 
     def bound_error(self, errors: FloatArray, weights: FloatArray, losses: FloatArray) -> FloatArray | None:
-        """Bound of the training error after each round; None where there is none."""
+        """Bound of the training error after each round; None if none is known."""
         return losses if self.n_classes == 2 else None
 
-    def mark_wrong(self, answers: Answers) -> NDArray[np.bool_]:
-        """Where a group's vote is not the true class."""
-        return np.asarray(answers.votes[:, None] != np.arange(self.n_classes))
+    def find_errors(self, predictions: GroupPredictions) -> BoolArray:
+        """Table of whether a group's prediction differs from the true class."""
+        return np.asarray(predictions.labels[:, None] != np.arange(self.n_classes))
 
 
-class VotingRule(Rule):
-    """Rules whose members vote for one class."""
+class VotingAlgorithm(Algorithm):
+    """Algorithms whose members vote for one class."""
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
-        """Votes against their mean: the additive model whose terms are 1 for the vote and -1/(K-1) elsewhere."""
+        """Votes minus their mean: the additive model with terms 1 for the vote and -1/(K-1) elsewhere."""
         scale = (self.n_classes - 1) * self._scale()
         return np.asarray(scale * (sums - weights.sum() / self.n_classes))
 
     def _scale(self) -> float:
         return 1.0
 
-    def span(self, weights: FloatArray) -> float:
+    def max_difference(self, weights: FloatArray) -> float:
         """All votes for one class and none for another."""
         return float((self.n_classes - 1) * self._scale() * np.abs(weights).sum())
 
     def bound_error(self, errors: FloatArray, weights: FloatArray, losses: FloatArray) -> FloatArray | None:
-        """Where the vote is wrong, at least half of the weighted votes are; for two classes this is the loss."""
+        """Where the vote is wrong, at least half of the weighted votes are wrong; for two classes this is the loss."""
         alpha = self._scale() * weights
         rounds = (1.0 - errors) * np.exp(-alpha / 2) + errors * np.exp(alpha / 2)
         return np.asarray(np.cumprod(rounds))
 
 
-class Discrete(VotingRule):
-    """AdaBoost as Freund and Schapire have it, labels -1 and 1 [FreundSchapire1997]."""
+class DiscreteAdaBoost(VotingAlgorithm):
+    """AdaBoost of Freund and Schapire, labels -1 and 1 [FreundSchapire1997]."""
 
     two_classes = True
 
-    def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
-        """Alpha = 1/2 log((1 - eps) / eps); D *= exp(-alpha y h). Worse than chance: alpha < 0 turns the vote."""
-        wrong = self.mark_wrong(answers)
-        error = weigh(wrong)
+    def run_round(self, predictions: GroupPredictions, weighted_sum: WeightedSum) -> RoundResult | None:
+        """Alpha = 1/2 log((1 - eps) / eps); D *= exp(-alpha y h). If eps > 1/2, alpha < 0 inverts the vote."""
+        wrong = self.find_errors(predictions)
+        error = weighted_sum(wrong)
         if error <= 0.0 or error >= 1.0:
             certain = 1.0 if error <= 0.0 else -1.0
-            return Step(error, certain, float(np.exp(-1.0)), None)
+            return RoundResult(error, certain, float(np.exp(-1.0)), None)
         if error == 0.5:
             return None
         alpha = self.learning_rate * 0.5 * np.log((1.0 - error) / error)
         factors = np.exp(alpha * np.where(wrong, 1.0, -1.0))
-        return Step(error, float(alpha), weigh(factors), factors)
+        return RoundResult(error, float(alpha), weighted_sum(factors), factors)
 
     def _scale(self) -> float:
-        # alpha is half of what SAMME has, so that f is the sum of alpha h itself.
+        # alpha is half of SAMME's, so that f is the sum of alpha h itself.
         return 2.0
 
 
-class Samme(VotingRule):
-    """SAMME, AdaBoost for K classes [Zhu2009]; for two classes Discrete in the other common form."""
+class Samme(VotingAlgorithm):
+    """SAMME, AdaBoost for K classes [Zhu2009]; for two classes the other common form of discrete AdaBoost."""
 
-    def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
+    def run_round(self, predictions: GroupPredictions, weighted_sum: WeightedSum) -> RoundResult | None:
         """Alpha = log((1 - eps) / eps) + log(K - 1); only the weights of wrong rows are raised, by exp(alpha)."""
-        wrong, n_classes = self.mark_wrong(answers), self.n_classes
-        error = weigh(wrong)
+        wrong, n_classes = self.find_errors(predictions), self.n_classes
+        error = weighted_sum(wrong)
         if error <= 0.0:
-            return Step(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
+            return RoundResult(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
         if error >= 1.0 - 1.0 / n_classes:
             return None
         alpha = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
         factors = np.exp(alpha * wrong)
-        loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weigh(factors)
-        return Step(error, float(alpha), float(loss), factors)
+        loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
+        return RoundResult(error, float(alpha), float(loss), factors)
 
 
-class SammeR(Rule):
-    """SAMME.R: members vote with the logarithms of their probabilities [Zhu2009].
+class SammeR(Algorithm):
+    """SAMME.R: the term of a member is made of the logarithms of its probabilities [Zhu2009].
 
-    A member that is certain and wrong would give a row all the weight, and the next members nothing to learn from:
-    this is how the algorithm is known to diverge. Probabilities are therefore kept above 1/(2n)
-    [SchapireSinger1999], and the step of a member that would raise the exponential loss is halved until it lowers it.
+    A row that a member gets wrong with certainty would receive all the weight, and the algorithm would diverge.
+    Probabilities are therefore kept above 1/(2n) [SchapireSinger1999], and a step that would raise the exponential loss
+    is halved until it lowers it.
     """
 
     combine = "scores"
 
-    def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
+    def run_round(self, predictions: GroupPredictions, weighted_sum: WeightedSum) -> RoundResult | None:
         """f_k = (K - 1)(log p_k - mean of log p); D *= exp(-f_y / (K - 1))."""
-        assert answers.shares is not None
-        error = weigh(self.mark_wrong(answers))
-        scores = self.score_shares(answers.shares) / max(1, self.n_classes - 1)
-        for halvings in range(_MOST_HALVINGS):
+        assert predictions.probabilities is not None
+        error = weighted_sum(self.find_errors(predictions))
+        scores = self.to_scores(predictions.probabilities) / max(1, self.n_classes - 1)
+        for halvings in range(_MAX_HALVINGS):
             step = self.learning_rate * 0.5**halvings
             factors = np.exp(-step * scores)
-            loss = weigh(factors)
+            loss = weighted_sum(factors)
             if loss < 1.0 or error <= 0.0:
-                return Step(error, step, loss, factors if error > 0.0 else None)
+                return RoundResult(error, step, loss, factors if error > 0.0 else None)
         return None
 
-    def score_shares(self, shares: FloatArray) -> FloatArray:
-        """(K - 1)(log p_k - mean of log p), p kept away from 0."""
-        logs = np.log(np.maximum(shares, self.least))
+    def to_scores(self, probabilities: FloatArray) -> FloatArray:
+        """(K - 1)(log p_k - mean of log p), with p kept above the lower bound."""
+        logs = np.log(np.maximum(probabilities, self.least))
         return np.asarray((self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True)))
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
-        """The sums are f."""
+        """The sums themselves."""
         return sums
 
 
-class Real(SammeR):
+class RealAdaBoost(SammeR):
     """Real AdaBoost: f = half the log-odds of the member's probability [FriedmanHastieTibshirani2000]."""
 
     two_classes = True
 
-    def score_shares(self, shares: FloatArray) -> FloatArray:
-        """-+ 1/2 log(p / (1 - p)), p kept away from 0 and 1."""
+    def to_scores(self, probabilities: FloatArray) -> FloatArray:
+        """-+ 1/2 log(p / (1 - p)), with p kept away from 0 and 1."""
         if self.n_classes == 1:
-            return np.zeros_like(shares)
-        p = np.clip(shares[:, 1], self.least, 1.0 - self.least)
+            return np.zeros_like(probabilities)
+        p = np.clip(probabilities[:, 1], self.least, 1.0 - self.least)
         half = 0.5 * np.log(p / (1.0 - p))
         return np.stack([-half, half], axis=1)
 
@@ -247,4 +262,9 @@ class Real(SammeR):
         return np.stack([1.0 - p, p], axis=1)
 
 
-RULES: dict[str, Any] = {"discrete": Discrete, "samme": Samme, "samme.r": SammeR, "real": Real}
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    "discrete": DiscreteAdaBoost,
+    "samme": Samme,
+    "samme.r": SammeR,
+    "real": RealAdaBoost,
+}

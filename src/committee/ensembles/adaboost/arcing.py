@@ -2,82 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 
 from committee.base import resolve_seed
-from committee.data.intake import take_in
-from committee.ensembles.adaboost.algorithms import Discrete, Step, VotingRule
-from committee.ensembles.adaboost.learners import AnyLearner, TreeLearner
-from committee.ensembles.adaboost.members import can_share_bins, choose_table, plan_resampling
-from committee.ensembles.adaboost.predictions import AdditivePredictions, Log
-from committee.exceptions import DataError, ParameterTypeError
+from committee.data import ClassTarget
+from committee.ensembles.adaboost.algorithms import DiscreteAdaBoost, RoundResult, VotingAlgorithm
+from committee.ensembles.adaboost.history import BoostingHistory
+from committee.ensembles.adaboost.learners import AnyLearner, RowLearner, TreeLearner
+from committee.ensembles.adaboost.params import (
+    AdaBoostRounds,
+    ArcingAlgorithm,
+    ArcingMember,
+    KeepSampleWeights,
+    WeightingMethod,
+)
+from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
+from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
-from committee.params import HasMethods, Interval, NJobs, RandomState
+from committee.params import NJobs, RandomState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
-    from numpy.typing import NDArray
-
     from committee.data import Dataset
-    from committee.ensembles.adaboost.algorithms import Answers
-    from committee.typing import FloatArray
+    from committee.ensembles.adaboost.algorithms import GroupPredictions, Link, WeightedSum
+    from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["ArcingClassifier"]
+__all__ = ["ArcingClassifier", "EqualVotes"]
 
 _POWER = 4
-"""Of the number of mistakes; Breiman tried 1, 2 and 4."""
-
-Member: TypeAlias = Annotated[
-    Annotated[Any, HasMethods("fit", "predict")] | None,
-    "What the members are: any classifier, which is cloned for each round. None: a full ``DecisionTreeClassifier()``. "
-    "Trees of this library share one set of bins.",
-]
-Rounds: TypeAlias = Annotated[int, Interval(1, None), "How many members there are at most."]
-Form: TypeAlias = Annotated[
-    Literal["arc-x4", "arc-gv"],
-    "``'arc-x4'``: chances in proportion to 1 + m⁴, m the number of members that got the row wrong, and one vote a "
-    "member. ``'arc-gv'``: AdaBoost with votes that press on the smallest margin, two classes.",
-]
-Method: TypeAlias = Annotated[
-    Literal["resample", "reweight"],
-    "How a member learns of the weights: by a sample of as many rows as there are, drawn with these chances, or as "
-    "`sample_weight`.",
-]
-KeepWeights: TypeAlias = Annotated[
-    bool, "Whether to keep the weights of each round, as ``sample_weights_trace_``: 8 bytes a row and round."
-]
+"""Power of the number of misclassifications; Breiman tried 1, 2 and 4."""
 
 
-class Majority(VotingRule):
-    """Every member has one vote; f is the share of the votes less what chance would give."""
+class EqualVotes(VotingAlgorithm):
+    """Majority vote: every member has one vote; f is the fraction of the votes minus 1/K."""
 
-    def judge(self, answers: Answers, weigh: Callable[[NDArray[Any]], float]) -> Step | None:
-        """The error is told, and ends nothing."""
-        return Step(weigh(self.mark_wrong(answers)), 1.0, 1.0, np.empty((0, 0)))
+    def run_round(self, predictions: GroupPredictions, weighted_sum: WeightedSum) -> RoundResult:
+        """The error is recorded, and ends nothing."""
+        return RoundResult(weighted_sum(self.find_errors(predictions)), 1.0, 1.0, np.empty((0, 0)))
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
-        """Shares of the votes, less 1/K."""
+        """Fractions of the votes, minus 1/K."""
         return np.asarray(sums / len(weights) - 1.0 / self.n_classes)
 
     def to_proba(self, decision: FloatArray) -> FloatArray:
-        """Shares of the votes."""
+        """Fractions of the votes."""
         return decision + 1.0 / self.n_classes
 
     @property
-    def link(self) -> tuple[Literal["logit", "softmax", "other"], float]:
-        """Shares are f moved, which no link does."""
+    def link(self) -> Link:
+        """Probabilities are f plus a constant, which is none of the links of a `TreeModel`."""
         return "other", 1.0
 
-    def weigh_terms(self, weights: FloatArray) -> FloatArray:
+    def term_weights(self, weights: FloatArray) -> FloatArray:
         """The mean over the members."""
         return weights / len(weights)
 
-    def span(self, weights: FloatArray) -> float:
+    def max_difference(self, weights: FloatArray) -> float:
         """All votes for one class."""
         return 1.0
 
@@ -86,36 +72,36 @@ class Majority(VotingRule):
         return None
 
 
-class ArcingClassifier(AdditivePredictions):
-    r"""Members that learn from the rows that those before them got wrong, by Breiman's rules.
+class ArcingClassifier(BaseAdaBoostClassifier):
+    r"""Adaptive resampling and combining: members are fitted on the rows that earlier members misclassified.
 
-    ``"arc-x4"`` draws round t's sample with chances :math:`\propto 1 + m_i^4`, where :math:`m_i` members so far got row
-    i wrong, and lets the members vote as equals [Breiman1998]_. ``"arc-gv"`` is AdaBoost with
+    ``"arc-x4"`` samples the rows of round t in proportion to :math:`1 + m_i^4`, where :math:`m_i` members so far
+    misclassified row i, and gives all members equal votes [Breiman1998]_. ``"arc-gv"`` is AdaBoost with
     :math:`\alpha_t = \frac12 \log\frac{1+\gamma_t}{1-\gamma_t} - \frac12 \log\frac{1+\rho_t}{1-\rho_t}`,
     :math:`\gamma_t = 1 - 2\varepsilon_t` and :math:`\rho_t` the smallest margin so far (0 as long as it is negative),
-    which drives the smallest margin to its largest possible value [Breiman1999b]_; it ends where a member adds nothing
-    to it.
+    which drives the smallest margin to its largest possible value [Breiman1999b]_; it ends when a member cannot
+    increase it.
 
     Attributes
     ----------
     estimator_ : estimator
-        What the members were cloned from.
+        The estimator that the members were cloned from.
     estimators_ : sequence of estimators
         The fitted members.
     estimator_weights_, estimator_errors_ : ndarray of shape (n_members,)
-        Votes, and weighted errors on the training rows.
+        Weights of the members, and their weighted errors on the training rows.
     exponential_loss_ : ndarray of shape (n_members,)
         Mean exponential loss on the training rows after each round (``"arc-gv"``; ones otherwise).
     sample_weights_trace_ : ndarray of shape (n_members, n_samples)
-        Weights of each round, with ``keep_sample_weights=True``.
+        Row weights of each round, with ``keep_sample_weights=True``.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean of the members' importances, by vote.
+        Mean of the members' importances, weighted by the weights of the members.
     classes_ : ndarray
         The classes, sorted.
     n_classes_, n_features_in_ : int
-        How many classes and features.
+        Number of classes and of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X had names.
+        Names of the features, if X had names.
 
     Examples
     --------
@@ -130,12 +116,12 @@ class ArcingClassifier(AdditivePredictions):
 
     def __init__(
         self,
-        estimator: Member = None,
+        estimator: ArcingMember = None,
         *,
-        n_estimators: Rounds = 50,
-        algorithm: Form = "arc-x4",
-        method: Method = "resample",
-        keep_sample_weights: KeepWeights = False,
+        n_estimators: AdaBoostRounds = 50,
+        algorithm: ArcingAlgorithm = "arc-x4",
+        method: WeightingMethod = "resample",
+        keep_sample_weights: KeepSampleWeights = False,
         n_jobs: NJobs = None,
         random_state: RandomState = None,
     ) -> None:
@@ -147,60 +133,60 @@ class ArcingClassifier(AdditivePredictions):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # Fitting.
+    # The algorithms.
 
-    def _arc_x4(self, learner: Any, rule: Majority, log: Log) -> None:
-        """arc-x4: D_t in proportion to 1 + m^4."""
+    def _arc_x4(self, learner: RowLearner, votes: EqualVotes, history: BoostingHistory) -> None:
+        """arc-x4: D_t proportional to 1 + m^4."""
         start = learner.weights
-        mistakes = np.zeros(len(start))
+        n_errors = np.zeros(len(start))
         for t in range(int(self.n_estimators)):
-            weights = start * (1.0 + mistakes**_POWER)
-            learner.reweight(weights)
-            self._trace(log, learner)
-            answers = learner.fit_member(t)
-            step = rule.judge(answers, learner.weigh)
-            assert step is not None
-            log.note(step)
-            mistakes += learner.pick(rule.mark_wrong(answers))
+            learner.row_weights.replace(start * (1.0 + n_errors**_POWER))
+            self._record_weights(history, learner)
+            predictions = learner.fit_member(t)
+            history.append(votes.run_round(predictions, learner.weighted_sum))
+            n_errors += learner.row_weights.select(votes.find_errors(predictions))
 
-    def _arc_gv(self, learner: Any, rule: Discrete, log: Log) -> None:
-        """arc-gv: votes that press on the smallest margin, rho."""
-        total, votes = 0.0, np.zeros(len(learner.weights))  # y f of the rows
+    def _arc_gv(self, learner: RowLearner, algorithm: DiscreteAdaBoost, history: BoostingHistory) -> None:
+        """arc-gv: member weights that increase the smallest margin, rho."""
+        total, votes = 0.0, np.zeros(len(learner.weights))  # sum of alpha; y f of the rows
         for t in range(int(self.n_estimators)):
-            self._trace(log, learner)
-            wrong = rule.mark_wrong(learner.fit_member(t))
+            self._record_weights(history, learner)
+            wrong = algorithm.find_errors(learner.fit_member(t))
             signs = np.where(wrong, 1.0, -1.0)
-            error = learner.weigh(wrong)
+            error = learner.weighted_sum(wrong)
             present = learner.weights > 0.0
-            # Until every row is answered rightly this is AdaBoost.
+            # Until every row is classified correctly this is AdaBoost.
             rho = max(0.0, float((votes[present] / total).min())) if total > 0.0 else 0.0
             if error <= 0.0:
-                log.note(Step(0.0, 1.0, float(np.exp(-1.0)), None))
+                history.append(RoundResult(0.0, 1.0, float(np.exp(-1.0)), None))
                 break
             alpha = np.arctanh(1.0 - 2.0 * error) - np.arctanh(rho)
             if not alpha > 0.0 or not np.isfinite(alpha):
                 learner.drop_member()
                 break
-            log.note(Step(error, float(alpha), learner.weigh(np.exp(alpha * signs)), signs))
+            factors = np.exp(alpha * signs)
+            history.append(RoundResult(error, float(alpha), learner.weighted_sum(factors), factors))
             total += alpha
-            votes -= alpha * learner.pick(signs)
-            learner.multiply(np.exp(alpha * signs))
+            votes -= alpha * learner.row_weights.select(signs)
+            learner.multiply_weights(factors)
 
-    def _trace(self, log: Log, learner: Any) -> None:
+    def _record_weights(self, history: BoostingHistory, learner: RowLearner) -> None:
         if self.keep_sample_weights:
-            log.traces.append(learner.weights)
+            history.sample_weights.append(learner.weights)
+
+    # Fitting.
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit members one after another.
+        """Fit the ensemble.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            What the members can read: missing values, categories and sparse rows if they can.
+            A table that the members can read: missing values, categories and sparse rows if they support them.
         y : array-like of shape (n_samples,)
-            Classes to learn.
+            Classes.
         sample_weight : array-like of shape (n_samples,), optional
-            What the weights of every round are multiplied by; a row of weight zero counts as absent.
+            Factors of the row weights of every round; a row of weight zero counts as absent.
 
         Returns
         -------
@@ -208,75 +194,65 @@ class ArcingClassifier(AdditivePredictions):
         """
         self._validate_params()
         member = clone(self._choose_member())
-        if is_regressor(member):
-            raise ParameterTypeError(
-                f"The 'estimator' parameter of {type(self).__name__} must be a classifier; got {type(member).__name__}."
-            )
-        shares = can_share_bins(member, "classify")
-        if shares:
-            member._validate_params()
-        dataset = take_in(
-            self,
-            X,
-            y,
-            sample_weight,
-            task="classify",
-            categorical_features=member.categorical_features if shares else "from_dtype",
-            unseen=member.unseen if shares else "missing",
-            multi_output=False,
-        )
-        seed, log = resolve_seed(self.random_state), Log()
-        n_classes = dataset.target.n_classes[0]  # type: ignore[union-attr]
-        learner = self._choose_learner(member, X, dataset, seed, sample_weight)
-        rule: Majority | Discrete
+        self._check_member(member)
+        dataset = self._take_in(member, X, y, sample_weight, "classify")
+        assert isinstance(dataset.target, ClassTarget)
+        n_classes, history = dataset.target.n_classes[0], BoostingHistory()
+        learner = self._make_learner(member, X, dataset, sample_weight)
+        algorithm: EqualVotes | DiscreteAdaBoost
         if self.algorithm == "arc-x4":
-            rule = Majority(n_classes, 1.0, 0.5 / dataset.n_rows)
-            self._arc_x4(learner, rule, log)
+            algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_rows)
+            self._arc_x4(learner, algorithm, history)
         else:
             if n_classes > 2:
                 raise DataError(f"algorithm='arc-gv' of {type(self).__name__} is for two classes; y has {n_classes}.")
-            rule = Discrete(n_classes, 1.0, 0.5 / dataset.n_rows)
-            self._arc_gv(learner, rule, log)
-        if not len(log):
+            algorithm = DiscreteAdaBoost(n_classes, 1.0, 0.5 / dataset.n_rows)
+            self._arc_gv(learner, algorithm, history)
+        if not len(history):
             raise DataError(
                 f"{type(self).__name__} cannot begin: the first {type(member).__name__} is no better than chance."
             )
-        self._finalize(member, learner, rule, log, dataset)
+        self._set_fitted(member, learner, algorithm, history, dataset)
         return self
 
     def _choose_member(self) -> Any:
-        """What is cloned for each round."""
+        """The estimator that is cloned for each member."""
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
-    def _choose_learner(self, member: Any, X: Any, dataset: Dataset, seed: int, sample_weight: Any) -> Any:
-        resampling = None
+    def _member_task(self) -> Task:
+        """The members are classifiers."""
+        return "classify"
+
+    def _make_learner(self, member: EstimatorLike, X: Any, dataset: Dataset, sample_weight: Any) -> RowLearner:
+        seed, resampling, weights = resolve_seed(self.random_state), None, dataset.weights
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
-        told: dict[str, Any] = {"kept": None, "resampling": resampling}
         if can_share_bins(member, "classify"):
-            return TreeLearner(member, dataset, dataset.weights, seed, n_jobs=self.n_jobs, **told)
+            return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
         table = choose_table(X, dataset)
-        return AnyLearner(member, table, dataset, dataset.weights, seed, needs_shares=False, **told)
+        return AnyLearner(member, table, dataset, weights, seed, kept=None, resampling=resampling, needs_proba=False)
 
-    def _finalize(self, member: Any, learner: Any, rule: VotingRule, log: Log, dataset: Dataset) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
-        fitted = {
-            "classes_": dataset.target.classes[0],  # type: ignore[union-attr]
-            "n_classes_": rule.n_classes,
+    def _set_fitted(
+        self,
+        member: EstimatorLike,
+        learner: RowLearner,
+        algorithm: VotingAlgorithm,
+        history: BoostingHistory,
+        dataset: Dataset,
+    ) -> None:
+        assert isinstance(dataset.target, ClassTarget)
+        fitted: dict[str, object] = {
+            "classes_": dataset.target.classes[0],
+            "n_classes_": algorithm.n_classes,
             "n_features_in_": dataset.n_features,
             "estimator_": member,
-            "estimator_weights_": np.array(log.weights),
-            "estimator_errors_": np.array(log.errors),
-            "exponential_loss_": np.array(log.losses),
+            "estimator_weights_": np.array(history.weights),
+            "estimator_errors_": np.array(history.errors),
+            "exponential_loss_": np.array(history.losses),
             "_members": learner.finalize(),
-            "_rule": rule,
+            "_rule": algorithm,
             "_schema": dataset.schema,
         }
         if self.keep_sample_weights:
-            fitted["sample_weights_trace_"] = np.stack(log.traces[: len(log)])
-        names = dataset.schema.feature_names
-        if names is not None:
-            fitted["feature_names_in_"] = np.asarray(names, dtype=object)
-        for name in ("sample_weights_trace_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
+            fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
+        self._replace_fitted(fitted, dataset.schema)

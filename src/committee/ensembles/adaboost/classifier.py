@@ -1,130 +1,96 @@
-"""AdaBoost: members that learn one after another, each from the mistakes of those before it [FreundSchapire1997].
+"""AdaBoost: members that are fitted one after another, each on the errors of those before it [FreundSchapire1997].
 
-The loop is `AdaBoostClassifier._boost`; the formulas of the algorithms are in `adaboost_rules`, what happens to the
-rows in `adaboost_members`.
+The algorithm is `AdaBoostClassifier._boost`. The formulas of its variants are in `algorithms` and `additive`, the
+fitting of members in `learners` and `regression_learners`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 
 from committee.base import resolve_seed
-from committee.data.intake import take_in
+from committee.data import ClassTarget
 from committee.data.rows import select_rows
-from committee.ensembles.adaboost.additive import ADDITIVE_RULES, AdditiveRule, AnyRegressions, Ascent, TreeRegressions
-from committee.ensembles.adaboost.algorithms import RULES, Rule
+from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
+from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
+from committee.ensembles.adaboost.history import AccuracyEarlyStopping, BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, StumpLearner, TreeLearner
-from committee.ensembles.adaboost.members import (
-    BoostedMembers,
-    BoostedTrees,
-    can_share_bins,
-    choose_table,
-    is_plain_stump,
-    plan_resampling,
+from committee.ensembles.adaboost.members import is_plain_stump, read_dataset_rows
+from committee.ensembles.adaboost.params import (
+    AccuracyPatience,
+    AdaBoostAlgorithm,
+    AdaBoostMember,
+    AdaBoostRounds,
+    KeepSampleWeights,
+    WeightingMethod,
 )
-from committee.ensembles.adaboost.predictions import AdditivePredictions, Log, Validation, sum_up
-from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
+from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
+from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
+from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.stump import DecisionStumpClassifier
 from committee.learners.tree import DecisionTreeRegressor
-from committee.params import HasMethods, Interval, NJobs, RandomState, WarmStart
+from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
 
 if TYPE_CHECKING:
     from typing import Self
 
     from committee.data import Dataset
-    from committee.typing import FloatArray
+    from committee.ensembles.adaboost.learners import MemberLearner, WeightedLearner
+    from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
+    from committee.ensembles.adaboost.regression_learners import RegressionLearner
+    from committee.ensembles.adaboost.resampling import Resampling
+    from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["AdaBoostClassifier"]
 
-Member: TypeAlias = Annotated[
-    Annotated[Any, HasMethods("fit", "predict")] | None,
-    "What the members are: any classifier, which is cloned for each round (a regressor for ``'gentle'`` and "
-    "``'logit'``). None: a stump, ``DecisionStumpClassifier(criterion='gini', exact=False)`` or "
-    "``DecisionTreeRegressor(max_depth=1)``. Trees of this library share one set of bins, and "
-    "stumps keep their histograms from round to round.",
-]
-Rounds: TypeAlias = Annotated[
-    int, Interval(1, None), "The most rounds; boosting ends sooner if a member is perfect or no better than chance."
-]
-LearningRate: TypeAlias = Annotated[
-    float, Interval(0.0, None, closed="neither"), "What the weight of each member is multiplied by."
-]
-Algorithm: TypeAlias = Annotated[
-    Literal["discrete", "samme", "samme.r", "real", "gentle", "logit"],
-    "``'discrete'``: the AdaBoost of the lectures, two classes. ``'samme'``: the same for any number of classes, with "
-    "scikit-learn's weights. ``'samme.r'``: members vote with the logarithms of their probabilities. ``'real'``: with "
-    "half their log-odds, two classes. ``'gentle'`` and ``'logit'``: members are regressors, which learn the mean of "
-    "the labels or a Newton step on the likelihood.",
-]
-Method: TypeAlias = Annotated[
-    Literal["reweight", "resample"],
-    "How a member learns of the weights: as `sample_weight`, or by a sample of as many rows as there are, drawn with "
-    "these chances; the latter is for members that take no weights.",
-]
-Patience: TypeAlias = Annotated[
-    int | None,
-    Interval(1, None),
-    "Stop when this many rounds have come without a better accuracy on a part of the rows that is put aside, and keep "
-    "the members up to the best round. None: use all rows and all rounds.",
-]
-ValidationFraction: TypeAlias = Annotated[
-    float,
-    Interval(0.0, 1.0, closed="neither"),
-    "The share of the rows, class by class, to put aside for ``n_iter_no_change``.",
-]
-Tolerance: TypeAlias = Annotated[
-    float, Interval(0.0, None), "An accuracy is better than another only if it is by more than this."
-]
-KeepWeights: TypeAlias = Annotated[
-    bool,
-    "Whether to keep the weights that each member was fitted on, as ``sample_weights_trace_``: 8 bytes a row "
-    "and round.",
-]
 
-
-class AdaBoostClassifier(AdditivePredictions):
-    r"""Boosting by reweighting: each member learns with more weight on the rows that those before it got wrong.
+class AdaBoostClassifier(BaseAdaBoostClassifier):
+    r"""Boosting by reweighting: each member is fitted with more weight on the rows that earlier members misclassified.
 
     With labels :math:`y_i = \pm 1` and weights :math:`D_1(i) = 1/n`, round t fits :math:`h_t` on :math:`D_t`, measures
-    its error :math:`\varepsilon_t = \sum_i D_t(i) [h_t(x_i) \ne y_i]`, gives it the vote :math:`\alpha_t = \frac12 \log
-    \frac{1 - \varepsilon_t}{\varepsilon_t}` and makes :math:`D_{t+1}(i) \propto D_t(i) e^{-\alpha_t y_i h_t(x_i)}`; the
-    answer is the sign of :math:`f(x) = \sum_t \alpha_t h_t(x)` [FreundSchapire1997]_. This minimises the exponential
-    loss :math:`\frac1n \sum_i e^{-y_i f(x_i)}` step by step, whose minimiser over all functions is half the log-odds of
-    the classes; `predict_proba` is what follows from that [FriedmanHastieTibshirani2000]_. ``"samme"`` is the same for
-    K classes, and with :math:`\alpha` twice as large and only the weights of wrong rows raised the same for two
-    [Zhu2009]_.
+    its error :math:`\varepsilon_t = \sum_i D_t(i) [h_t(x_i) \ne y_i]`, gives it the weight
+    :math:`\alpha_t = \frac12 \log \frac{1 - \varepsilon_t}{\varepsilon_t}` and sets
+    :math:`D_{t+1}(i) \propto D_t(i) e^{-\alpha_t y_i h_t(x_i)}`; the prediction is the sign of
+    :math:`f(x) = \sum_t \alpha_t h_t(x)` [FreundSchapire1997]_. This minimises the exponential loss
+    :math:`\frac1n \sum_i e^{-y_i f(x_i)}` step by step. Its minimiser over all functions is half the log-odds of the
+    classes, from which `predict_proba` follows [FriedmanHastieTibshirani2000]_. ``"samme"`` is the form for K classes
+    [Zhu2009]_; for two, :math:`\alpha` is twice as large and only the weights of misclassified rows are raised, which
+    is equivalent.
 
-    Equal stumps go to the lowest feature and threshold. A fit with exact stumps takes the same steps as scikit-learn's.
+    Among equal stumps the lowest feature and threshold win. A fit with exact stumps takes the same steps as
+    scikit-learn's.
 
     Attributes
     ----------
     estimator_ : estimator
-        What the members were cloned from.
+        The estimator that the members were cloned from.
     estimators_ : sequence of estimators
         The fitted members.
     estimator_weights_ : ndarray of shape (n_members,)
-        Votes, alpha.
+        Weights of the members, alpha.
     estimator_errors_ : ndarray of shape (n_members,)
         Weighted errors, epsilon.
     edges_ : ndarray of shape (n_members,)
-        How much better than chance each member is: 1 - 1/K - epsilon.
+        Edge of each member over chance: 1 - 1/K - epsilon.
     exponential_loss_ : ndarray of shape (n_members,)
         Mean exponential loss on the training rows after each round.
     sample_weights_trace_ : ndarray of shape (n_members, n_samples)
-        Weights that each member was fitted on, with ``keep_sample_weights=True``.
+        Row weights that each member was fitted with, with ``keep_sample_weights=True``.
     validation_scores_ : ndarray
-        Accuracy on the rows put aside after each round, with ``n_iter_no_change``.
+        Accuracy on the validation set after each round, with ``n_iter_no_change``.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean of the members' importances, by vote.
+        Mean of the members' importances, weighted by the absolute weights of the members.
     classes_ : ndarray
         The classes, sorted.
     n_classes_, n_features_in_ : int
-        How many classes and features.
+        Number of classes and of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X had names.
+        Names of the features, if X had names.
 
     Examples
     --------
@@ -141,19 +107,20 @@ class AdaBoostClassifier(AdditivePredictions):
     estimator_: Any
     edges_: FloatArray
     _seed: int
+    _ended: bool
 
     def __init__(
         self,
-        estimator: Member = None,
+        estimator: AdaBoostMember = None,
         *,
-        n_estimators: Rounds = 50,
+        n_estimators: AdaBoostRounds = 50,
         learning_rate: LearningRate = 1.0,
-        algorithm: Algorithm = "samme",
-        method: Method = "reweight",
-        n_iter_no_change: Patience = None,
-        validation_fraction: ValidationFraction = 0.1,
-        tol: Tolerance = 0.0,
-        keep_sample_weights: KeepWeights = False,
+        algorithm: AdaBoostAlgorithm = "samme",
+        method: WeightingMethod = "reweight",
+        n_iter_no_change: AccuracyPatience = None,
+        validation_fraction: HoldOutFraction = 0.1,
+        tol: StoppingTol = 0.0,
+        keep_sample_weights: KeepSampleWeights = False,
         warm_start: WarmStart = False,
         n_jobs: NJobs = None,
         random_state: RandomState = None,
@@ -171,50 +138,64 @@ class AdaBoostClassifier(AdditivePredictions):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    # The algorithm.
+
+    def _boost(
+        self,
+        learner: WeightedLearner,
+        algorithm: Algorithm,
+        history: BoostingHistory,
+        stopping: AccuracyEarlyStopping | None,
+    ) -> None:
+        """AdaBoost; the learner holds the row weights D."""
+        for t in range(len(history), int(self.n_estimators)):
+            if history.ended:  # the last member was perfect
+                break
+            if self.keep_sample_weights:
+                history.sample_weights.append(learner.weights)
+            predictions = learner.fit_member(t)  # h_t, fitted on D_t
+            result = algorithm.run_round(predictions, learner.weighted_sum)  # epsilon_t, alpha_t, the factors of D_t
+            if result is None:  # no better than chance
+                learner.drop_member()
+                history.ended = True
+                break
+            history.append(result)
+            if result.factors is not None:
+                learner.multiply_weights(result.factors)  # D_{t+1}
+            if stopping is not None and stopping.update(learner.last_round(), history.weights):
+                break
+
+    def _boost_regressions(
+        self,
+        learner: RegressionLearner,
+        additive: AdditiveFit,
+        history: BoostingHistory,
+        stopping: AccuracyEarlyStopping | None,
+    ) -> None:
+        """Gentle AdaBoost and LogitBoost: fit regressions to the working response and add them to f."""
+        for t in range(len(history), int(self.n_estimators)):
+            if self.keep_sample_weights:
+                history.sample_weights.append(additive.row_weights)
+            response, weights = additive.working_response()
+            n = response.shape[1]
+            values = [learner.fit_member(t * n + k, response[:, k], weights[:, k]) for k in range(n)]
+            history.append(additive.add_round(np.stack(values, axis=1), weights))
+            if stopping is not None and stopping.update(learner.last_round(), history.weights):
+                break
+
     # Fitting.
 
-    def _boost(self, learner: Any, rule: Rule, log: Log, validation: Validation | None) -> None:
-        """The algorithm. The learner keeps the weights D; tables are by (group of rows answered alike, true class)."""
-        for t in range(len(log), int(self.n_estimators)):
-            if log.ended:  # the last member was perfect
-                break
-            if self.keep_sample_weights:
-                log.traces.append(learner.weights)
-            answers = learner.fit_member(t)  # h_t, fitted on D_t
-            step = rule.judge(answers, learner.weigh)  # epsilon_t, alpha_t, and what D is multiplied by
-            if step is None:  # no better than chance
-                learner.drop_member()
-                log.ended = True
-                break
-            log.note(step)
-            if step.factors is not None:
-                learner.multiply(step.factors)  # D_{t+1}
-            if validation is not None and validation.look(learner.last_member(), np.array(log.weights)):
-                break
-
-    def _ascend(self, learner: Any, ascent: Ascent, log: Log, validation: Validation | None) -> None:
-        """Gentle AdaBoost and LogitBoost: regress what is left to learn, and add that to f."""
-        for t in range(len(log), int(self.n_estimators)):
-            if self.keep_sample_weights:
-                log.traces.append(ascent.trace)
-            responses, weights = ascent.respond()
-            n = responses.shape[1]
-            values = [learner.fit_member(t * n + k, responses[:, k], weights[:, k]) for k in range(n)]
-            log.note(ascent.add(np.stack(values, axis=1), weights))
-            if validation is not None and validation.look(learner.last_member(), np.array(log.weights)):
-                break
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Boost members on a table.
+        """Fit the ensemble.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            What the members can read: missing values, categories and sparse rows if they can.
+            A table that the members can read: missing values, categories and sparse rows if they support them.
         y : array-like of shape (n_samples,)
-            Classes to learn.
+            Classes.
         sample_weight : array-like of shape (n_samples,), optional
-            The weights of the first round; a row of weight zero counts as absent.
+            Row weights of the first round; a row of weight zero counts as absent.
 
         Returns
         -------
@@ -222,75 +203,61 @@ class AdaBoostClassifier(AdditivePredictions):
         """
         self._validate_params()
         member = clone(self._choose_member())
-        self._check_member(member)
-        dataset = self._take_in(member, X, y, sample_weight)
-        kept = self._kept(dataset)
+        self._check_member(member, f" for algorithm={self.algorithm!r}")
+        dataset = self._take_in(member, X, y, sample_weight, "classify")
+        algorithm = self._make_algorithm(dataset)
+        kept = self._find_kept(dataset, algorithm)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
-        rule = self._make_rule(dataset)
-        weights, validation = self._put_aside(X, dataset, rule, seed)
-        log = Log()
-        if kept is not None:
-            log = self._resume_log()
-            weights = weights if rule.combine == "values" else self._resume_weights(X, dataset)
+        history = BoostingHistory() if kept is None else self._resume_history()
+        weights, stopping = self._hold_out(member, X, dataset, algorithm, seed)
         resampling = None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
-        told = {"kept": kept, "resampling": resampling}
-        learner = self._choose_learner(member, X, dataset, weights, seed, rule, told)
-        if isinstance(rule, AdditiveRule):
-            self._ascend(learner, self._start_ascent(X, dataset, rule, weights, kept), log, validation)
+        learner: WeightedLearner | RegressionLearner
+        if isinstance(algorithm, AdditiveAlgorithm):
+            learner = self._make_regression_learner(
+                member, X, dataset, weights, seed, kept=kept, resampling=resampling, n_in_round=algorithm.width
+            )
+            additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
+            self._boost_regressions(learner, additive, history, stopping)
         else:
-            self._boost(learner, rule, log, validation)
-        if not len(log):
+            if kept is not None:
+                weights = self._resume_weights(X, dataset)
+            learner = self._make_learner(
+                member,
+                X,
+                dataset,
+                weights,
+                seed,
+                kept=kept,
+                resampling=resampling,
+                needs_proba=algorithm.combine == "scores",
+            )
+            self._boost(learner, algorithm, history, stopping)
+        if not len(history):
             raise DataError(
                 f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "
-                f"first {type(member).__name__} errs on {1.0 - 1.0 / rule.n_classes:.0%} of the weight or more."
+                f"first {type(member).__name__} errs on {1.0 - 1.0 / algorithm.n_classes:.0%} of the weight or more."
             )
-        self._finalize(member, learner, rule, log, validation, dataset, seed)
+        self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
         return self
 
     def _choose_member(self) -> Any:
-        """What is cloned for each round."""
+        """The estimator that is cloned for each member."""
         if self.estimator is not None:
             return self.estimator
-        if self._regresses():
+        if self._member_task() == "regress":
             return DecisionTreeRegressor(max_depth=1)
         return DecisionStumpClassifier(criterion="gini", exact=False)
 
-    def _regresses(self) -> bool:
-        """Whether members are regressors."""
-        return self.algorithm in ADDITIVE_RULES
+    def _member_task(self) -> Task:
+        """Whether the members are classifiers or regressors."""
+        return "regress" if self.algorithm in ADDITIVE_ALGORITHMS else "classify"
 
-    def _shares_bins(self, member: Any) -> bool:
-        return can_share_bins(member, "regress" if self._regresses() else "classify")
-
-    def _check_member(self, member: Any) -> None:
-        wanted = "regressor" if self._regresses() else "classifier"
-        if is_classifier(member) if self._regresses() else is_regressor(member):
-            raise ParameterTypeError(
-                f"The 'estimator' parameter of {type(self).__name__} must be a {wanted} for algorithm="
-                f"{self.algorithm!r}; got {type(member).__name__}."
-            )
-        if self._shares_bins(member):
-            member._validate_params()
-
-    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
-        # Only members that look at the codes themselves may be told of columns that are categories.
-        shares = self._shares_bins(member)
-        return take_in(
-            self,
-            X,
-            y,
-            sample_weight,
-            task="classify",
-            categorical_features=member.categorical_features if shares else "from_dtype",
-            unseen=member.unseen if shares else "missing",
-            multi_output=False,
-        )
-
-    def _make_rule(self, dataset: Dataset) -> Rule:
-        kind = {**RULES, **ADDITIVE_RULES}[self.algorithm]
-        n_classes = dataset.target.n_classes[0]  # type: ignore[union-attr]
+    def _make_algorithm(self, dataset: Dataset) -> Algorithm:
+        kind = {**ALGORITHMS, **ADDITIVE_ALGORITHMS}[self.algorithm]
+        assert isinstance(dataset.target, ClassTarget)
+        n_classes = dataset.target.n_classes[0]
         if kind.two_classes and n_classes > 2:
             other = "samme" if self.algorithm == "discrete" else "samme.r"
             raise DataError(
@@ -299,62 +266,103 @@ class AdaBoostClassifier(AdditivePredictions):
             )
         weights = dataset.weights
         lightest = 1.0 / dataset.n_rows if weights is None else weights[weights > 0.0].min() / weights.sum()
-        return kind(n_classes, float(self.learning_rate), float(0.5 * lightest))  # type: ignore[no-any-return]
+        return kind(n_classes, float(self.learning_rate), float(0.5 * lightest))
 
-    def _put_aside(
-        self, X: Any, dataset: Dataset, rule: Rule, seed: int
-    ) -> tuple[FloatArray | None, Validation | None]:
-        """Weights of the first round, zero for rows that are put aside, and these rows."""
-        weights = dataset.weights
+    def _hold_out(
+        self, member: EstimatorLike, X: Any, dataset: Dataset, algorithm: Algorithm, seed: int
+    ) -> tuple[FloatArray | None, AccuracyEarlyStopping | None]:
+        """Weights of the first round, zero for the validation set, and early stopping by that set."""
+        weights, target = dataset.weights, dataset.target
         if self.n_iter_no_change is None:
             return weights, None
-        labels = dataset.target.labels[:, 0].astype(np.intp)  # type: ignore[union-attr]
+        assert isinstance(target, ClassTarget)
+        labels = target.labels[:, 0].astype(np.intp)
         present = np.ones(dataset.n_rows, dtype=bool) if weights is None else weights > 0.0
-        rng, aside = np.random.default_rng([seed, dataset.n_rows]), []
-        for k in range(rule.n_classes):
+        rng, held_out = np.random.default_rng([seed, dataset.n_rows]), []
+        for k in range(algorithm.n_classes):
             own = rng.permutation(np.flatnonzero(present & (labels == k)))
-            aside.append(own[: round(len(own) * float(self.validation_fraction))])
-        rows = np.sort(np.concatenate(aside))
+            held_out.append(own[: round(len(own) * float(self.validation_fraction))])
+        rows = np.sort(np.concatenate(held_out))
         if not len(rows):
             raise ParameterError(
-                f"The 'validation_fraction' parameter of {type(self).__name__} must be so large that a row is put "
-                f"aside; {self.validation_fraction} of {dataset.n_rows} rows is none."
+                f"The 'validation_fraction' parameter of {type(self).__name__} must be so large that a row is held out "
+                f"for validation; {self.validation_fraction} of {dataset.n_rows} rows is none."
             )
         weights = np.ones(dataset.n_rows) if weights is None else weights.copy()
         weights[rows] = 0.0
-        shares = self._shares_bins(self._choose_member())
-        table = (dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()) if shares else None
-        held = select_rows(choose_table(X, dataset) if table is None else table, rows)
-        return weights, Validation(held, labels[rows], rule, int(self.n_iter_no_change), float(self.tol))
+        shared = can_share_bins(member, self._member_task())
+        table = select_rows(read_dataset_rows(dataset) if shared else choose_table(X, dataset), rows)
+        patience, tol = int(self.n_iter_no_change), float(self.tol)
+        return weights, AccuracyEarlyStopping(table, labels[rows], algorithm, patience, tol)
 
-    def _choose_learner(
-        self, member: Any, X: Any, dataset: Dataset, weights: FloatArray | None, seed: int, rule: Rule, told: Any
-    ) -> Any:
-        """What fits the members; it is told of members that are kept and of how samples are drawn."""
-        if self._regresses():
-            told = {**told, "n_in_round": rule.width}
-            if self._shares_bins(member):
-                return TreeRegressions(member, dataset, seed, n_jobs=self.n_jobs, **told)
-            classes = dataset.target.classes[0]  # type: ignore[union-attr]
-            return AnyRegressions(member, choose_table(X, dataset), weights, classes, seed, **told)
-        if not self._shares_bins(member):
-            needs = rule.combine == "scores"
-            return AnyLearner(member, choose_table(X, dataset), dataset, weights, seed, needs_shares=needs, **told)
-        if told["resampling"] is None and is_plain_stump(member):
-            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=told["kept"])
-        return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, **told)
+    def _make_learner(
+        self,
+        member: EstimatorLike,
+        X: Any,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int,
+        *,
+        kept: BoostedTrees | BoostedMembers | None,
+        resampling: Resampling | None,
+        needs_proba: bool,
+    ) -> WeightedLearner:
+        """The fastest learner that can fit the member."""
+        if not can_share_bins(member, "classify"):
+            others = cast("BoostedMembers | None", kept)
+            table = choose_table(X, dataset)
+            return AnyLearner(
+                member, table, dataset, weights, seed, kept=others, resampling=resampling, needs_proba=needs_proba
+            )
+        trees = cast("BoostedTrees | None", kept)
+        if resampling is None and is_plain_stump(member):
+            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees)
+        return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling)
 
-    def _start_ascent(
-        self, X: Any, dataset: Dataset, rule: AdditiveRule, weights: FloatArray | None, kept: Any
-    ) -> Ascent:
-        """F of zero, or where the kept members have brought it."""
-        labels, sums = dataset.target.labels[:, 0], None  # type: ignore[union-attr]
+    def _make_regression_learner(
+        self,
+        member: EstimatorLike,
+        X: Any,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int,
+        *,
+        kept: BoostedTrees | BoostedMembers | None,
+        resampling: Resampling | None,
+        n_in_round: int,
+    ) -> RegressionLearner:
+        """The learner of regressions: trees on shared bins, or any regressor."""
+        if can_share_bins(member, "regress"):
+            trees = cast("BoostedTrees | None", kept)
+            return TreeRegressionLearner(
+                member, dataset, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling, n_in_round=n_in_round
+            )
+        assert isinstance(dataset.target, ClassTarget)
+        classes, table = dataset.target.classes[0], choose_table(X, dataset)
+        others = cast("BoostedMembers | None", kept)
+        return AnyRegressionLearner(
+            member, table, weights, classes, seed, kept=others, resampling=resampling, n_in_round=n_in_round
+        )
+
+    def _start_additive_fit(
+        self,
+        X: Any,
+        dataset: Dataset,
+        algorithm: AdditiveAlgorithm,
+        weights: FloatArray | None,
+        kept: BoostedTrees | BoostedMembers | None,
+    ) -> AdditiveFit:
+        """F = 0, or the sum of the kept members."""
+        assert isinstance(dataset.target, ClassTarget)
+        labels, sums = dataset.target.labels[:, 0], None
         if kept is not None:
             past = self.estimator_weights_
-            sums = sum_up(kept, rule, self._read_rows(X), past, range(len(past)), self.n_jobs)
-        return Ascent(rule, labels, weights, sums)
+            sums = kept.sum_rounds(algorithm, self._read_rows(X), past, range(len(past)), self.n_jobs)
+        return AdditiveFit(algorithm, labels, weights, sums)
 
-    def _kept(self, dataset: Dataset) -> BoostedTrees | BoostedMembers | None:
+    # Warm start.
+
+    def _find_kept(self, dataset: Dataset, algorithm: Algorithm) -> BoostedTrees | BoostedMembers | None:
         """Members of the last fit that this one adds to."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
@@ -364,7 +372,7 @@ class AdaBoostClassifier(AdditivePredictions):
                 f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
                 "warm_start==True"
             )
-        if type(self._rule) is not type(self._make_rule(dataset)):
+        if type(self._rule) is not type(algorithm):
             raise ParameterError(f"{name} cannot go on (warm_start=True) with another algorithm than it began with.")
         if self._ended:
             warn_caller(f"Boosting of {name} has come to its end; warm_start adds no members.", UserWarning)
@@ -372,70 +380,71 @@ class AdaBoostClassifier(AdditivePredictions):
             warn_caller("Warm-start fitting without increasing n_estimators does not fit new members.", UserWarning)
         if self.n_iter_no_change is not None:
             raise ParameterError(f"{name} cannot stop early (n_iter_no_change) and keep members (warm_start) at once.")
-        classes = dataset.target.classes[0]  # type: ignore[union-attr]
-        if not np.array_equal(classes, self.classes_) or dataset.n_features != self.n_features_in_:
+        assert isinstance(dataset.target, ClassTarget)
+        same_classes = np.array_equal(dataset.target.classes[0], self.classes_)
+        if not same_classes or dataset.n_features != self.n_features_in_:
             raise DataError(
-                f"{name} was told to keep its members (warm_start=True), but these data have other features or "
-                "classes than those that the members were fitted on."
+                f"{name} cannot keep its members (warm_start=True): these data have other features or classes than "
+                "those that the members were fitted on."
             )
         return self._members
 
-    def _resume_log(self) -> Log:
-        traces = list(getattr(self, "sample_weights_trace_", ())) if self.keep_sample_weights else []
-        if self.keep_sample_weights and len(traces) != len(self.estimator_weights_):
-            raise ParameterError(
-                f"{type(self).__name__} was told to keep its members (warm_start=True) and the weights of all rounds "
-                "(keep_sample_weights=True), but those of the earlier rounds were not kept."
-            )
+    def _resume_history(self) -> BoostingHistory:
+        """The rounds of the last fit."""
+        kept_weights: list[FloatArray] = []
+        if self.keep_sample_weights:
+            kept_weights = list(getattr(self, "sample_weights_trace_", ()))
+            if len(kept_weights) != len(self.estimator_weights_):
+                raise ParameterError(
+                    f"{type(self).__name__} cannot keep its members (warm_start=True) and the weights of all rounds "
+                    "(keep_sample_weights=True): those of the earlier rounds were not kept."
+                )
         errors, weights = self.estimator_errors_.tolist(), self.estimator_weights_.tolist()
-        return Log(errors, weights, self.exponential_loss_.tolist(), traces, self._ended)
+        return BoostingHistory(errors, weights, self.exponential_loss_.tolist(), kept_weights, self._ended)
 
     def _resume_weights(self, X: Any, dataset: Dataset) -> FloatArray:
-        """Weights after the rounds that there were: the first round's times exp(-f_y / (K - 1))."""
-        labels = dataset.target.labels[:, 0].astype(np.intp)  # type: ignore[union-attr]
-        own = self._decide(X)[np.arange(dataset.n_rows), labels] / max(1, self.n_classes_ - 1)
+        """Row weights after the last fit: those of its first round times exp(-f_y / (K - 1))."""
+        assert isinstance(dataset.target, ClassTarget)
+        labels = dataset.target.labels[:, 0].astype(np.intp)
+        own = self._raw_decision(X)[np.arange(dataset.n_rows), labels] / max(1, self.n_classes_ - 1)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
         return np.asarray(start * np.exp(own.min() - own))
 
-    def _finalize(
+    def _set_fitted(
         self,
-        member: Any,
-        learner: Any,
-        rule: Rule,
-        log: Log,
-        validation: Validation | None,
+        member: EstimatorLike,
+        learner: MemberLearner,
+        algorithm: Algorithm,
+        history: BoostingHistory,
+        stopping: AccuracyEarlyStopping | None,
         dataset: Dataset,
         seed: int,
     ) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        """Set the fitted attributes; with early stopping, those of the rounds up to the best."""
         members = learner.finalize()
-        if validation is not None:
-            n_best = len(log) - len(validation.scores) + validation.n_best
-            members = members.cut(n_best * rule.width)
-            log.cut(n_best)
-        errors = np.array(log.errors)
-        fitted = {
-            "classes_": dataset.target.classes[0],  # type: ignore[union-attr]
-            "n_classes_": rule.n_classes,
+        if stopping is not None:
+            n_best = len(history) - len(stopping.scores) + stopping.n_best
+            members = members.truncate(n_best * algorithm.width)
+            history.truncate(n_best)
+        assert isinstance(dataset.target, ClassTarget)
+        errors = np.array(history.errors)
+        fitted: dict[str, object] = {
+            "classes_": dataset.target.classes[0],
+            "n_classes_": algorithm.n_classes,
             "n_features_in_": dataset.n_features,
             "estimator_": member,
-            "estimator_weights_": np.array(log.weights),
+            "estimator_weights_": np.array(history.weights),
             "estimator_errors_": errors,
-            "edges_": 1.0 - 1.0 / rule.n_classes - errors,
-            "exponential_loss_": np.array(log.losses),
+            "edges_": 1.0 - 1.0 / algorithm.n_classes - errors,
+            "exponential_loss_": np.array(history.losses),
             "_members": members,
-            "_rule": rule,
+            "_rule": algorithm,
             "_schema": dataset.schema,
             "_seed": seed,
-            "_ended": log.ended,
+            "_ended": history.ended,
         }
         if self.keep_sample_weights:
-            fitted["sample_weights_trace_"] = np.stack(log.traces[: len(log)])
-        if validation is not None:
-            fitted["validation_scores_"] = np.array(validation.scores)
-        names = dataset.schema.feature_names
-        if names is not None:
-            fitted["feature_names_in_"] = np.asarray(names, dtype=object)
-        for name in ("sample_weights_trace_", "validation_scores_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
+            fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
+        if stopping is not None:
+            fitted["validation_scores_"] = np.array(stopping.scores)
+        self._replace_fitted(fitted, dataset.schema)

@@ -1,4 +1,8 @@
-"""Who learns in a round of AdaBoost: stumps on sorted rows, trees on shared bins, or any estimator."""
+"""Learners of AdaBoost: they hold the row weights and fit the member of each round on them.
+
+`StumpLearner` keeps weights and histograms in the engine, `TreeLearner` grows trees of this library on shared bins,
+`AnyLearner` fits any classifier.
+"""
 
 from __future__ import annotations
 
@@ -10,106 +14,229 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import resolve_jobs, seed_estimator
+from committee.data import ClassTarget
 from committee.data.rows import select_rows
 from committee.engines import get_engine
-from committee.ensembles.adaboost.algorithms import Answers
+from committee.ensembles.adaboost.algorithms import GroupPredictions
 from committee.ensembles.adaboost.members import (
     BoostedMembers,
     BoostedTrees,
-    Resampling,
-    number_votes,
-    spread_shares,
+    predict_all_classes,
+    predict_labels,
+    read_dataset_rows,
 )
 from committee.exceptions import ParameterError
-from committee.learners.tree_base import BaseTree
-from committee.learners.tree_params import TreeSettings, name_criterion
+from committee.learners.training_arrays import make_training_arrays, target_attributes
+from committee.learners.tree_params import name_criterion
+from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.data import Dataset
-    from committee.typing import FloatArray
+    from committee.engines import Trees
+    from committee.ensembles.adaboost.resampling import Resampling
+    from committee.learners.tree_base import BaseTree
+    from committee.typing import BoolArray, EstimatorLike, FloatArray, IndexArray
 
-__all__ = ["AnyLearner", "Learner", "StumpLearner", "TreeLearner"]
+__all__ = [
+    "AnyLearner",
+    "EstimatorRounds",
+    "MemberLearner",
+    "RowLearner",
+    "StumpLearner",
+    "TreeLearner",
+    "TreeRounds",
+    "WeightedLearner",
+    "check_weight_support",
+]
 
 
-class Learner(ABC):
-    """Fits the member of each round on the weights as they are, which it keeps.
+# --- interfaces ------------------------------------------------------------------------------------------------------
 
-    The order of a round: `fit_member`, then `weigh` any number of tables about what it answers, then either
-    `drop_member` or `multiply`.
-    """
 
-    @abstractmethod
-    def fit_member(self, member: int) -> Answers:
-        """Fit the member of a round; what it says of the training rows."""
-
-    @abstractmethod
-    def weigh(self, table: NDArray[Any]) -> float:
-        """Sum over the rows of weight times table[group of the row, class of the row]."""
-
-    @abstractmethod
-    def multiply(self, factors: FloatArray) -> None:
-        """Multiply the weights of the rows by factors[group, class] and make their sum 1 again."""
+class MemberLearner(ABC):
+    """Fits the members of each round and keeps them."""
 
     @abstractmethod
     def drop_member(self) -> None:
-        """Give up the member that was fitted last."""
+        """Discard the member that was fitted last."""
+
+    @abstractmethod
+    def last_round(self) -> BoostedTrees | BoostedMembers:
+        """The members of the last round."""
+
+    @abstractmethod
+    def finalize(self) -> BoostedTrees | BoostedMembers:
+        """All fitted members."""
+
+
+class WeightedLearner(MemberLearner):
+    """Fits one classifier a round with the row weights D, which it holds.
+
+    A round: `fit_member`, then `weighted_sum` of any number of tables about its predictions, then either `drop_member`
+    or `multiply_weights`.
+    """
+
+    @abstractmethod
+    def fit_member(self, member: int) -> GroupPredictions:
+        """Fit a member on the current weights; its predictions for the training rows."""
+
+    @abstractmethod
+    def weighted_sum(self, table: FloatArray | BoolArray) -> float:
+        """Sum over the rows of weight times table[group of the row, class of the row]."""
+
+    @abstractmethod
+    def multiply_weights(self, factors: FloatArray) -> None:
+        """Multiply the weights by factors[group, class] and normalise their sum to 1."""
 
     @property
     @abstractmethod
     def weights(self) -> FloatArray:
         """Weights of all rows; their sum is 1."""
 
-    @abstractmethod
-    def finalize(self) -> BoostedTrees | BoostedMembers:
-        """The fitted members."""
+
+# --- storage of members ----------------------------------------------------------------------------------------------
 
 
-class TreeRounds(Learner):
-    """What all learners of trees share: arenas of one tree each, put together at the end."""
+class TreeRounds(MemberLearner):
+    """Keeps trees of this library, an arena for each, concatenated at the end.
 
-    def __init__(self, estimator: BaseTree, dataset: Dataset, seed: int, kept: BoostedTrees | None) -> None:
+    Parameters
+    ----------
+    estimator : BaseTree
+        A tree with the parameters of all members.
+    dataset : Dataset
+        The training rows, whose bins are made once.
+    seed : int
+        Seed of the ensemble.
+    kept : BoostedTrees or None
+        Members of an earlier fit that are kept.
+    named : dict
+        Fitted attributes of the members about the target.
+    n_in_round : int, default=1
+        Members in a round.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseTree,
+        dataset: Dataset,
+        seed: int,
+        kept: BoostedTrees | None,
+        named: dict[str, Any],
+        n_in_round: int = 1,
+    ) -> None:
         self._estimator, self._dataset, self._seed = estimator, dataset, seed
-        self._trees: list[Any] = [] if kept is None else [kept.trees]
+        self._named, self._n_in_round = named, n_in_round
+        self._trees: list[Trees] = [] if kept is None else [kept.trees]
         self._importances: list[FloatArray] = [] if kept is None else [kept.importances]
 
+    def add_tree(self, tree: Trees, importances: FloatArray) -> None:
+        """Keep one more tree and its importances, of shape (n_features,)."""
+        self._trees.append(tree)
+        self._importances.append(importances[None])
+
     def drop_member(self) -> None:
-        """Give up the tree that was grown last."""
+        """Discard the tree that was grown last."""
         self._trees.pop()
         self._importances.pop()
 
-    def last_member(self) -> BoostedTrees:
-        """The tree that was grown last, as members of its own."""
-        return self._hold(self._trees[-1], self._importances[-1])
+    def last_round(self) -> BoostedTrees:
+        """The trees of the last round."""
+        return self._concatenate(self._trees[-self._n_in_round :], self._importances[-self._n_in_round :])
 
     def finalize(self) -> BoostedTrees:
         """All trees in one arena."""
-        return self._join(self._trees, self._importances)
+        return self._concatenate(self._trees, self._importances)
 
-    def _join(self, trees: list[Any], importances: list[FloatArray]) -> BoostedTrees:
-        return self._hold(get_engine().concatenate_trees(trees), np.concatenate(importances))
-
-    def _hold(self, trees: Any, importances: FloatArray) -> BoostedTrees:
-        named = self._estimator._target_attributes(self._dataset.target)
-        return BoostedTrees(self._estimator, trees, importances, self._dataset.schema, named, self._seed)
+    def _concatenate(self, trees: list[Trees], importances: list[FloatArray]) -> BoostedTrees:
+        arena = get_engine().concatenate_trees(trees)
+        schema = self._dataset.schema
+        return BoostedTrees(self._estimator, arena, np.concatenate(importances), schema, self._named, self._seed)
 
 
-class StumpLearner(TreeRounds):
-    """Stumps: the weights live in the engine, which touches only the rows whose weight changes.
+class EstimatorRounds(MemberLearner):
+    """Keeps fitted estimators of any kind.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Is cloned for each member.
+    classes : ndarray
+        Classes of the ensemble; empty for regression.
+    seed : int
+        Seed of the ensemble.
+    kept : BoostedMembers or None
+        Members of an earlier fit that are kept.
+    n_in_round : int, default=1
+        Members in a round.
+    """
+
+    def __init__(
+        self,
+        estimator: EstimatorLike,
+        classes: NDArray[Any],
+        seed: int,
+        kept: BoostedMembers | None,
+        n_in_round: int = 1,
+    ) -> None:
+        self._estimator, self._classes, self._seed, self._n_in_round = estimator, classes, seed, n_in_round
+        self._estimators: list[EstimatorLike] = [] if kept is None else list(kept.estimators)
+
+    def add_estimator(
+        self, X: Any, y: NDArray[Any], weights: FloatArray, member: int, resampling: Resampling | None
+    ) -> EstimatorLike:
+        """Fit one more member with the weights, or on a sample drawn by them."""
+        estimator: EstimatorLike = seed_estimator(clone(self._estimator), self._seed, member)
+        if resampling is None:
+            estimator.fit(X, y, sample_weight=weights)
+        else:
+            rows = resampling.draw_rows(weights, member)
+            estimator.fit(select_rows(X, rows), y[rows])
+        self._estimators.append(estimator)
+        return estimator
+
+    def drop_member(self) -> None:
+        """Discard the estimator that was fitted last."""
+        self._estimators.pop()
+
+    def last_round(self) -> BoostedMembers:
+        """The estimators of the last round."""
+        return BoostedMembers(self._estimators[-self._n_in_round :], self._classes)
+
+    def finalize(self) -> BoostedMembers:
+        """All fitted estimators."""
+        return BoostedMembers(self._estimators, self._classes)
+
+
+def check_weight_support(estimator: EstimatorLike, resampling: Resampling | None) -> None:
+    """Refuse an estimator whose ``fit`` takes no weights, unless it is fitted on samples."""
+    if resampling is None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ParameterError(
+            f"{type(estimator).__name__} doesn't support sample_weight, so that it cannot be boosted by weights; "
+            "use method='resample'."
+        )
+
+
+# --- stumps ----------------------------------------------------------------------------------------------------------
+
+
+class StumpLearner(TreeRounds, WeightedLearner):
+    """Stumps: the weights live in the engine, which updates only the histograms of rows whose weight changes.
 
     Parameters
     ----------
     estimator : BaseTree
         A stump; see `is_plain_stump`.
     dataset : Dataset
-        The table, whose bins are made once.
+        The training rows.
     weights : ndarray of shape (n_rows,) or None
-        The first round's; rows of weight zero are absent.
+        Weights of the first round; rows of weight zero are absent.
     seed : int
-        The ensemble's; stumps themselves draw nothing.
+        Seed of the ensemble; stumps use no random numbers.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     kept : BoostedTrees or None
         Members of an earlier fit that are kept.
     """
@@ -124,68 +251,124 @@ class StumpLearner(TreeRounds):
         n_jobs: int | None,
         kept: BoostedTrees | None,
     ) -> None:
-        super().__init__(estimator, dataset, seed, kept)
-        jobs, settings = resolve_jobs(n_jobs), TreeSettings.of(estimator, **estimator._fixed)
-        bins = dataset.binned(estimator.max_bins, jobs)
-        presort = dataset.presorted(jobs) if settings.exact else None
-        labels, n_classes, _ = estimator._target_arrays(dataset.target)
-        criterion = name_criterion(settings.criterion)
-        self._trainer = get_engine().StumpTrainer(bins, presort, labels[:, 0], n_classes[0], weights, criterion, jobs)
-        self._leaf_shares: FloatArray
+        super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
+        jobs, settings = resolve_jobs(n_jobs), estimator.tree_settings()
+        arrays = make_training_arrays(dataset, estimator.max_bins, exact=settings.exact, n_jobs=jobs)
+        assert arrays.labels is not None
+        self._trainer = get_engine().StumpTrainer(
+            arrays.bins,
+            arrays.presort,
+            arrays.labels[:, 0],
+            arrays.n_classes[0],
+            weights,
+            name_criterion(settings.criterion),
+            jobs,
+        )
+        self._leaf_weights: FloatArray
 
-    def fit_member(self, member: int) -> Answers:
-        """The groups are the leaves."""
-        tree, importances, self._leaf_shares = self._trainer.grow()
-        self._trees.append(tree)
-        self._importances.append(importances[None])
-        own = self._leaf_shares / self._leaf_shares.sum(axis=1, keepdims=True)
-        return Answers(self._leaf_shares.argmax(axis=1), own)
+    def fit_member(self, member: int) -> GroupPredictions:
+        """The groups are the leaves of the stump."""
+        tree, importances, self._leaf_weights = self._trainer.grow()
+        self.add_tree(tree, importances)
+        probabilities = self._leaf_weights / self._leaf_weights.sum(axis=1, keepdims=True)
+        return GroupPredictions(self._leaf_weights.argmax(axis=1), probabilities)
 
-    def weigh(self, table: NDArray[Any]) -> float:
-        """From the class weights of the leaves; no row is looked at."""
-        return float((self._leaf_shares * table).sum())
+    def weighted_sum(self, table: FloatArray | BoolArray) -> float:
+        """From the class weights of the leaves, without a pass over the rows."""
+        return float((self._leaf_weights * table).sum())
 
-    def multiply(self, factors: FloatArray) -> None:
-        """In the engine."""
+    def multiply_weights(self, factors: FloatArray) -> None:
+        """Multiply the engine's weights."""
         self._trainer.multiply(factors)
 
     @property
     def weights(self) -> FloatArray:
-        """Copied out of the engine."""
-        return self._trainer.weights  # type: ignore[no-any-return]
+        """A copy of the engine's weights."""
+        weights: FloatArray = self._trainer.weights
+        return weights
+
+
+# --- any other member ------------------------------------------------------------------------------------------------
 
 
 class RowWeights:
-    """Weights of rows where each row is answered by itself."""
+    """Weights of rows that are each a group of their own.
 
-    def __init__(self, labels: NDArray[Any], weights: FloatArray | None) -> None:
+    Parameters
+    ----------
+    labels : ndarray of shape (n_present,)
+        Class indices of the rows that take part.
+    weights : ndarray of shape (n_present,) or None
+        Their weights; None for equal ones.
+    n_rows : int
+        Number of all rows.
+    present : ndarray of shape (n_present,) or None
+        Numbers of the rows that take part; None for all.
+    """
+
+    def __init__(
+        self, labels: IndexArray, weights: FloatArray | None, n_rows: int, present: NDArray[np.intp] | None = None
+    ) -> None:
         start = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
         self.values: FloatArray = start / start.sum()
         self._labels, self._each = labels.astype(np.intp), np.arange(len(labels))
+        self._n_rows, self._present = n_rows, present
 
-    def weigh(self, table: NDArray[Any]) -> float:
-        """Sum of weight times table entry."""
+    def weighted_sum(self, table: FloatArray | BoolArray) -> float:
+        """Sum over the rows of weight times table[row, class of the row]."""
         return float((self.values * table[self._each, self._labels]).sum())
 
-    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
-        """The entry of each row."""
-        return table[self._each, self._labels]
-
     def multiply(self, factors: FloatArray) -> None:
-        """Multiply and make the sum 1 again."""
+        """Multiply by factors[row, class of the row] and normalise."""
         raised = self.values * factors[self._each, self._labels]
         self.values = raised / raised.sum()
 
+    def replace(self, weights: FloatArray) -> None:
+        """Set the weights, given for all rows, and normalise."""
+        own = weights if self._present is None else weights[self._present]
+        self.values = own / own.sum()
 
-class TreeLearner(TreeRounds):
-    """Trees of this library of any depth, grown on shared bins with the weights of the round or a sample by them.
+    def select(self, table: FloatArray | BoolArray) -> FloatArray:
+        """table[row, class of the row] for all rows; 0 for absent rows."""
+        return self.expand(table[self._each, self._labels].astype(np.float64))
+
+    def expand(self, values: FloatArray) -> FloatArray:
+        """Values of the rows that take part as values of all rows; 0 for absent rows."""
+        if self._present is None:
+            return values
+        expanded = np.zeros(self._n_rows)
+        expanded[self._present] = values
+        return expanded
+
+
+class RowLearner(WeightedLearner):
+    """A learner whose groups are single rows."""
+
+    row_weights: RowWeights
+
+    def weighted_sum(self, table: FloatArray | BoolArray) -> float:
+        """Sum over the rows of weight times table[row, class of the row]."""
+        return self.row_weights.weighted_sum(table)
+
+    def multiply_weights(self, factors: FloatArray) -> None:
+        """Multiply the weights by factors[row, class of the row] and normalise."""
+        self.row_weights.multiply(factors)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of all rows."""
+        return self.row_weights.expand(self.row_weights.values)
+
+
+class TreeLearner(TreeRounds, RowLearner):
+    """Trees of this library of any depth, grown on shared bins with the weights or on a sample drawn by them.
 
     Parameters
     ----------
     estimator, dataset, weights, seed, n_jobs, kept
         As in `StumpLearner`.
     resampling : Resampling or None
-        Whether each round draws a sample by the weights.
+        Samples in place of weights.
     """
 
     def __init__(
@@ -199,71 +382,49 @@ class TreeLearner(TreeRounds):
         kept: BoostedTrees | None,
         resampling: Resampling | None,
     ) -> None:
-        super().__init__(estimator, dataset, seed, kept)
-        assert dataset.target is not None
-        self._rows = RowWeights(dataset.target.labels[:, 0], weights)  # type: ignore[union-attr]
+        super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
+        assert isinstance(dataset.target, ClassTarget)
+        self.row_weights = RowWeights(dataset.target.labels[:, 0], weights, dataset.n_rows)
         self._resampling, self._n_jobs = resampling, n_jobs
-        self._table = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
+        self._X = read_dataset_rows(dataset)
 
-    def fit_member(self, member: int) -> Answers:
-        """Every row is a group of its own."""
-        weights = self._rows.values
+    def fit_member(self, member: int) -> GroupPredictions:
+        """Grow a tree; every row is a group of its own."""
+        weights = self.row_weights.values
         if self._resampling is not None:
             weights = self._resampling.draw_counts(weights, member).astype(np.float64)
-        tree = clone(self._estimator).fit_dataset(self._dataset, weights, seed=self._seed, tree=member)
-        self._trees.append(tree._trees)
-        self._importances.append(tree._importances[None])
-        shares = BoostedTrees._predict(tree._trees, self._table, "mean", np.ones(1), range(1), self._n_jobs)
-        return Answers(shares.argmax(axis=1), shares)
-
-    def weigh(self, table: NDArray[Any]) -> float:
-        """Over the rows."""
-        return self._rows.weigh(table)
-
-    def multiply(self, factors: FloatArray) -> None:
-        """Over the rows."""
-        self._rows.multiply(factors)
-
-    def reweight(self, weights: FloatArray) -> None:
-        """Other weights for all rows; their sum is made 1."""
-        self._rows.values = weights / weights.sum()
-
-    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
-        """What a table says of each row."""
-        return self._rows.pick(table)
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of all rows."""
-        return self._rows.values
+        tree, importances = self._estimator.grow_tree(self._dataset, weights, seed=self._seed, tree=member)
+        self.add_tree(tree, importances)
+        probabilities = predict_trees(tree, self._X, "mean", self._n_jobs)
+        return GroupPredictions(probabilities.argmax(axis=1), probabilities)
 
 
-class AnyLearner(Learner):
-    """Estimators of any kind: `fit` with sample_weight, or a sample of the rows drawn by the weights.
+class AnyLearner(EstimatorRounds, RowLearner):
+    """Any classifier: fitted with ``sample_weight``, or on a sample of the rows drawn by the weights.
 
     Parameters
     ----------
     estimator : estimator instance
         Is cloned for each round.
     X : array, CSR matrix or frame
-        The table as members read it.
+        The table in the form that members read.
     dataset : Dataset
         With the target.
     weights : ndarray of shape (n_rows,) or None
-        The first round's; members never see rows of weight zero.
+        Weights of the first round; members are not given rows of weight zero.
     seed : int
-        The ensemble's.
+        Seed of the ensemble.
     kept : BoostedMembers or None
         Members of an earlier fit that are kept.
     resampling : Resampling or None
-        Whether each round draws a sample by the weights.
-    needs_shares : bool
-        Whether probabilities are asked for.
+        Samples in place of weights.
+    needs_proba : bool
+        Whether the algorithm needs probabilities.
     """
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         X: Any,
         dataset: Dataset,
         weights: FloatArray | None,
@@ -271,78 +432,28 @@ class AnyLearner(Learner):
         *,
         kept: BoostedMembers | None,
         resampling: Resampling | None,
-        needs_shares: bool,
+        needs_proba: bool,
     ) -> None:
-        if resampling is None and not has_fit_parameter(estimator, "sample_weight"):
-            raise ParameterError(
-                f"{type(estimator).__name__} doesn't support sample_weight, so that it cannot be boosted by weights; "
-                "use method='resample'."
-            )
-        if needs_shares and not hasattr(estimator, "predict_proba"):
+        check_weight_support(estimator, resampling)
+        if needs_proba and not hasattr(estimator, "predict_proba"):
             raise ParameterError(
                 f"{type(estimator).__name__} has no predict_proba, which this algorithm needs; use algorithm='samme'."
             )
-        target: Any = dataset.target
-        self._present = None if weights is None or weights.all() else np.flatnonzero(weights)
-        self._n_rows = dataset.n_rows
-        labels = target.labels[:, 0] if self._present is None else target.labels[self._present, 0]
-        self._X = select_rows(X, self._present)
-        self._classes = target.classes[0]
-        self._y = self._classes.take(labels)
-        self._rows = RowWeights(labels, weights if self._present is None else weights[self._present])  # type: ignore[index]
-        self._estimator, self._seed, self._resampling, self._needs_shares = estimator, seed, resampling, needs_shares
-        self._estimators = [] if kept is None else list(kept.estimators)
+        target = dataset.target
+        assert isinstance(target, ClassTarget)
+        super().__init__(estimator, target.classes[0], seed, kept)
+        labels, present = target.labels[:, 0], None
+        if weights is not None and not weights.all():
+            present = np.flatnonzero(weights)
+            labels, weights = labels[present], weights[present]
+        self.row_weights = RowWeights(labels, weights, dataset.n_rows, present)
+        self._X, self._y = select_rows(X, present), self._classes.take(labels)
+        self._resampling, self._needs_proba = resampling, needs_proba
 
-    def fit_member(self, member: int) -> Answers:
-        """Every row is a group of its own."""
-        own = seed_estimator(clone(self._estimator), self._seed, member)
-        if self._resampling is None:
-            own.fit(self._X, self._y, sample_weight=self._rows.values)
-        else:
-            counts = self._resampling.draw_counts(self._rows.values, member)
-            rows = np.repeat(np.arange(len(counts)), counts)
-            own.fit(select_rows(self._X, rows), self._y[rows])
-        self._estimators.append(own)
-        votes = number_votes(own, self._X, self._classes)
-        return Answers(votes, spread_shares(own, self._X, self._classes) if self._needs_shares else None)
-
-    def weigh(self, table: NDArray[Any]) -> float:
-        """Over the rows."""
-        return self._rows.weigh(table)
-
-    def multiply(self, factors: FloatArray) -> None:
-        """Over the rows."""
-        self._rows.multiply(factors)
-
-    def drop_member(self) -> None:
-        """Give up the member that was fitted last."""
-        self._estimators.pop()
-
-    def last_member(self) -> BoostedMembers:
-        """The member that was fitted last, as members of their own."""
-        return BoostedMembers(self._estimators[-1:], self._classes)
-
-    def reweight(self, weights: FloatArray) -> None:
-        """Other weights for all rows; their sum is made 1."""
-        own = weights if self._present is None else weights[self._present]
-        self._rows.values = own / own.sum()
-
-    def pick(self, table: NDArray[Any]) -> NDArray[Any]:
-        """What a table says of each row; 0 for rows that are absent."""
-        return self._spread(self._rows.pick(table))
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights of all rows."""
-        return self._spread(self._rows.values)
-
-    def _spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        if self._present is None:
-            return values
-        spread = np.zeros(self._n_rows, dtype=values.dtype)
-        spread[self._present] = values
-        return spread
-
-    def finalize(self) -> BoostedMembers:
-        """The fitted members."""
-        return BoostedMembers(self._estimators, self._classes)
+    def fit_member(self, member: int) -> GroupPredictions:
+        """Fit a classifier; every row is a group of its own."""
+        fitted = self.add_estimator(self._X, self._y, self.row_weights.values, member, self._resampling)
+        labels = predict_labels(fitted, self._X, self._classes)
+        return GroupPredictions(
+            labels, predict_all_classes(fitted, self._X, self._classes) if self._needs_proba else None
+        )

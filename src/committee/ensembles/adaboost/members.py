@@ -1,207 +1,186 @@
-"""Members of a boosted ensemble: how each is fitted on the weights of its round, and how they are asked together."""
+"""Fitted members of a boosted ensemble and their weighted sums: trees in one arena, or estimators of any kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from committee.base import resolve_jobs, seed_estimator
-from committee.data.rows import count_rows, densify_blocks
-from committee.data.sampling import plan_samples
+from committee.data.rows import count_rows
 from committee.engines import get_engine
-from committee.learners.tree_base import BaseTree
-from committee.learners.tree_params import TreeSettings, count_features
+from committee.ensembles.tree_sequence import TreeSequence
+from committee.learners.tree_params import TreeSettings
+from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from committee.data import Dataset, Schema
-    from committee.typing import FloatArray, IndexArray
+    from committee.engines import Trees
+    from committee.ensembles.adaboost.algorithms import Algorithm
+    from committee.learners.tree_base import BaseTree
+    from committee.typing import EstimatorLike, FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 __all__ = [
     "BoostedMembers",
     "BoostedTrees",
-    "Resampling",
-    "can_share_bins",
-    "choose_table",
     "is_plain_stump",
-    "number_votes",
-    "plan_resampling",
-    "replace_leaves",
-    "spread_shares",
+    "leaf_values",
+    "predict_all_classes",
+    "predict_labels",
+    "read_dataset_rows",
+    "spread_rounds",
+    "with_leaf_values",
 ]
 
 
-def can_share_bins(estimator: Any, task: str) -> bool:
-    """Whether members are trees of this library for the task, fitted as the library fits them."""
-    return isinstance(estimator, BaseTree) and estimator._task == task and type(estimator).fit is BaseTree.fit
-
-
 def is_plain_stump(estimator: BaseTree) -> bool:
-    """Whether a tree of classes asks one question without further conditions, as the stump trainer does."""
-    told = TreeSettings.of(estimator, **estimator._fixed)
-    free = TreeSettings(told.owner, told.criterion)
+    """Whether a classification tree has one split and no further constraints, as the engine's stump trainer needs."""
+    settings = estimator.tree_settings()
+    default = TreeSettings(settings.owner, settings.criterion)
     ignored = {"max_depth", "exact", "random_state", "shuffle_ties", "n_jobs"}
     return (
-        told.max_depth == 1
+        settings.max_depth == 1
         and getattr(estimator, "class_weight", None) is None
-        and all(getattr(told, name) == getattr(free, name) for name in told.__slots__ if name not in ignored)
+        and all(getattr(settings, name) == getattr(default, name) for name in settings.__slots__ if name not in ignored)
     )
 
 
-def choose_table(X: Any, dataset: Dataset) -> Any:
-    """The table as members of other libraries read it: numbers as such, categories as they came."""
-    if dataset.schema.has_categories:
-        return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+def read_dataset_rows(dataset: Dataset) -> FloatMatrix | SparseMatrix:
+    """The training rows in the form that trees predict from."""
     return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """A sample of the rows for each round, with replacement, the chance of a row proportional to its weight."""
-
-    seed: int
-    n_draws: int
-
-    def draw_counts(self, weights: FloatArray, member: int) -> IndexArray:
-        """How often each row is in the sample of a round."""
-        engine = get_engine()
-        sampling = engine.RowSampling()
-        sampling.replace, sampling.n_draws = True, self.n_draws
-        sampling.weights = weights
-        return engine.draw_rows(sampling, self.seed, member, len(weights))
+# --- trees -----------------------------------------------------------------------------------------------------------
 
 
-def plan_resampling(owner: str, dataset: Dataset, sample_weight: Any, seed: int) -> Resampling:
-    """As many draws as there are rows; weights that are whole multiples of the smallest one count as so many rows."""
-    return Resampling(seed, plan_samples(owner, dataset, bootstrap=True, sample_weight=sample_weight).n_draws)
-
-
-# --- fitted members ----------------------------------------------------------------------------------------------
-
-
-class BoostedTrees(Sequence[BaseTree]):
-    """Trees in one arena; each is made an estimator of its own when it is looked at.
+class BoostedTrees(TreeSequence):
+    """Trees in one arena; an element is built when it is accessed.
 
     Parameters
     ----------
     estimator : BaseTree
         With the parameters that all members have.
     trees : Trees
-        All of them.
+        The arena with all members.
     importances : ndarray of shape (n_members, n_features)
         Decrease of impurity by each feature in each tree.
     schema : Schema
-        The columns of the table.
+        The columns of the training table.
     named : dict
         Fitted attributes about the target.
     seed : int
-        The ensemble's.
+        Seed of the ensemble.
     """
 
     def __init__(
-        self, estimator: BaseTree, trees: Any, importances: FloatArray, schema: Schema, named: dict[str, Any], seed: int
+        self,
+        estimator: BaseTree,
+        trees: Trees,
+        importances: FloatArray,
+        schema: Schema,
+        named: dict[str, Any],
+        seed: int,
     ) -> None:
-        self.estimator, self.trees, self.importances = estimator, trees, importances
-        self.schema, self.named, self.seed = schema, named, seed
-        self._scored: Any = None
-
-    def __len__(self) -> int:
-        return int(self.trees.n_trees)
-
-    @overload
-    def __getitem__(self, index: int) -> BaseTree: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BaseTree]: ...
-    def __getitem__(self, index: int | slice) -> BaseTree | list[BaseTree]:
-        numbers = range(len(self))[index]
-        return [self._view(k) for k in numbers] if isinstance(numbers, range) else self._view(numbers)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} members: {type(self.estimator).__name__}>"
+        super().__init__(estimator, trees, importances, schema, named)
+        self.seed = seed
+        self._scored: Trees | None = None
 
     def _view(self, member: int) -> BaseTree:
-        wanted = TreeSettings.of(self.estimator, **self.estimator._fixed).max_features
-        settled = {**self.named, "max_features_": count_features(wanted, self.schema.n_features)}
-        seeded = seed_estimator(clone(self.estimator), self.seed, member)
         tree = self.trees.select(member, member + 1)
-        return seeded.hold_tree(tree, self.importances[member], self.schema, settled)  # type: ignore[no-any-return]
+        return self._fill(tree, self.importances[member], self.schema, member=member, seed=self.seed)
 
-    def cut(self, n_members: int) -> BoostedTrees:
-        """The first so many members."""
+    def truncate(self, n_members: int) -> BoostedTrees:
+        """The first members."""
         trees, importances = self.trees.select(0, n_members), self.importances[:n_members]
         return BoostedTrees(self.estimator, trees, importances, self.schema, self.named, self.seed)
 
-    def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
-        """For each row and class the weight of the members of a span that vote for it."""
-        return self._predict(self.trees, rows, "vote", weights, span, n_jobs)
-
-    def score(
-        self,
-        rows: Any,
-        weights: FloatArray,
-        to_scores: Callable[[FloatArray], FloatArray],
-        span: range,
-        n_jobs: int | None,
+    def sum_rounds(
+        self, algorithm: Algorithm, X: Any, weights: FloatArray, span: range, n_jobs: int | None
     ) -> FloatArray:
-        """The weighted sum of the scores that members of a span make of their probabilities."""
-        if self._scored is None:
-            self._scored = score_leaves(self.trees, to_scores)
-        return self._predict(self._scored, rows, "sum", weights, span, n_jobs)
+        """Weighted sum of the members of some rounds, which `Algorithm.to_decision` turns into f.
 
-    def tell_values(
-        self, rows: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
+        Parameters
+        ----------
+        algorithm : Algorithm
+            How the members are combined.
+        X : ndarray or CSR matrix
+            Rows from `take_in_rows`.
+        weights : ndarray of shape (n_rounds,)
+            Weights of all rounds.
+        span : range
+            The rounds to sum.
+        n_jobs : int or None
+            Number of threads.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), or (n_rows, width) for regressions
+        """
+        if algorithm.combine == "votes":
+            return predict_trees(self.trees, X, "vote", n_jobs, tree_weights=weights, span=span)
+        if algorithm.combine == "scores":
+            if self._scored is None:
+                values = leaf_values(self.trees)
+                scores = algorithm.to_scores(values / values.sum(axis=1, keepdims=True))
+                self._scored = with_leaf_values(self.trees, scores, keep_weights=False)
+            return predict_trees(self._scored, X, "sum", n_jobs, tree_weights=weights, span=span)
+        return self.sum_values(X, *spread_rounds(weights, span, algorithm.width), n_jobs)
+
+    def sum_values(
+        self, X: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
     ) -> FloatArray:
-        """What members of a span predict, times their weights, summed up in the column that each one belongs to."""
+        """Weighted sum of the predictions of the members in a span, each added to its column."""
         width = int(columns.max()) + 1
-        return self._predict(self.trees, rows, "sum", weights, span, n_jobs, slots=columns, out_width=width)
+        return predict_trees(
+            self.trees, X, "sum", n_jobs, tree_weights=weights, slots=columns, out_width=width, span=span
+        )
 
-    @staticmethod
-    def _predict(
-        trees: Any, rows: Any, how: str, weights: FloatArray, span: range, n_jobs: int | None, **more: Any
-    ) -> FloatArray:
-        jobs = 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
-        options = {"tree_weights": weights, "first": span.start, "last": span.stop, "n_jobs": jobs, **more}
-        if isinstance(rows, np.ndarray):
-            return trees.predict(rows, how, **options)  # type: ignore[no-any-return]
-        return np.concatenate([trees.predict(block, how, **options) for _, block in densify_blocks(rows)])
-
-    def weigh_importances(self, weights: FloatArray) -> FloatArray:
-        """Mean of the members' importances, each normalised, by weight."""
+    def average_importances(self, weights: FloatArray) -> FloatArray:
+        """Weighted mean of the members' normalised importances."""
         sums = self.importances.sum(axis=1, keepdims=True)
         own = np.divide(self.importances, sums, out=np.zeros_like(self.importances), where=sums > 0.0)
         return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
 
 
-def score_leaves(trees: Any, to_scores: Callable[[FloatArray], FloatArray]) -> Any:
-    """Trees of class weights as trees of scores."""
-
-    def score(values: FloatArray) -> FloatArray:
-        return to_scores(values / values.sum(axis=1, keepdims=True))
-
-    return replace_leaves(trees, score, keep_weights=False)
+def spread_rounds(weights: FloatArray, span: range, width: int) -> tuple[FloatArray, IndexArray, range]:
+    """Weights, output columns and span of the members, from weights and span of rounds with `width` members each."""
+    columns = np.arange(len(weights) * width, dtype=np.uint32) % np.uint32(width)
+    return np.repeat(weights, width), columns, range(span.start * width, span.stop * width)
 
 
-def replace_leaves(trees: Any, replace: Callable[[FloatArray], FloatArray], *, keep_weights: bool) -> Any:
-    """Trees of the same splits whose leaves hold other values; questions about features need their training weights."""
+def leaf_values(trees: Trees) -> FloatArray:
+    """Values of all leaves, of shape (n_leaves, width)."""
+    return np.asarray(trees.values, dtype=np.float64)
+
+
+def with_leaf_values(trees: Trees, values: FloatArray, *, keep_weights: bool) -> Trees:
+    """Trees with the same splits and other leaf values.
+
+    Parameters
+    ----------
+    trees : Trees
+        The arena.
+    values : ndarray of shape (n_leaves, width)
+        The new values.
+    keep_weights : bool
+        Whether to keep the training weights of the leaves, which explanations of the model need.
+    """
     state = dict(trees.__getstate__())
-    values = np.asarray(state["values"], dtype=np.float64)
     weights = np.asarray(state["leaf_weights"])
     if keep_weights and not len(weights) and len(state["outputs"]):
-        # The arena leaves out what it can derive: the weight of a leaf is the sum over its classes.
-        weights = values.sum(axis=1)
-    state["values"] = np.ascontiguousarray(replace(values))
+        # The arena omits what it can derive: the weight of a leaf is the sum over its classes.
+        weights = leaf_values(trees).sum(axis=1)
+    state["values"] = np.ascontiguousarray(values)
     state["outputs"] = []
     state["leaf_weights"] = weights if keep_weights else weights[:0]
     for name in ("leaf_samples", "node_impurity"):
         state[name] = state[name][:0]
-    return get_engine().Trees.from_arrays(state)
+    changed: Trees = get_engine().Trees.from_arrays(state)
+    return changed
+
+
+# --- estimators of any kind ------------------------------------------------------------------------------------------
 
 
 class BoostedMembers:
@@ -212,7 +191,7 @@ class BoostedMembers:
     estimators : list
         In the order of the rounds.
     classes : ndarray
-        The classes that they name, sorted.
+        Classes of the ensemble, sorted; empty for regression.
     """
 
     def __init__(self, estimators: list[Any], classes: NDArray[Any]) -> None:
@@ -221,42 +200,36 @@ class BoostedMembers:
     def __len__(self) -> int:
         return len(self.estimators)
 
-    def cut(self, n_members: int) -> BoostedMembers:
-        """The first so many members."""
+    def truncate(self, n_members: int) -> BoostedMembers:
+        """The first members."""
         return BoostedMembers(self.estimators[:n_members], self.classes)
 
-    def vote(self, rows: Any, weights: FloatArray, n_classes: int, span: range, n_jobs: int | None) -> FloatArray:
-        """For each row and class the weight of the members of a span that vote for it."""
-        sums, each = np.zeros((count_rows(rows), n_classes)), np.arange(count_rows(rows))
-        for t in span:
-            sums[each, number_votes(self.estimators[t], rows, self.classes)] += weights[t]
-        return sums
-
-    def score(
-        self,
-        rows: Any,
-        weights: FloatArray,
-        to_scores: Callable[[FloatArray], FloatArray],
-        span: range,
-        n_jobs: int | None,
+    def sum_rounds(
+        self, algorithm: Algorithm, X: Any, weights: FloatArray, span: range, n_jobs: int | None
     ) -> FloatArray:
-        """The weighted sum of the scores that members of a span make of their probabilities."""
-        sums = np.zeros((count_rows(rows), len(self.classes)))
+        """As `BoostedTrees.sum_rounds`; X is in the form that the members read."""
+        if algorithm.combine == "values":
+            return self.sum_values(X, *spread_rounds(weights, span, algorithm.width), n_jobs)
+        sums, each = np.zeros((count_rows(X), algorithm.n_classes)), np.arange(count_rows(X))
         for t in span:
-            sums += weights[t] * to_scores(spread_shares(self.estimators[t], rows, self.classes))
+            member = self.estimators[t]
+            if algorithm.combine == "votes":
+                sums[each, predict_labels(member, X, self.classes)] += weights[t]
+            else:
+                sums += weights[t] * algorithm.to_scores(predict_all_classes(member, X, self.classes))
         return sums
 
-    def tell_values(
-        self, rows: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
+    def sum_values(
+        self, X: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
     ) -> FloatArray:
-        """What members of a span predict, times their weights, summed up in the column that each one belongs to."""
-        sums = np.zeros((count_rows(rows), int(columns.max()) + 1))
+        """Weighted sum of the predictions of the members in a span, each added to its column."""
+        sums = np.zeros((count_rows(X), int(columns.max()) + 1))
         for t in span:
-            sums[:, columns[t]] += weights[t] * np.asarray(self.estimators[t].predict(rows), np.float64).reshape(-1)
+            sums[:, columns[t]] += weights[t] * np.asarray(self.estimators[t].predict(X), np.float64).reshape(-1)
         return sums
 
-    def weigh_importances(self, weights: FloatArray) -> FloatArray:
-        """Mean of the members' importances by weight."""
+    def average_importances(self, weights: FloatArray) -> FloatArray:
+        """Weighted mean of the members' importances."""
         for member in self.estimators:
             if not hasattr(member, "feature_importances_"):
                 raise AttributeError(f"{type(member).__name__} has no feature_importances_.")
@@ -264,19 +237,16 @@ class BoostedMembers:
         return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
 
 
-def number_votes(member: Any, rows: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Number of the class that a member predicts for each row."""
-    return np.asarray(np.searchsorted(classes, np.asarray(member.predict(rows))), dtype=np.intp)
+def predict_labels(member: EstimatorLike, X: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Index among the ensemble's classes of the class that a member predicts for each row."""
+    return np.asarray(np.searchsorted(classes, np.asarray(member.predict(X))), dtype=np.intp)
 
 
-def spread_shares(member: Any, rows: Any, classes: NDArray[Any]) -> FloatArray:
-    """Probabilities of a member, in the columns of all classes though it may have met only some."""
-    shares = np.asarray(member.predict_proba(rows), dtype=np.float64)
-    if shares.shape[1] == len(classes):
-        return shares
-    spread = np.zeros((len(shares), len(classes)))
-    spread[:, np.searchsorted(classes, member.classes_)] = shares
-    return spread
-
-
-# --- members on their way ----------------------------------------------------------------------------------------
+def predict_all_classes(member: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
+    """Probabilities of a member in the columns of all classes; 0 for classes that its sample did not have."""
+    probabilities = np.asarray(member.predict_proba(X), dtype=np.float64)
+    if probabilities.shape[1] == len(classes):
+        return probabilities
+    expanded = np.zeros((len(probabilities), len(classes)))
+    expanded[:, np.searchsorted(classes, member.classes_)] = probabilities
+    return expanded

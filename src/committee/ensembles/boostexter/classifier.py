@@ -7,30 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassifierMixin, MultiOutputMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-from committee.base import CommitteeEstimator, resolve_jobs, resolve_seed
+from committee.base import CommitteeEstimator, not_fitted_error, resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.data.rows import count_rows
 from committee.data.texts import read_texts
 from committee.data.weights import count_as_rows, read_sample_weight
 from committee.engines import get_engine
-from committee.ensembles.boostexter.documents import check_documents, make_table, pick_documents, read_labels
-from committee.ensembles.boostexter.model import HeldOut, LabelTarget, WordRounds, WordVotes
+from committee.ensembles.boostexter.documents import check_documents, make_word_table, read_labels, select_documents
+from committee.ensembles.boostexter.model import BoosTexterEarlyStopping, LabelTarget, WordRounds, WordVotes
 from committee.ensembles.boostexter.params import (
-    Algorithm,
+    BoosTexterAlgorithm,
+    BoosTexterPatience,
+    BoosTexterRounds,
     NgramRange,
-    Patience,
-    Rounds,
-    Threshold,
-    ValidationFraction,
+    PresenceThreshold,
     Vectorizer,
     VoteSmoothing,
 )
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
-from committee.params import NJobs, RandomState, Verbose, WarmStart
+from committee.params import HoldOutFraction, NJobs, RandomState, Verbose, WarmStart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,44 +42,43 @@ if TYPE_CHECKING:
 
 __all__ = ["BoosTexterClassifier"]
 
-
 _USELESS = 1.0 - 1e-12
-"""A normaliser from which on no word tells anything of the labels any more."""
+"""A normaliser from which on no word separates the labels any more."""
 
 
 class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator):  # type: ignore[misc]
-    """AdaBoost.MH for text: each round asks whether one word is present and votes for every label.
+    """AdaBoost.MH for text: each round fits a stump on the presence of one word, with a vote for every label.
 
-    Documents i and labels l make pairs with weights D(i, l), equal at first, and signs Y(i, l) = +1 if i has label l,
+    Pairs of a document i and a label l have weights D(i, l), equal at first, and signs Y(i, l) = +1 if i has label l,
     -1 otherwise. Each round t takes the word whose stump h_t(x, l) has the smallest normaliser
-    Z_t = Σ D_t(i, l) exp(-Y(i, l) h_t(x_i, l)), and goes on with
+    Z_t = Σ D_t(i, l) exp(-Y(i, l) h_t(x_i, l)), and sets
     D_{t+1}(i, l) = D_t(i, l) exp(-Y(i, l) h_t(x_i, l)) / Z_t [SchapireSinger2000]. With W+ and W- the weights of the
-    pairs of either sign among the documents with (or without) the word, a real-valued stump says
+    pairs of either sign among the documents with (or without) the word, the vote of a real-valued stump is
     ½ log((W+ + ε) / (W- + ε)). The score of a label is f(x, l) = Σ_t h_t(x, l); a document gets the class with the
-    largest score or, if the target is multilabel, every label with a positive one. The share of wrong pairs in
-    training (the Hamming loss) is at most Π_t Z_t.
+    largest score or, if the target is multilabel, every label with a positive one. The fraction of wrong pairs
+    in training (the Hamming loss) is at most Π_t Z_t.
 
-    Probabilities follow from what exponential loss is minimised by, half the log-odds:
+    Probabilities follow from the minimiser of the exponential loss, half the log-odds:
     P(l | x) = 1 / (1 + exp(-2 f(x, l))), divided by their sum over classes if the target is not multilabel.
 
-    A round costs one addition for each word of each document and each label. Sums are integers, so that the result is
-    the same for any number of threads.
+    A round costs one addition for each word of each document and each label. Sums are integers: the result is the
+    same for any number of threads.
 
     Attributes
     ----------
     classes_ : ndarray
         The classes, sorted; of a multilabel target the numbers of its columns.
     words_ : ndarray of shape (n_rounds,)
-        The word of each round: text where there is a vectoriser with names, a column name or number otherwise.
+        The word of each round: its text if the vectoriser has names, a column name or number otherwise.
     votes_ : ndarray of shape (n_rounds, 2, n_labels)
         h_t: votes where the word is absent, and where it is present. For two classes there is one column, for the
-        second; the votes for the first are its opposite.
+        second; the votes for the first are their opposite.
     estimator_weights_ : ndarray of shape (n_rounds,)
         α_t of discrete stumps; 1 for real ones, whose votes hold it.
     normalizers_ : ndarray of shape (n_rounds,)
         Z_t.
     validation_errors_ : ndarray of shape (n_rounds tried,)
-        Error on the part kept apart after each round, if ``n_iter_no_change`` is set.
+        Error on the validation set after each round, if ``n_iter_no_change`` is set.
     vectorizer_ : object
         The fitted vectoriser, or None.
     n_features_in_ : int
@@ -116,14 +113,14 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
     def __init__(
         self,
         *,
-        algorithm: Algorithm = "real",
-        n_estimators: Rounds = 200,
+        algorithm: BoosTexterAlgorithm = "real",
+        n_estimators: BoosTexterRounds = 200,
         vectorizer: Vectorizer = None,
         ngram_range: NgramRange = (1, 1),
-        binarize: Threshold = 0.0,
+        binarize: PresenceThreshold = 0.0,
         smoothing: VoteSmoothing = None,
-        n_iter_no_change: Patience = None,
-        validation_fraction: ValidationFraction = 0.1,
+        n_iter_no_change: BoosTexterPatience = None,
+        validation_fraction: HoldOutFraction = 0.1,
         warm_start: WarmStart = False,
         n_jobs: NJobs = None,
         random_state: RandomState = None,
@@ -145,14 +142,14 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
     # Fitting.
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Boost.
+        """Fit the model.
 
         Parameters
         ----------
         X : list, array or column of str, or array-like or sparse matrix of shape (n_samples, n_words)
-            Documents, or a table that says which words they hold.
+            Documents, or a table of the words that they contain.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            A class for each document, or zeros and ones that say which labels it has.
+            A class for each document, or zeros and ones for its labels.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each document; a document of weight zero counts as absent.
 
@@ -161,69 +158,76 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         self
         """
         self._validate_params()
-        documents, schema = self._open(X)
+        documents, schema = self._read_documents(X)
         n_rows = count_rows(documents)
         weights = np.ones(n_rows) if sample_weight is None else read_sample_weight(sample_weight, n_rows)
         target = read_labels(y, n_rows, type(self).__name__, weights > 0)
         if not weights.all():
-            documents, weights = pick_documents(documents, np.flatnonzero(weights)), weights[weights > 0]
+            documents, weights = select_documents(documents, np.flatnonzero(weights)), weights[weights > 0]
         kept = self._find_kept(schema, target)
         words, vectorizer = self._make_words(documents, schema, kept)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
-        rounds, held_out = self._boost(words, target, count_as_rows(weights), kept, seed)
+        rounds, stopping = self._boost(words, target, count_as_rows(weights), kept, seed)
         fitted = {"_schema": schema, "_seed": seed, "vectorizer_": vectorizer, "n_features_in_": words.shape[1]}
-        self._finalize(fitted, target, rounds, held_out)
+        self._set_fitted(fitted, target, rounds, stopping)
         return self
 
     def _boost(
-        self, words: Any, target: LabelTarget, weights: FloatArray, kept: WordRounds | None, seed: int
-    ) -> tuple[WordRounds, HeldOut]:
+        self, words: csr_matrix, target: LabelTarget, weights: FloatArray, kept: WordRounds | None, seed: int
+    ) -> tuple[WordRounds, BoosTexterEarlyStopping]:
         """The algorithm of the paper, on a table of words."""
         n_jobs, n_rounds = resolve_jobs(self.n_jobs), int(self.n_estimators)
-        part, held_out = self._hold_out(words, target, seed)
+        training, stopping = self._hold_out(words, target, seed)
         engine = get_engine()
-        table = make_table(words[part], target.has[part])
-        smoothing = self._choose_smoothing(target, weights[part].sum())
+        table = make_word_table(words[training], target.has[training])
+        smoothing = self._choose_smoothing(target, weights[training].sum())
         rounds = WordRounds()
-        D = engine.LabelWeights(table, weights[part])  # D_1(i, l) = w_i / k, normalised
-        for stump in () if kept is None else kept.list_stumps(engine):
-            rounds.add(stump, table.reweight(D, stump, n_jobs))
-            held_out.judge(stump)
+        D = engine.LabelWeights(table, weights[training])  # D_1(i, l) = w_i / k, normalised
+        for stump in () if kept is None else kept.make_stumps(engine):
+            rounds.append(stump, table.reweight(D, stump, n_jobs))
+            stopping.update(stump)
         with show_progress("Boosting words", n_rounds, verbose=int(self.verbose)) as on_progress:
-            while len(rounds) < n_rounds and not held_out.settled:
+            while len(rounds) < n_rounds and not stopping.should_stop:
                 stump = table.find_best_word(D, self.algorithm, smoothing, n_jobs)  # the smallest Z
                 if len(rounds) and stump.score >= _USELESS:
                     break
                 Z = table.reweight(D, stump, n_jobs)  # D_{t+1} = D_t exp(-Y h_t) / Z_t
-                rounds.add(stump, Z)
-                held_out.judge(stump)
+                rounds.append(stump, Z)
+                stopping.update(stump)
                 if on_progress is not None:
                     on_progress(len(rounds))
-        return rounds, held_out
+        return rounds, stopping
 
     def _choose_smoothing(self, target: LabelTarget, n_documents: float) -> float:
-        """ε in units of the weight of all pairs that the engine sees."""
+        """ε in units of the total weight of the engine's pairs."""
         smoothing = 1.0 / (n_documents * len(target.classes)) if self.smoothing is None else float(self.smoothing)
-        # Of two classes the engine sees one, whose pairs are half of all; r of discrete stumps is a share in any case.
+        # For two classes the engine has the pairs of one, half of all; r of discrete stumps is relative in any case.
         return 2.0 * smoothing if target.binary and self.algorithm != "discrete" else smoothing
 
-    def _hold_out(self, words: Any, target: LabelTarget, seed: int) -> tuple[Any, HeldOut]:
-        """Rows to learn from, and a judge that looks at the others."""
+    def _hold_out(
+        self, words: csr_matrix, target: LabelTarget, seed: int
+    ) -> tuple[slice | NDArray[np.intp], BoosTexterEarlyStopping]:
+        """Rows of the training set, and early stopping by the others."""
         n_rows = words.shape[0]
         if self.n_iter_no_change is None:
-            return slice(None), HeldOut(words[:0], target, np.arange(0), None)
-        n_apart = max(1, int(self.validation_fraction * n_rows))
-        if n_apart >= n_rows:
-            raise DataError(f"{type(self).__name__} cannot keep a part of {n_rows} document apart for early stopping.")
+            return slice(None), BoosTexterEarlyStopping(words[:0], target, np.arange(0), None)
+        n_held_out = max(1, int(self.validation_fraction * n_rows))
+        if n_held_out >= n_rows:
+            raise DataError(
+                f"{type(self).__name__} needs at least 2 documents for early stopping (n_iter_no_change); got {n_rows}."
+            )
         order = np.random.default_rng(seed).permutation(n_rows)
-        apart = np.sort(order[:n_apart])
-        return np.sort(order[n_apart:]), HeldOut(words[apart], target, apart, int(self.n_iter_no_change))
+        rows = np.sort(order[:n_held_out])
+        stopping = BoosTexterEarlyStopping(words[rows], target, rows, int(self.n_iter_no_change))
+        return np.sort(order[n_held_out:]), stopping
 
-    def _finalize(self, fitted: dict[str, Any], target: LabelTarget, rounds: WordRounds, held_out: HeldOut) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
-        if held_out.best is not None:
-            rounds = rounds.first(held_out.best)
-            fitted["validation_errors_"] = np.array(held_out.errors)
+    def _set_fitted(
+        self, fitted: dict[str, Any], target: LabelTarget, rounds: WordRounds, stopping: BoosTexterEarlyStopping
+    ) -> None:
+        """Replace the fitted attributes atomically; a failed or interrupted fit leaves the estimator unchanged."""
+        if stopping.n_best is not None:
+            rounds = rounds.truncate(stopping.n_best)
+            fitted["validation_errors_"] = np.array(stopping.errors)
         model = rounds.finalize()
         schema, names = fitted["_schema"], None
         if schema is None:
@@ -237,7 +241,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             "votes_": model.votes,
             "estimator_weights_": np.array(rounds.alphas),
             "normalizers_": np.array(rounds.normalizers),
-            "_target": target.forget_rows(),
+            "_target": target.without_rows(),
             "_model": model,
         }
         for name in ("feature_names_in_", "validation_errors_"):
@@ -246,13 +250,13 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
 
     # Documents.
 
-    def _open(self, X: Any) -> tuple[Any, Schema | None]:
+    def _read_documents(self, X: Any) -> tuple[Any, Schema | None]:
         """Documents for the vectoriser and None, or a table of words and its schema."""
         if self.vectorizer is not None:
             if self.ngram_range != (1, 1):
                 raise ParameterError(
-                    f"The 'ngram_range' parameter of {type(self).__name__} is for its own vectoriser; tell the one "
-                    f"that is given as 'vectorizer' instead; got {self.ngram_range}."
+                    f"The 'ngram_range' parameter of {type(self).__name__} is for its own vectoriser; set it on "
+                    f"the one that is passed as 'vectorizer' instead; got {self.ngram_range}."
                 )
             return check_documents(X), None
         texts = read_texts(X)
@@ -261,7 +265,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         dataset = take_in(self, X, task="none")
         return self._find_present(dataset.X, self.binarize), dataset.schema
 
-    def _make_words(self, documents: Any, schema: Schema | None, kept: Any) -> tuple[Any, Any]:
+    def _make_words(self, documents: Any, schema: Schema | None, kept: WordRounds | None) -> tuple[csr_matrix, Any]:
         """The table of words, and the vectoriser that made it."""
         if schema is not None:
             return documents, None
@@ -277,18 +281,18 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             raise DataError("The vectoriser found no word in the documents.")
         return words, vectorizer
 
-    def _find_present(self, table: Any, threshold: float | None) -> Any:
-        """The table in ones where a word is present, as CSR with sorted columns."""
-        if not issparse(table):
-            table = np.asarray(table)
+    def _find_present(self, X: Any, threshold: float | None) -> csr_matrix:
+        """Ones where a word is present, as CSR with sorted columns."""
+        if not issparse(X):
+            table = np.asarray(X)
             present = csr_matrix(table != 0 if threshold is None else np.greater(table, threshold))
         else:
             if threshold is not None and threshold < 0:
                 raise ParameterError(
-                    f"The 'binarize' parameter of {type(self).__name__} must be >= 0 for a sparse X, whose zeros would "
-                    f"all be present otherwise; got {threshold}."
+                    f"The 'binarize' parameter of {type(self).__name__} must be >= 0 for a sparse X, because its "
+                    f"zeros would all be present otherwise; got {threshold}."
                 )
-            present = csr_matrix(table, dtype=np.float64, copy=True)
+            present = csr_matrix(X, dtype=np.float64, copy=True)
             present.sum_duplicates()
             present.data = present.data != 0 if threshold is None else present.data > threshold
         present = present.astype(np.float64)
@@ -303,7 +307,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         n_kept, name = len(self.words_), type(self).__name__
         if n_kept > self.n_estimators:
             raise ParameterError(
-                f"The 'n_estimators' parameter of {name} must be at least the {n_kept} rounds that it was told to keep "
+                f"The 'n_estimators' parameter of {name} must be at least the {n_kept} rounds that are kept "
                 f"(warm_start=True); got {self.n_estimators}."
             )
         if n_kept == self.n_estimators:
@@ -314,25 +318,22 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         same_labels = target.multilabel == self._target.multilabel and np.array_equal(target.classes, self.classes_)
         if other_words or (old is None) != (schema is None) or not same_labels:
             raise DataError(
-                f"{name} was told to keep its rounds (warm_start=True), but these data have other words or labels than "
-                "those that it was fitted on."
+                f"{name} cannot keep its rounds (warm_start=True): these data have other words or labels than those "
+                "that it was fitted on."
             )
         return WordRounds(
             self._model.words.tolist(), list(self.votes_), self.estimator_weights_.tolist(), self.normalizers_.tolist()
         )
 
-    # Asking.
+    # Predictions.
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
 
-    def _take_in_documents(self, X: Any) -> Any:
+    def _read_words(self, X: Any) -> csr_matrix:
         name = type(self).__name__
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this "
-                "estimator."
-            )
+            raise not_fitted_error(self)
         if self._schema is not None:
             if read_texts(X) is not None:
                 raise DataTypeError(f"{name} was fitted on a table of words and cannot read text.")
@@ -343,12 +344,10 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         return self._find_present(self.vectorizer_.transform(documents), None)
 
     def _score(self, X: Any) -> FloatArray:
-        documents = self._take_in_documents(X)
-        return self._model.add_up(documents)
+        return self._model.score(self._read_words(X))
 
-    def _stage(self, X: Any) -> Iterator[FloatArray]:
-        documents = self._take_in_documents(X)
-        return self._model.stage(documents)
+    def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
+        return self._model.staged_scores(self._read_words(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score f(x, l) of each label.
@@ -363,8 +362,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ndarray of shape (n_samples, n_classes) or, for two classes, (n_samples,)
             For two classes the score of the second one.
         """
-        scores = self._score(X)
-        return self._target.show_scores(scores)
+        return self._target.to_decision(self._score(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each document, or zeros and ones for its labels.
@@ -380,8 +378,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             The class with the largest score, the first of equals; of a multilabel target one where the score is
             positive.
         """
-        scores = self._score(X)
-        return self._target.choose(scores)
+        return self._target.to_labels(self._score(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class or label: 1 / (1 + exp(-2 f)), over classes divided by the sum.
@@ -396,8 +393,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        scores = self._score(X)
-        return self._target.estimate(scores)
+        return self._target.to_proba(self._score(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`.
@@ -411,9 +407,9 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        shares = self.predict_proba(X)
+        probabilities = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(shares)
+            return np.log(probabilities)
 
     def rank_labels(self, X: Any) -> NDArray[Any]:
         """Labels of each document from the most to the least probable.
@@ -429,7 +425,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             Elements of ``classes_``; equal scores keep their order.
         """
         scores = self._score(X)
-        order = np.argsort(-self._target.spread_scores(scores), axis=1, kind="stable")
+        order = np.argsort(-self._target.to_class_scores(scores), axis=1, kind="stable")
         ranked: NDArray[Any] = self.classes_[order]
         return ranked
 
@@ -445,7 +441,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ------
         As `decision_function`.
         """
-        return (self._target.show_scores(scores) for scores in self._stage(X))
+        return (self._target.to_decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round.
@@ -459,7 +455,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ------
         As `predict`.
         """
-        return (self._target.choose(scores) for scores in self._stage(X))
+        return (self._target.to_labels(scores) for scores in self._staged_scores(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """`predict_proba` after each round.
@@ -473,7 +469,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ------
         As `predict_proba`.
         """
-        return (self._target.estimate(scores) for scores in self._stage(X))
+        return (self._target.to_proba(scores) for scores in self._staged_scores(X))
 
     def training_error_bound(self) -> FloatArray:
         """Bound of the (weighted) Hamming loss in training after each round: Z_1 Z_2 ... Z_t.
@@ -483,12 +479,12 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ndarray of shape (n_rounds,)
         """
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+            raise not_fitted_error(self)
         return np.cumprod(self.normalizers_).astype(np.float64)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        # Whether a value is above zero says little of most tables.
+        # In most tables the sign of a value says little.
         tags.classifier_tags.poor_score = True
         return tags

@@ -1,4 +1,4 @@
-"""What BoosTexter reads: documents, labels and tables of words."""
+"""Input of BoosTexter: documents, labels and tables of words."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from committee.exceptions import DataError, DataTypeError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.engines import WordTable
     from committee.typing import BoolArray
 
-__all__ = ["check_documents", "make_table", "pick_documents", "read_labels"]
+__all__ = ["check_documents", "make_word_table", "read_labels", "select_documents"]
 
 
 def check_documents(X: Any) -> Any:
-    """Documents for a vectoriser of the user's, which knows what they are."""
+    """Documents for a vectoriser that the user passed, which may be of any type."""
     if isinstance(X, str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise DataTypeError(f"X must be a collection of documents; got {show_value(X)}.")
     return X
 
 
-def pick_documents(documents: Any, rows: NDArray[Any]) -> Any:
+def select_documents(documents: Any, rows: NDArray[np.intp]) -> Any:
     """Some of the documents, or of the rows of a table."""
     if isinstance(documents, list | tuple):
         return [documents[row] for row in rows]
     return select_rows(documents, rows)
 
 
-def read_labels(y: Any, n_rows: int, name: str, counted: BoolArray) -> LabelTarget:
-    """Classes, or zeros and ones for several labels; of the documents that count."""
+def read_labels(y: Any, n_rows: int, name: str, present: BoolArray) -> LabelTarget:
+    """Classes, or zeros and ones for several labels, of the documents that are present."""
     array = read_target(y, n_rows, name, multi_output=True)
     if array.ndim == 2 and array.shape[1] > 1:
         try:
@@ -49,22 +50,23 @@ def read_labels(y: Any, n_rows: int, name: str, counted: BoolArray) -> LabelTarg
                 f"A y of two axes must hold zeros and ones that say which labels a document has; {name} does not learn "
                 "several outputs of several classes. MultiLabelBinarizer of scikit-learn makes such a y of lists."
             )
-        return LabelTarget(np.arange(array.shape[1]), has[counted].astype(bool), multilabel=True)
-    flat = read_target(array, n_rows, name, multi_output=False)[counted]
+        return LabelTarget(np.arange(array.shape[1]), has[present].astype(bool), multilabel=True)
+    flat = read_target(array, n_rows, name, multi_output=False)[present]
     encoded = encode_classes(flat, name)
     classes = encoded.classes[0]
     has = encoded.labels == np.arange(len(classes))
     return LabelTarget(classes, has[:, 1:] if len(classes) == 2 else has, multilabel=False)
 
 
-def make_table(words: Any, has: BoolArray) -> Any:
+def make_word_table(words: csr_matrix, has: BoolArray) -> WordTable:
     """Documents and their labels in the engine's form."""
     columns, labels = words.tocsc(), csr_matrix(has)
     columns.sort_indices()
-    return get_engine().WordTable(
+    table: WordTable = get_engine().WordTable(
         columns.indptr.astype(np.uint64),
         columns.indices.astype(np.uint32),
         labels.indptr.astype(np.uint64),
         labels.indices.astype(np.uint32),
         has.shape[1],
     )
+    return table

@@ -1,0 +1,116 @@
+"""What AdaBoost for classification, for regression and arcing share: reading the data, the fitted members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import get_tags
+
+from committee.base import CommitteeEstimator, not_fitted_error
+from committee.data.intake import take_in, take_in_rows
+from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
+from committee.ensembles.shared_bins import can_share_bins
+from committee.exceptions import ParameterTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sklearn.utils import Tags
+
+    from committee.data import Dataset, Schema
+    from committee.params import CategoricalFeatures, Unseen
+    from committee.typing import EstimatorLike, Task
+
+__all__ = ["BaseAdaBoost"]
+
+_OPTIONAL = ("sample_weights_trace_", "validation_scores_", "feature_names_in_")
+"""Fitted attributes that not every fit sets."""
+
+
+class BaseAdaBoost(CommitteeEstimator):
+    """An ensemble of members that are fitted one after another, whose fitted form is members with weights."""
+
+    estimator: Any
+    n_jobs: int | None
+
+    n_features_in_: int
+    _members: BoostedTrees | BoostedMembers
+    _schema: Schema
+
+    # Fitting.
+
+    def _choose_member(self) -> Any:
+        """The estimator that is cloned for each member."""
+        raise NotImplementedError
+
+    def _member_task(self) -> Task:
+        """Whether the members are classifiers or regressors."""
+        raise NotImplementedError
+
+    def _check_member(self, member: EstimatorLike, condition: str = "") -> None:
+        """Refuse a member for the other task; check the parameters of a tree that `fit_dataset` will not check."""
+        task = self._member_task()
+        if is_classifier(member) if task == "regress" else is_regressor(member):
+            wanted = "regressor" if task == "regress" else "classifier"
+            raise ParameterTypeError(
+                f"The 'estimator' parameter of {type(self).__name__} must be a {wanted}{condition}; got "
+                f"{type(member).__name__}."
+            )
+        if can_share_bins(member, task):
+            member.validate_params()
+
+    def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any, task: Task) -> Dataset:
+        """Check and encode what `fit` got."""
+        categorical_features: CategoricalFeatures = "from_dtype"
+        unseen: Unseen = "missing"
+        if can_share_bins(member, self._member_task()):  # other members cannot read the codes of categories
+            categorical_features, unseen = member.categorical_features, member.unseen
+        return take_in(
+            self,
+            X,
+            y,
+            sample_weight,
+            task=task,
+            categorical_features=categorical_features,
+            unseen=unseen,
+            multi_output=False,
+        )
+
+    def _replace_fitted(self, fitted: Mapping[str, object], schema: Schema) -> None:
+        """Replace the fitted attributes atomically; a failed or interrupted fit leaves the estimator unchanged."""
+        names = schema.feature_names
+        own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}
+        for name in _OPTIONAL:
+            self.__dict__.pop(name, None)
+        self.__dict__.update({**fitted, **own})
+
+    # The fitted members.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_members" in self.__dict__
+
+    def _fitted_members(self) -> BoostedTrees | BoostedMembers:
+        if "_members" not in self.__dict__:
+            raise not_fitted_error(self)
+        return self._members
+
+    def _read_rows(self, X: Any) -> Any:
+        """Rows in the form that the members read."""
+        members = self._fitted_members()
+        rows = take_in_rows(self, X, self._schema)
+        return X if isinstance(members, BoostedMembers) and self._schema.has_categories else rows
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The fitted members; trees that share bins are built when they are accessed."""
+        members = self._fitted_members()
+        return members if isinstance(members, BoostedTrees) else members.estimators
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        own = get_tags(self._choose_member()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
+        tags.input_tags.categorical = own.categorical
+        return tags

@@ -1,0 +1,105 @@
+"""Scores of an estimator or of known predictions; larger is better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+
+from committee.exceptions import DataError
+from committee.foreign_names import check_scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from committee.scoring.known_predictions import KnownPredictions
+    from committee.typing import FloatArray
+
+    Scoring: TypeAlias = str | Callable[..., float] | None
+    ScoreFunction: TypeAlias = Callable[[Any, Any], float]
+
+__all__ = ["Scorer", "choose_score"]
+
+
+class Scorer:
+    """A scorer of scikit-learn, checked by name when it is made and resolved when it is first used.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        Name of a scorer, a callable ``(estimator, X, y)``, or None for the estimator's own ``score``.
+    parameter : str, default="scoring"
+        Name of the parameter, for the error message.
+    alternatives : str, default="None, a scorer or "
+        What else the parameter takes, for the error message.
+
+    Examples
+    --------
+    >>> from committee.scoring import KnownValues
+    >>> known = KnownValues(np.array([1.0, 2.0, 3.0]))
+    >>> Scorer("neg_mean_absolute_error").score_known(known, np.array([1.0, 2.0, 6.0]))
+    -1.0
+    """
+
+    def __init__(
+        self, scoring: Scoring, *, parameter: str = "scoring", alternatives: str = "None, a scorer or "
+    ) -> None:
+        if isinstance(scoring, str):
+            check_scorer(scoring, parameter, alternatives)
+        self.scoring = scoring
+        self._resolved: Callable[..., float] | None = None
+
+    def score(self, estimator: Any, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> float:
+        """Score of an estimator's predictions for X."""
+        scorer = self._resolve(estimator)
+        if sample_weight is None:
+            return float(scorer(estimator, X, y))
+        return float(scorer(estimator, X, y, sample_weight=sample_weight))
+
+    def score_known(self, known: KnownPredictions, y: NDArray[Any], sample_weight: FloatArray | None = None) -> float:
+        """Score of known predictions for all their rows."""
+        return self.score(known, known.rows, y, sample_weight)
+
+    def _resolve(self, estimator: Any) -> Callable[..., float]:
+        if self._resolved is not None:
+            return self._resolved
+        scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
+        if self.scoring is not None:  # the estimator's own `score` belongs to that estimator
+            self._resolved = scorer
+        return scorer
+
+
+def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+    """A function of an estimator and its X that scores the predictions against y.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier is scored by accuracy, a regressor by R², unless ``scoring`` says otherwise.
+    scoring : str, callable or None
+        As in `Scorer`.
+    y : ndarray
+        The target.
+    weights : ndarray of shape (n_rows,) or None
+        Weights of the rows in the score.
+    """
+    # The scorers of scikit-learn check the labels in every call, which takes longer than predicting.
+    if scoring is None and y.ndim == 1:
+        return _make_accuracy(y, weights) if is_classifier(model) else _make_r2(y, weights)
+    scorer = Scorer(scoring)
+    return lambda estimator, X: scorer.score(estimator, X, y, weights)
+
+
+def _make_accuracy(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+    return lambda estimator, X: float(np.average(estimator.predict(X) == y, weights=weights))
+
+
+def _make_r2(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+    variance = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    if variance == 0.0:
+        raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
+    return lambda estimator, X: 1.0 - float(np.average((estimator.predict(X) - y) ** 2, weights=weights)) / variance
