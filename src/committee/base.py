@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
 from committee.constraints import document_params, list_names, validate_params
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.foreign_names import hint_attribute, hint_parameter
 
-__all__ = ["CommitteeEstimator", "resolve_jobs", "resolve_seed", "seed_estimator"]
+__all__ = ["CommitteeEstimator", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
 _SEED_LIMIT = 2**63
 
@@ -80,9 +81,19 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         super().set_params(**params)
         return self
 
+    def validate_params(self) -> None:
+        """Check every constructor parameter against its declaration; an ensemble checks its members so."""
+        self._validate_params()
+
     def _validate_params(self) -> None:
         """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
         validate_params(self)
+
+    def _store_params(self, arguments: dict[str, Any]) -> None:
+        """Set each argument of the constructor (its ``locals()``) as the attribute of its name."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         """Called for what is not there: a model that was saved for prediction says why."""
@@ -102,6 +113,21 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self.accepts_sparse
         tags.input_tags.categorical = self.accepts_categories
         return tags
+
+
+def not_fitted_error(estimator: object) -> NotFittedError:
+    """The error to raise where a method needs a fitted estimator; scikit-learn's sentence.
+
+    Examples
+    --------
+    >>> from committee import BernoulliNB
+    >>> not_fitted_error(BernoulliNB()).args[0][:48]
+    'This BernoulliNB instance is not fitted yet. Cal'
+    """
+    return NotFittedError(
+        f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+        "using this estimator."
+    )
 
 
 def resolve_seed(random_state: object) -> int:

@@ -1,4 +1,4 @@
-"""Answers of a boosted classifier that follow from its scores alone, after all rounds or each."""
+"""Methods of a boosted classifier that follow from its scores alone, after all rounds or after each."""
 
 from __future__ import annotations
 
@@ -17,26 +17,44 @@ __all__ = ["StagedPredictions"]
 
 
 class StagedPredictions:
-    """A subclass has `predict_proba`, scores after each round, and what becomes of scores."""
+    """The staged methods of a classifier that has scores after each round.
+
+    A subclass has `predict_proba`, the scores after each round (`_staged_scores`), and how scores become the output of
+    `decision_function`, probabilities and classes.
+    """
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class."""
         raise NotImplementedError
 
-    def _stage(self, X: Any) -> Iterator[FloatArray]:
+    def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round."""
+        return self._stage(X)
+
+    def _decision(self, scores: FloatArray) -> FloatArray:
+        """Scores in the form that `decision_function` returns."""
+        return self._show(scores)
+
+    def _proba(self, scores: FloatArray) -> FloatArray:
+        """Probabilities of all classes."""
+        return self._share(scores)
+
+    def _decode(self, scores: FloatArray) -> NDArray[Any]:
+        """The class with the largest score, the first of equals."""
+        return self._choose(scores)
+
+    # Names of an earlier version, for families of ensembles that still define them.
+
+    def _stage(self, X: Any) -> Iterator[FloatArray]:
         raise NotImplementedError
 
     def _show(self, scores: FloatArray) -> FloatArray:
-        """Scores as `decision_function` tells them."""
         raise NotImplementedError
 
     def _share(self, scores: FloatArray) -> FloatArray:
-        """Probabilities of all classes."""
         raise NotImplementedError
 
     def _choose(self, scores: FloatArray) -> NDArray[Any]:
-        """The class with the largest score, the first of equals."""
         raise NotImplementedError
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -66,7 +84,7 @@ class StagedPredictions:
         ------
         ndarray, as `decision_function` gives it
         """
-        return (self._show(scores) for scores in self._stage(X))
+        return (self._decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round.
@@ -80,7 +98,7 @@ class StagedPredictions:
         ------
         ndarray of shape (n_samples,)
         """
-        return (self._choose(scores) for scores in self._stage(X))
+        return (self._decode(scores) for scores in self._staged_scores(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """`predict_proba` after each round.
@@ -94,4 +112,4 @@ class StagedPredictions:
         ------
         ndarray of shape (n_samples, n_classes)
         """
-        return (self._share(scores) for scores in self._stage(X))
+        return (self._proba(scores) for scores in self._staged_scores(X))

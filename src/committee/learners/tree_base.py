@@ -1,4 +1,4 @@
-"""What all trees share: from parameters and data to the engine, the fitted state, ways of looking inside."""
+"""Base of the decision trees: from parameters and data to the engine, the fitted tree, ways to inspect it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 
 from committee.base import resolve_seed
+from committee.data.intake import take_in_rows
 from committee.engines import get_engine
+from committee.learners.training_arrays import make_training_arrays, target_attributes
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeEstimator, TreeRegressorMixin
-from committee.learners.tree_params import TreeSettings, count_features, name_criterion, set_up_growth
+from committee.learners.tree_params import TreeSettings, count_features, make_grow_params, name_criterion
+from committee.learners.tree_rows import apply_trees, label_rows
 from committee.learners.tree_view import TreeView, normalize_importances
 
 if TYPE_CHECKING:
@@ -23,13 +26,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from committee.data import Dataset, Schema
+    from committee.engines import GrowParams, Trees
     from committee.typing import FloatArray
+
+__all__ = ["BaseTree", "ClassTree", "ValueTree"]
 
 
 class BaseTree(TreeEstimator):
-    """All that trees share: parameters to the engine, fitted state, ways of looking inside.
+    """All that decision trees share.
 
-    A subclass says which settings of a tree it fixes (`_fixed`) rather than taking them as parameters.
+    A subclass names in `_fixed` the settings of a tree that it fixes rather than takes as parameters. Ensembles use
+    the public methods only: those of `TreeEstimator`, `tree_settings`, `grow_tree` and `hold_tree`.
     """
 
     _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -63,40 +70,57 @@ class BaseTree(TreeEstimator):
         -------
         self
         """
-        return self.fit_dataset(self._take_in_tree(X, y, sample_weight))
+        self._validate_params()
+        return self.fit_dataset(self.take_in(X, y, sample_weight, self._choose_class_weight()))
 
     def fit_dataset(
         self, dataset: Dataset, weights: FloatArray | None = None, *, seed: int | None = None, tree: int = 0
     ) -> Self:
-        """Grow the tree on data that were taken in before; ensembles share one data set, and its bins, so.
+        """Grow the tree on a data set that was read before; the members of an ensemble share its bins.
 
         Parameters
         ----------
         dataset : Dataset
-            From `committee.data.intake.take_in`; class weights are in its weights already.
+            From `take_in`; class weights are part of its weights already.
         weights : ndarray of shape (n_samples,), optional
             Row weights in place of the data set's own.
         seed : int, optional
             Seed in place of `random_state`.
         tree : int, default=0
-            Number of the tree in its ensemble: one seed gives every number randomness of its own.
+            Number of the tree in its ensemble: random numbers depend on the seed and on this number.
 
         Returns
         -------
         self
         """
-        weights = dataset.weights if weights is None else weights
-        settings = self._gather_settings(seeded=seed is not None)
-        seed = resolve_seed(settings.random_state) if seed is None else seed
-        params = set_up_growth(settings, dataset, weights, seed, tree)
-        trees, importances = self._put_to(get_engine().grow_tree, dataset, weights, params)
-        settled = {
-            **self._target_attributes(dataset.target),
-            "max_features_": count_features(settings.max_features, dataset.n_features),
-        }
-        return self.hold_tree(trees, importances, dataset.schema, settled)
+        grown, importances = self.grow_tree(dataset, weights, seed=seed, tree=tree)
+        max_features = count_features(self.tree_settings().max_features, dataset.n_features)
+        fitted = {**target_attributes(dataset.target), "max_features_": max_features}
+        return self.hold_tree(grown, importances, dataset.schema, fitted)
 
-    def hold_tree(self, tree: Any, importances: FloatArray, schema: Schema, settled: Mapping[str, Any]) -> Self:
+    def grow_tree(
+        self, dataset: Dataset, weights: FloatArray | None = None, *, seed: int | None = None, tree: int = 0
+    ) -> tuple[Trees, FloatArray]:
+        """Grow a tree with the parameters of this estimator, without becoming its fitted form.
+
+        Parameters
+        ----------
+        dataset, weights, seed, tree
+            As in `fit_dataset`.
+
+        Returns
+        -------
+        trees : Trees
+            An arena with this tree alone.
+        importances : ndarray of shape (n_features,)
+            Decrease of impurity by each feature, not normalised.
+        """
+        weights = dataset.weights if weights is None else weights
+        params = self._make_params(dataset, weights, seed, tree)
+        arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
+        return get_engine().grow_tree(*arrays, weights, params)
+
+    def hold_tree(self, tree: Trees, importances: FloatArray, schema: Schema, fitted: Mapping[str, Any]) -> Self:
         """Become the fitted form of a tree that was grown already, here or in an ensemble.
 
         Parameters
@@ -104,19 +128,36 @@ class BaseTree(TreeEstimator):
         tree : Trees
             An arena with this tree alone.
         importances : ndarray of shape (n_features,)
-            Decrease of impurity that each feature brought, not normalised.
+            Decrease of impurity by each feature, not normalised.
         schema : Schema
             The columns that it was grown on.
-        settled : mapping
-            Fitted attributes that tree and ensemble have alike: those of the target, and ``max_features_``.
+        fitted : mapping
+            Fitted attributes that tree and ensemble have in common: those of the target, and ``max_features_``.
 
         Returns
         -------
         self
         """
         view = TreeView(tree, name_criterion(self.criterion))
-        self._set_fitted({**settled, "tree_": view, "_trees": tree, "_importances": importances}, schema)
+        self._set_fitted({**fitted, "tree_": view, "_trees": tree, "_importances": importances}, schema)
         return self
+
+    def tree_settings(self) -> TreeSettings:
+        """The settings of a tree that the parameters of this estimator give, those that its class fixes included.
+
+        Returns
+        -------
+        TreeSettings
+        """
+        return TreeSettings.of(self, **self._fixed)
+
+    def _make_params(self, dataset: Dataset, weights: FloatArray | None, seed: int | None, tree: int) -> GrowParams:
+        settings = self.tree_settings()
+        if seed is None:
+            # Without any seed, equal splits go to the lowest feature, so that a fit can be repeated.
+            settings.shuffle_ties = settings.shuffle_ties and settings.random_state is not None
+            seed = resolve_seed(settings.random_state)
+        return make_grow_params(settings, dataset, weights, seed, tree)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Find the values of `ccp_alpha` at which the pruned tree changes [Breiman1984, ch. 3].
@@ -131,24 +172,15 @@ class BaseTree(TreeEstimator):
         Bunch
             ``ccp_alphas``, ascending, and ``impurities``, the total impurity of the leaves at each.
         """
-        dataset = self._take_in_tree(X, y, sample_weight)
-        settings = self._gather_settings(seeded=False)
-        params = set_up_growth(settings, dataset, dataset.weights, resolve_seed(settings.random_state))
+        self._validate_params()
+        dataset = self.take_in(X, y, sample_weight, self._choose_class_weight())
+        params = self._make_params(dataset, dataset.weights, None, 0)
         params.ccp_alpha = 0.0
-        alphas, impurities = self._put_to(get_engine().find_pruning_path, dataset, dataset.weights, params)
+        arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
+        alphas, impurities = get_engine().find_pruning_path(*arrays, dataset.weights, params)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    def _gather_settings(self, seeded: bool) -> TreeSettings:
-        """What the tree is told; without a seed of its own or of an ensemble, ties are not left to chance."""
-        settings = TreeSettings.of(self, **self._fixed)
-        settings.shuffle_ties = settings.shuffle_ties and (seeded or settings.random_state is not None)
-        return settings
-
-    def _take_in_tree(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
-        self._validate_params()
-        return self._take_in(X, y, sample_weight, self._choose_class_weight())
-
-    # Asking the fitted tree.
+    # Inspection.
 
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.intp]:
         """Leaf that each row ends in.
@@ -165,8 +197,8 @@ class BaseTree(TreeEstimator):
         ndarray of shape (n_samples,)
             Numbers of nodes, as in `tree_`.
         """
-        leaves = self._ask(X, self._fitted_trees().apply)
-        return leaves[:, 0].astype(np.intp)
+        trees = self.fitted_trees()
+        return apply_trees(trees, take_in_rows(self, X, self._schema), self.n_jobs)[:, 0]
 
     def decision_path(self, X: Any, check_input: bool = True) -> csr_matrix:
         """Nodes that each row passes.
@@ -193,7 +225,7 @@ class BaseTree(TreeEstimator):
         -------
         int
         """
-        self._fitted_trees()
+        self.fitted_trees()
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
@@ -203,18 +235,18 @@ class BaseTree(TreeEstimator):
         -------
         int
         """
-        self._fitted_trees()
+        self.fitted_trees()
         return self.tree_.n_leaves
 
     @property
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the decrease of impurity over all splits."""
-        self._fitted_trees()
+        self.fitted_trees()
         return normalize_importances(self._importances)
 
     def category_names(self, feature: int) -> list[Any]:
         """Categories of a feature in the order of their codes; empty for a numeric feature."""
-        self._fitted_trees()
+        self.fitted_trees()
         levels = self._schema.categories[feature]
         return [] if levels is None else list(levels)
 
@@ -236,7 +268,8 @@ class ClassTree(TreeClassifierMixin, BaseTree):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        labels = self._ask(X, self._fitted_trees().label)
+        tree = self.fitted_trees()
+        labels = label_rows(tree, take_in_rows(self, X, self._schema), self.n_jobs)
         if self.n_outputs_ == 1:
             return self.classes_.take(labels[:, 0])  # type: ignore[no-any-return]
         return np.stack([classes.take(labels[:, k]) for k, classes in enumerate(self.classes_)], axis=1)

@@ -1,4 +1,4 @@
-"""What everything made of trees shares: the fitted arena, questions to it, and how its numbers become answers."""
+"""Base of every estimator made of trees: reading the data, the fitted arena, and predictions from it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import NotFittedError
 
-from committee.base import CommitteeEstimator, resolve_jobs
+from committee.base import CommitteeEstimator, not_fitted_error, resolve_jobs
 from committee.data.intake import take_in, take_in_rows
 from committee.data.rows import densify_blocks
 from committee.data.targets import count_target
 from committee.data.weights import combine_weights
 from committee.engines.tree_model import TreeModel
+from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
+    from committee.engines import Trees
     from committee.params import CategoricalFeatures, MaxBins, NJobs, Unseen
     from committee.typing import FloatArray, Task
 
@@ -31,7 +33,8 @@ __all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin"]
 class TreeEstimator(CommitteeEstimator):
     """An estimator whose fitted state is an arena of trees and the schema of the table that they were grown on.
 
-    A subclass says what it predicts (`_task`) and how the trees are combined (`_combine`).
+    A subclass sets what it predicts (`_task`) and how the trees are combined (`_combine`). Ensembles use the public
+    methods only: `task`, `validate_params`, `take_in`, `weigh_rows`, `fit_dataset`, `fitted_trees`, `to_tree_model`.
     """
 
     _task: ClassVar[Task]
@@ -42,18 +45,33 @@ class TreeEstimator(CommitteeEstimator):
     unseen: Unseen
     n_jobs: NJobs
 
-    _trees: Any
+    _trees: Trees
     _schema: Schema
     n_outputs_: int
     n_features_in_: int
 
-    def _store_params(self, given: dict[str, Any]) -> None:
-        """Set each constructor argument as the attribute of its name."""
-        for name, value in given.items():
-            if name != "self":
-                setattr(self, name, value)
+    @property
+    def task(self) -> Task:
+        """Whether classes or values are predicted: ``"classify"`` or ``"regress"``."""
+        return self._task
 
-    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+    # Fitting.
+
+    def take_in(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Dataset:
+        """Read and check a table and its target as `fit` does.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        class_weight : dict, list of dict, str or None
+            Weights of the classes, which become part of the weights of the rows.
+
+        Returns
+        -------
+        Dataset
+            What `fit_dataset` takes.
+        """
         return take_in(
             self,
             X,
@@ -66,16 +84,16 @@ class TreeEstimator(CommitteeEstimator):
         )
 
     def _choose_class_weight(self) -> Any:
-        """The class weights that go into the weights of the rows."""
+        """The class weights that become part of the weights of the rows."""
         return getattr(self, "class_weight", None)
 
-    def weigh_rows(self, target: Any, weights: FloatArray | None) -> FloatArray | None:
-        """Weights of rows times those of their classes, as `fit_dataset` takes them.
+    def weigh_rows(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> FloatArray | None:
+        """Row weights times class weights, as `fit_dataset` takes them.
 
         Parameters
         ----------
         target : ClassTarget or ValueTarget
-            What is to be learnt.
+            The target of the data set.
         weights : ndarray of shape (n_rows,) or None
             Weights of the rows alone.
 
@@ -89,7 +107,7 @@ class TreeEstimator(CommitteeEstimator):
         return combine_weights(weights, class_weight, target, count_target(target), type(self).__name__)
 
     def _set_fitted(self, fitted: dict[str, Any], schema: Schema) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
         fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
         if schema.feature_names is None:
             self.__dict__.pop("feature_names_in_", None)
@@ -97,53 +115,67 @@ class TreeEstimator(CommitteeEstimator):
             fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
         self.__dict__.update(fitted)
 
+    # Predictions.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_trees" in self.__dict__
+
+    def fitted_trees(self) -> Trees:
+        """The arena with the fitted trees.
+
+        Returns
+        -------
+        Trees
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        """
+        trees: Trees | None = self.__dict__.get("_trees")
+        if trees is None:
+            raise not_fitted_error(self)
+        return trees
+
+    def to_tree_model(self) -> TreeModel:
+        """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
+        return TreeModel(self.fitted_trees(), self._schema, self._combine)
+
+    def _raw_predict(self, X: Any) -> FloatArray:
+        """Class probabilities side by side, or the value of each output."""
+        trees = self.fitted_trees()
+        return predict_trees(trees, take_in_rows(self, X, self._schema), self._combine, self.n_jobs)
+
+    # Names of an earlier version, for families of ensembles that still use them.
+
+    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+        return self.take_in(X, y, sample_weight, class_weight)
+
+    def _fitted_trees(self) -> Any:
+        return self.fitted_trees()
+
+    def _target_attributes(self, target: Any) -> dict[str, Any]:
+        return target_attributes(target)
+
+    def _target_arrays(self, target: Any) -> tuple[Any, list[int], Any]:
+        if self._task == "classify":
+            return target.labels, target.n_classes, None
+        return None, [], target.values
+
     def _put_to(
         self, verb: Callable[..., Any], dataset: Dataset, weights: FloatArray | None, params: Any, *more: Any
     ) -> Any:
-        """Call a verb of the engine with the data in the engine's form."""
         bins = dataset.binned(self.max_bins, params.n_jobs)
         presort = dataset.presorted(params.n_jobs) if params.exact else None
         labels, n_classes, values = self._target_arrays(dataset.target)
         return verb(bins, presort, labels, n_classes, values, weights, params, *more)
 
-    def _target_attributes(self, target: Any) -> dict[str, Any]:
-        """Fitted attributes that only this kind of target has."""
-        raise NotImplementedError
-
-    def _target_arrays(self, target: Any) -> tuple[Any, list[int], Any]:
-        """Labels, numbers of classes and values, as the engine takes them."""
-        raise NotImplementedError
-
-    # Asking the fitted trees.
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_trees" in self.__dict__
-
-    def _fitted_trees(self) -> Any:
-        trees = self.__dict__.get("_trees")
-        if trees is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
-        return trees
-
-    def to_tree_model(self) -> TreeModel:
-        """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
-        return TreeModel(self._fitted_trees(), self._schema, self._combine)
-
     def _ask(self, X: Any, question: Callable[..., NDArray[Any]], *options: Any) -> NDArray[Any]:
-        """Put a question to the engine about each row; sparse rows are made dense a block at a time."""
         rows = take_in_rows(self, X, self._schema)
-        # A row is never worth a second thread, nor the question how many there may be, which costs more than it.
         jobs = 1 if rows.shape[0] == 1 else resolve_jobs(self.n_jobs)
         if type(rows) is np.ndarray:
             return question(rows, *options, n_jobs=jobs)
         return np.concatenate([question(block, *options, n_jobs=jobs) for _, block in densify_blocks(rows)])
-
-    def _raw_predict(self, X: Any) -> FloatArray:
-        """Class shares side by side, or the value of each output, of the leaf of each row."""
-        return self._ask(X, self._fitted_trees().predict, self._combine)
 
 
 def _find_largest(shares: FloatArray) -> NDArray[np.intp]:
@@ -161,15 +193,6 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
 
     classes_: Any
     n_classes_: Any
-
-    def _target_attributes(self, target: ClassTarget) -> dict[str, Any]:
-        if target.n_outputs == 1:
-            return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
-        n_classes = np.array(target.n_classes, dtype=np.intp)
-        return {"classes_": target.classes, "n_classes_": n_classes, "n_outputs_": target.n_outputs}
-
-    def _target_arrays(self, target: ClassTarget) -> tuple[Any, list[int], Any]:
-        return target.labels, target.n_classes, None
 
     def _split_outputs(self, shares: FloatArray) -> list[FloatArray]:
         return np.split(shares, np.cumsum(self.n_classes_)[:-1], axis=1)
@@ -235,12 +258,6 @@ class TreeRegressorMixin(RegressorMixin, MultiOutputMixin, TreeEstimator):  # ty
 
     _task = "regress"
     _combine = "mean"
-
-    def _target_attributes(self, target: ValueTarget) -> dict[str, Any]:
-        return {"n_outputs_": target.n_outputs}
-
-    def _target_arrays(self, target: ValueTarget) -> tuple[Any, list[int], Any]:
-        return None, [], target.values
 
     def predict(self, X: Any) -> FloatArray:
         """Value of each row: that of its leaf; over several trees, the mean of these.

@@ -32,9 +32,10 @@ from committee.params import (
 )
 
 if TYPE_CHECKING:
+    from committee.engines import GrowParams
     from committee.typing import FloatArray
 
-__all__ = ["TreeSettings", "count_features", "count_rows", "name_criterion", "set_up_growth"]
+__all__ = ["TreeSettings", "count_features", "count_samples", "make_grow_params", "name_criterion"]
 
 _ENGINE_NAMES = {"log_loss": "entropy"}
 """Criteria that are another name for one of the engine's."""
@@ -73,9 +74,9 @@ class TreeSettings:
         return cls(type(estimator).__name__, **told, **fixed)
 
 
-def set_up_growth(
+def make_grow_params(
     settings: TreeSettings, dataset: Dataset, weights: FloatArray | None, seed: int, tree: int = 0
-) -> Any:
+) -> GrowParams:
     """Turn the settings of a tree into the engine's parameters.
 
     What depends on the data is checked here: the target of the Poisson criterion and of monotonic constraints, and
@@ -97,16 +98,16 @@ def set_up_growth(
     The engine's GrowParams.
     """
     n_rows = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
-    params = get_engine().GrowParams()
+    params: GrowParams = get_engine().GrowParams()
     params.criterion = name_criterion(settings.criterion)
     params.random_splits = settings.splitter == "random"
     params.exact = bool(settings.exact)
     params.shuffle_ties = settings.shuffle_ties
     if settings.max_depth is not None:
         params.max_depth = min(int(settings.max_depth), params.max_depth)
-    leaf = count_rows(settings.min_samples_leaf, n_rows)
+    leaf = count_samples(settings.min_samples_leaf, n_rows)
     params.min_samples_leaf = leaf
-    params.min_samples_split = max(2, 2 * leaf, count_rows(settings.min_samples_split, n_rows))
+    params.min_samples_split = max(2, 2 * leaf, count_samples(settings.min_samples_split, n_rows))
     if settings.min_weight_fraction_leaf > 0.0:
         total = n_rows if weights is None else float(weights.sum())
         params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * total
@@ -144,10 +145,15 @@ def count_features(wanted: Any, n_features: int) -> int:
     return max(1, int(wanted * n_features))
 
 
-def count_rows(wanted: float, n_rows: int) -> int:
+def count_samples(wanted: float, n_rows: int) -> int:
     """A number of rows, from one or from a share of them; more than there are is as good as one more."""
     rows = int(wanted) if isinstance(wanted, (int, np.integer)) else ceil(wanted * n_rows)
     return min(rows, n_rows + 1)
+
+
+# Names of an earlier version, for families of ensembles that still use them.
+set_up_growth = make_grow_params
+count_rows = count_samples
 
 
 def _check_poisson_target(values: FloatArray, weights: FloatArray | None) -> None:

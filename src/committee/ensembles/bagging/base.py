@@ -17,9 +17,10 @@ from committee.data.intake import take_in, take_in_rows
 from committee.data.sampling import plan_samples
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyBag, AnyMembers, MemberSamples
-from committee.ensembles.bagging.tree_members import TreeBag, TreeMembers, can_share_bins
+from committee.ensembles.bagging.tree_members import TreeBag, TreeMembers
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
+from committee.ensembles.shared_bins import can_share_bins, choose_table
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.params import (
@@ -155,10 +156,10 @@ class BaseBagging(CommitteeEstimator):
         samples = self._plan_samples(dataset, sample_weight, groups)
         bag: TreeBag | AnyBag
         if can_share_bins(member, self._task) and not routed:
-            member._validate_params()
+            member.validate_params()
             bag = TreeBag(member, dataset, samples, n_jobs=self.n_jobs, kept=self._kept())
         else:
-            bag = self._gather(member, self._choose_table(X, dataset), dataset, samples, routed)
+            bag = self._gather(member, choose_table(X, dataset), dataset, samples, routed)
         votes = self._open_votes(dataset)
         self._grow(bag, votes)
         self._finalize(member, bag, samples, dataset, votes)
@@ -352,13 +353,6 @@ class BaseBagging(CommitteeEstimator):
             return members.average(rows, self.n_jobs)
         table = X if self._schema.has_categories else rows
         return members.average(table, self.n_jobs, method, asked)
-
-    @staticmethod
-    def _choose_table(X: Any, dataset: Dataset) -> Any:
-        """The table as members of other libraries read it: numbers as such, categories as they came."""
-        if dataset.schema.has_categories:
-            return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-        return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
 
     # Metadata, as scikit-learn routes it.
 

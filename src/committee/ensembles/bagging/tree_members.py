@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from committee.base import resolve_jobs, seed_estimator
+from committee.base import resolve_jobs
 from committee.data import ClassTarget
-from committee.data.rows import densify_blocks
 from committee.data.weights import weigh_classes
 from committee.engines import get_engine
 from committee.ensembles.forest_growth import TreeGrowth
-from committee.learners.tree_base import BaseTree
-from committee.learners.tree_params import TreeSettings, count_features, set_up_growth
+from committee.ensembles.tree_sequence import TreeSequence
+from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_params import count_features, set_up_growth
+from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,20 +23,16 @@ if TYPE_CHECKING:
     from committee.data import Dataset, Schema
     from committee.ensembles.bagging.members import MemberSamples
     from committee.ensembles.out_of_bag import OutOfBag
-    from committee.typing import FloatArray
+    from committee.learners.tree_base import BaseTree
+    from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["TreeBag", "TreeMembers", "can_share_bins"]
+__all__ = ["TreeBag", "TreeMembers"]
 
 _LEAF, _FEATURE = np.uint32(1 << 31), np.uint32((1 << 28) - 1)
 """Bits of a node's tag: whether it is a leaf, and the feature that it asks about (tree.hpp)."""
 
 
-def can_share_bins(estimator: Any, task: str) -> bool:
-    """Whether members are trees of this library for the same task, fitted as the library fits them."""
-    return isinstance(estimator, BaseTree) and estimator._task == task and type(estimator).fit is BaseTree.fit
-
-
-class TreeMembers(Sequence[BaseTree]):
+class TreeMembers(TreeSequence):
     """The trees of a bag; each is made an estimator of its own when it is looked at.
 
     Parameters
@@ -65,22 +60,8 @@ class TreeMembers(Sequence[BaseTree]):
         samples: MemberSamples,
         named: dict[str, Any],
     ) -> None:
-        self.estimator, self.trees, self.importances = estimator, trees, importances
-        self.schema, self.samples, self.named = schema, samples, named
-
-    def __len__(self) -> int:
-        return int(self.trees.n_trees)
-
-    @overload
-    def __getitem__(self, index: int) -> BaseTree: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BaseTree]: ...
-    def __getitem__(self, index: int | slice) -> BaseTree | list[BaseTree]:
-        numbers = range(len(self))[index]
-        return [self._view(k) for k in numbers] if isinstance(numbers, range) else self._view(numbers)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} members: {type(self.estimator).__name__}>"
+        super().__init__(estimator, trees, importances, schema, named)
+        self.samples = samples
 
     def _view(self, member: int) -> BaseTree:
         """One member, which like all members of bags knows its own features only, without names."""
@@ -91,17 +72,11 @@ class TreeMembers(Sequence[BaseTree]):
             tree, importances = renumber_features(tree, own), importances[own]
             categories = tuple(schema.categories[k] for k in own)
             schema = replace(schema, n_features=len(own), categories=categories)
-        wanted = TreeSettings.of(self.estimator, **self.estimator._fixed).max_features
-        settled = {**self.named, "max_features_": count_features(wanted, schema.n_features)}
-        seeded = seed_estimator(clone(self.estimator), self.samples.seed, member)
-        return seeded.hold_tree(tree, importances, schema, settled)  # type: ignore[no-any-return]
+        return self._fill(tree, importances, schema, member=member, seed=self.samples.seed)
 
-    def average(self, rows: Any, n_jobs: int | None) -> FloatArray:
-        """The mean of what the trees say: class shares side by side, or values."""
-        jobs = 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
-        if isinstance(rows, np.ndarray):
-            return self.trees.predict(rows, "mean", n_jobs=jobs)  # type: ignore[no-any-return]
-        return np.concatenate([self.trees.predict(block, "mean", n_jobs=jobs) for _, block in densify_blocks(rows)])
+    def average(self, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> FloatArray:
+        """Mean prediction of the trees: class probabilities side by side, or values."""
+        return predict_trees(self.trees, rows, "mean", n_jobs)
 
 
 class TreeBag:
@@ -131,7 +106,7 @@ class TreeBag:
         kept: TreeMembers | None,
     ) -> None:
         engine, drawn = get_engine(), samples.plan
-        settings = TreeSettings.of(estimator, **estimator._fixed)
+        settings = estimator.tree_settings()
         params = set_up_growth(settings, dataset, dataset.weights, samples.seed)
         params.n_jobs = resolve_jobs(n_jobs)
         plan = engine.ForestPlan()
@@ -171,9 +146,7 @@ class TreeBag:
         growth, dataset = self._growth, self._growth.dataset
         trees = growth.parts[0] if len(growth.parts) == 1 else get_engine().concatenate_trees(growth.parts)
         target = dataset.target
-        named = self._estimator._target_attributes(
-            number_classes(target) if isinstance(target, ClassTarget) else target
-        )
+        named = target_attributes(number_classes(target) if isinstance(target, ClassTarget) else target)
         importances = np.concatenate(growth.importances)
         return TreeMembers(self._estimator, trees, importances, dataset.schema, self._samples, named)
 

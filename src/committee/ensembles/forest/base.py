@@ -282,7 +282,7 @@ class BaseForest(TreeEstimator):
         """
         leaves = self.apply(X)
         paths = [member.tree_.trace_leaves(leaves[:, t]) for t, member in enumerate(self.estimators_)]
-        return stack_columns(paths, format="csr"), self._trees.node_offsets.astype(np.intp)
+        return stack_columns(paths, format="csr"), np.asarray(self._trees.node_offsets, dtype=np.intp)
 
     # Looking inside.
 

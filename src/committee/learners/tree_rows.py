@@ -1,0 +1,94 @@
+"""Predictions of the engine's trees for rows that were read: dense rows at once, sparse rows in dense blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+import numpy as np
+
+from committee.base import resolve_jobs
+from committee.data.rows import densify_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from committee.engines import Trees
+    from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
+
+__all__ = ["apply_trees", "label_rows", "predict_trees"]
+
+Combination: TypeAlias = Literal["mean", "sum", "vote"]
+
+
+def predict_trees(
+    trees: Trees,
+    rows: FloatMatrix | SparseMatrix,
+    combine: Combination,
+    n_jobs: int | None,
+    *,
+    tree_weights: FloatArray | None = None,
+    slots: IndexArray | None = None,
+    out_width: int | None = None,
+    span: range | None = None,
+) -> FloatArray:
+    """Mean, sum or vote of the trees for every row.
+
+    Parameters
+    ----------
+    trees : Trees
+        The arena.
+    rows : ndarray or CSR matrix of shape (n_rows, n_features)
+        From `committee.data.intake.take_in_rows`.
+    combine : {"mean", "sum", "vote"}
+        How the leaves of a row are combined.
+    n_jobs : int or None
+        As in the estimators' parameter; a single row takes one thread.
+    tree_weights : ndarray of shape (n_trees,), optional
+        Weight of each tree.
+    slots : ndarray of shape (n_trees,), optional
+        Output column that each tree adds to.
+    out_width : int, optional
+        Number of output columns, if they are not those of the leaves.
+    span : range, optional
+        Numbers of the trees that take part; all by default.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, out_width)
+    """
+    jobs = _count_threads(rows, n_jobs)
+    first, last = (0, None) if span is None else (span.start, span.stop)
+    if isinstance(rows, np.ndarray):
+        found = trees.predict(rows, combine, tree_weights, slots, out_width, first, last, jobs)
+        return cast("FloatArray", found)
+    return _join(
+        trees.predict(block, combine, tree_weights, slots, out_width, first, last, jobs)
+        for _, block in densify_blocks(rows)
+    )
+
+
+def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
+    """Node that each row ends in, in each tree, of shape (n_rows, n_trees)."""
+    jobs = _count_threads(rows, n_jobs)
+    if isinstance(rows, np.ndarray):
+        return np.asarray(trees.apply(rows, jobs), dtype=np.intp)
+    return _join(trees.apply(block, jobs) for _, block in densify_blocks(rows)).astype(np.intp)
+
+
+def label_rows(tree: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.int64]:
+    """Number of the class with the largest weight in the leaf of each row, of shape (n_rows, n_outputs); one tree."""
+    jobs = _count_threads(rows, n_jobs)
+    if isinstance(rows, np.ndarray):
+        return cast("NDArray[np.int64]", tree.label(rows, jobs))
+    return _join(tree.label(block, jobs) for _, block in densify_blocks(rows))
+
+
+def _count_threads(rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> int:
+    # A single row never pays for a second thread; resolving n_jobs alone would cost more than its prediction.
+    return 1 if rows.shape[0] == 1 else resolve_jobs(n_jobs)
+
+
+def _join(blocks: Iterable[object]) -> NDArray[Any]:
+    return np.concatenate(cast("list[NDArray[Any]]", list(blocks)))
