@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from committee import _core
-from committee.losses import LossFunction, list_losses
+from committee.losses import LossFunction, describe_loss, list_losses, list_value_losses
 from tests.naive import boosting as naive
 
 PARAMETERS = {"quantile": 0.3, "huber": 0.9, "tweedie": 1.3}
@@ -224,3 +224,17 @@ def test_huber_moves_its_turn_and_its_leaves_as_the_textbook_does(weighted: bool
     for side in (X[:, 0] == 0.0, X[:, 0] == 1.0):
         step = naive.find_huber_step(residuals[side], counts[side], state.delta)
         np.testing.assert_allclose(y[side] - state.scores[side, 0], residuals[side] - step, rtol=0, atol=1e-12)
+
+
+def test_every_loss_has_traits() -> None:
+    for name in list_losses():
+        assert describe_loss(name) == LossFunction(name).traits
+    classes = [name for name in list_losses() if describe_loss(name).target_range == "classes"]
+    assert list_value_losses() == [name for name in list_losses() if name not in classes]
+
+
+@pytest.mark.parametrize("name", list_value_losses())
+def test_the_link_is_the_one_that_scores_are_turned_back_by(name: str) -> None:
+    scores = np.linspace(-2.0, 2.0, 5)[:, None]
+    inverse = {"identity": scores, "log": np.exp(scores)}[describe_loss(name).link]
+    np.testing.assert_allclose(LossFunction(name).find_means(scores), inverse, rtol=1e-12)

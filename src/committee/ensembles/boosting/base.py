@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
-from committee.data.intake import take_in
+from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
-from committee.ensembles.boosting.objective import Objective, predict_initial_scores, require_target
+from committee.ensembles.boosting.objective import Objective, predict_initial_scores
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator
-from committee.learners.tree_params import TreeSettings, set_up_growth
+from committee.learners.tree_params import TreeSettings, make_grow_params
+from committee.learners.tree_rows import predict_boosted, predict_trees
 from committee.learners.tree_view import normalize_importances
 from committee.losses import LossFunction
 
@@ -41,8 +43,6 @@ class BaseBoosting(TreeEstimator):
     `committee.ensembles.boosting.predictions`.
     """
 
-    _many_outputs: ClassVar[bool]
-
     monotonic_cst: MonotonicCst
     interaction_cst: InteractionCst
     random_state: RandomState
@@ -65,7 +65,10 @@ class BaseBoosting(TreeEstimator):
 
     # Fitting.
 
-    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None, class_weight: ClassWeight = None) -> Dataset:
+    def take_in(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: ClassWeight = None
+    ) -> Dataset:
+        """Read and check a table and its target as `fit` does; a regressor takes several outputs."""
         return take_in(
             self,
             X,
@@ -75,7 +78,7 @@ class BaseBoosting(TreeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
-            multi_output=self._many_outputs,
+            multi_output=self._task == "regress",
         )
 
     def _resolve_seed(self) -> int:
@@ -106,7 +109,7 @@ class BaseBoosting(TreeEstimator):
             monotonic_cst=self.monotonic_cst,
             interaction_cst=self.interaction_cst,
         )
-        growth = set_up_growth(constraints, dataset, dataset.weights, seed)
+        growth = make_grow_params(constraints, dataset, dataset.weights, seed)
         params.monotonic, params.interaction_groups = growth.monotonic, growth.interaction_groups
         if params.min_samples_leaf == 1:
             # Every side of a split has a row. The engine first tests sums of hessians, which would refuse sides whose
@@ -117,7 +120,7 @@ class BaseBoosting(TreeEstimator):
 
     def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
         """The trees of the last fit, after a check that they fit these data."""
-        schema, attributes = dataset.schema, self._target_attributes(require_target(dataset))
+        schema, attributes = dataset.schema, target_attributes(dataset.target)
         same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in attributes.items())
         pairs = zip(schema.categories, self._schema.categories, strict=False)
         same_table = all(_are_equal(one, other) for one, other in pairs)
@@ -132,7 +135,7 @@ class BaseBoosting(TreeEstimator):
         """Store the first rounds (None: all) and other fitted attributes."""
         trees, slots = booster.finish(n_rounds)
         fitted = {
-            **self._target_attributes(booster.objective.target),
+            **target_attributes(booster.objective.target),
             "_trees": trees,
             "_slots": slots,
             "_baseline": booster.baseline,
@@ -146,28 +149,30 @@ class BaseBoosting(TreeEstimator):
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
-        trees = self._fitted_trees()
-        scores = self._ask(X, trees.answer_boosted, self._tree_slots(), self._baseline, None)
+        trees, rows = self.fitted_trees(), take_in_rows(self, X, self._schema)
+        scores = predict_boosted(trees, rows, self._tree_slots(), self._baseline, self.n_jobs)
         offset = self._predict_offset(X)
         return scores if offset is None else scores + offset
 
     def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray:
         """Predictions by the inverse link; with ``two_classes``, the probabilities of both."""
-        trees, loss = self._fitted_trees(), self._loss
+        trees, loss = self.fitted_trees(), self._loss
         if isinstance(loss, LossFunction) and self._initial_estimator() is None:
-            return self._ask(X, trees.answer_boosted, self._tree_slots(), self._baseline, loss.made, two_classes)
+            rows = take_in_rows(self, X, self._schema)
+            return predict_boosted(
+                trees, rows, self._tree_slots(), self._baseline, self.n_jobs, loss=loss.made, two_classes=two_classes
+            )
         means = loss.find_means(self._raw_predict(X))
         return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
 
-    def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
+    def _scores_by_round(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round; those of the last one are, to the bit, those of all trees."""
-        trees, n_scores = self._fitted_trees(), self._loss.n_scores
-        offset, step = self._predict_offset(X), self._count_trees_per_round()
+        trees, slots, n_scores = self.fitted_trees(), self._tree_slots(), self._loss.n_scores
+        rows, offset, step = take_in_rows(self, X, self._schema), self._predict_offset(X), self._count_trees_per_round()
         total: FloatArray | float = 0.0
         for first in range(0, trees.n_trees, step):
-            newest = trees.select(first, first + step)
-            slots = self._slots[first : first + step] if trees.width == 1 else None
-            total = total + self._ask(X, newest.predict, "sum", None, slots, n_scores)
+            newest = range(first, first + step)
+            total = total + predict_trees(trees, rows, "sum", self.n_jobs, slots=slots, out_width=n_scores, span=newest)
             scores = total + self._baseline
             yield scores if offset is None else scores + offset
 
@@ -189,7 +194,7 @@ class BaseBoosting(TreeEstimator):
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
-        trees, loss, init = self._fitted_trees(), self._loss, self._initial_estimator()
+        trees, loss, init = self.fitted_trees(), self._loss, self._initial_estimator()
         if init is not None:
             raise ParameterTypeError(
                 f"This {type(self).__name__} starts from a {type(init).__name__} (parameter 'init'), so that its trees "
@@ -210,7 +215,7 @@ class BaseBoosting(TreeEstimator):
     @property
     def feature_importances_(self) -> FloatArray:
         """Gain of each feature over all splits, as a fraction of the sum."""
-        self._fitted_trees()
+        self.fitted_trees()
         return normalize_importances(self._gains)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
+from committee.data.intake import take_in_rows
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import Callbacks, EvalSets, OutOfBagLoss, TrainingLoss, UserCallbacks
@@ -22,7 +23,8 @@ from committee.ensembles.boosting.validation import read_validation_set, split_f
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 from committee.foreign_names import answer_arguments
-from committee.learners.tree_params import count_features, count_rows
+from committee.learners.tree_params import count_features, count_samples
+from committee.learners.tree_rows import apply_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +76,7 @@ class BaseGradientBoosting(BaseBoosting):
     @property
     def estimators_(self) -> BoostedTreeTable:
         """The trees by round and by score, as regression trees that `plot_tree` and `export_text` show."""
-        return BoostedTreeTable(self._fitted_trees(), self._schema, self.n_estimators_)
+        return BoostedTreeTable(self.fitted_trees(), self._schema, self.n_estimators_)
 
     @answer_arguments
     def fit(
@@ -119,9 +121,9 @@ class BaseGradientBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         self._check_together()
-        dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
         loss = self._make_loss(dataset)
         seed = self._resolve_seed()
         init = self._fit_init(X, y, sample_weight)
@@ -147,7 +149,7 @@ class BaseGradientBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         self._check_together()
         dataset = dataset if weights is None else dataset.reweighted(weights)
         loss, seed = self._make_loss(dataset), self._resolve_seed()
@@ -379,7 +381,7 @@ class BaseGradientBoosting(BaseBoosting):
     def _set_node_limits(self, params: BoostingParams, dataset: Dataset) -> None:
         """Limits of the size of a tree and of its nodes."""
         n_rows, subsample = count_present(dataset), self._resolve_subsample()
-        min_leaf, min_weight = count_rows(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
+        min_leaf, min_weight = count_samples(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
         if dataset.weights is None:
             min_leaf = max(min_leaf, ceil(min_weight * subsample * n_rows))
         else:
@@ -387,7 +389,7 @@ class BaseGradientBoosting(BaseBoosting):
         params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
         if self.max_depth is not None:
             params.max_depth = int(self.max_depth)
-        params.min_samples_split = count_rows(self.min_samples_split, n_rows)
+        params.min_samples_split = count_samples(self.min_samples_split, n_rows)
         params.min_samples_leaf = min_leaf
         params.min_child_weight = float(self.min_child_weight)
         # For squared error, a decrease of impurity is twice the decrease of the objective over the weight of all rows.
@@ -452,7 +454,7 @@ class BaseGradientBoosting(BaseBoosting):
         ndarray of shape (n_samples, n_rounds), or (n_samples, n_rounds, n_scores) of a classifier or several outputs
             Numbers of nodes.
         """
-        leaves = self._ask(X, self._fitted_trees().apply).astype(np.intp)
+        leaves = apply_trees(self.fitted_trees(), take_in_rows(self, X, self._schema), self.n_jobs)
         step = self._count_trees_per_round()
         return leaves if self._task == "regress" and step == 1 else leaves.reshape(len(leaves), -1, step)
 

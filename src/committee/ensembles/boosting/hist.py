@@ -96,10 +96,10 @@ class BaseHistGradientBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
             raise DataError("X_val and y_val belong together: give both, or neither; sample_weight_val goes with them.")
-        dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
         validation = None if X_val is None else read_validation_set(self, dataset, X_val, y_val, sample_weight_val)
         return self._boost(dataset, validation)
 
@@ -117,7 +117,7 @@ class BaseHistGradientBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         return self._boost(dataset if weights is None else dataset.reweighted(weights), None)
 
     def _boost(self, dataset: Dataset, validation: ValidationSet | None) -> Self:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from committee.data import ClassTarget, ValueTarget
     from committee.engines import Trees
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.typing import FloatArray, Task
@@ -28,40 +27,35 @@ class _ScoreMixin:
     """What the mixins need of the `BaseBoosting` that they are mixed into."""
 
     _task: ClassVar[Task]
-    _many_outputs: ClassVar[bool]
     _loss: BoostingLoss
 
     if TYPE_CHECKING:
 
-        def _fitted_trees(self) -> Trees: ...
+        def fitted_trees(self) -> Trees: ...
         def _raw_predict(self, X: Any) -> FloatArray: ...
         def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray: ...
-        def _stage_scores(self, X: Any) -> Iterator[FloatArray]: ...
+        def _scores_by_round(self, X: Any) -> Iterator[FloatArray]: ...
 
 
-class BoostedClassifierMixin(ClassifierMixin, StagedPredictions, _ScoreMixin):  # type: ignore[misc]
+class BoostedClassifierMixin(ClassifierMixin, _ScoreMixin, StagedPredictions):  # type: ignore[misc]
     """Classes by one score, if there are two of them, or by one score each."""
 
     _task: ClassVar[Task] = "classify"
-    _many_outputs = False
 
     classes_: NDArray[Any]
     n_classes_: int
 
-    def _target_attributes(self, target: ClassTarget) -> dict[str, Any]:
-        return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
+    def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
+        return self._scores_by_round(X)
 
-    def _stage(self, X: Any) -> Iterator[FloatArray]:
-        return self._stage_scores(X)
-
-    def _show(self, scores: FloatArray) -> FloatArray:
+    def _decision(self, scores: FloatArray) -> FloatArray:
         return _flatten(scores)
 
-    def _share(self, scores: FloatArray) -> FloatArray:
+    def _proba(self, scores: FloatArray) -> FloatArray:
         means = self._loss.find_means(scores)
         return np.concatenate((1.0 - means, means), axis=1) if self.n_classes_ == 2 else means
 
-    def _choose(self, scores: FloatArray) -> NDArray[Any]:
+    def _decode(self, scores: FloatArray) -> NDArray[Any]:
         best = (scores[:, 0] > 0.0).astype(np.intp) if self.n_classes_ == 2 else scores.argmax(axis=1)
         return self.classes_.take(best)
 
@@ -77,7 +71,7 @@ class BoostedClassifierMixin(ClassifierMixin, StagedPredictions, _ScoreMixin):  
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self._show(self._raw_predict(X))
+        return self._decision(self._raw_predict(X))
 
     @answer_arguments
     def predict_proba(self, X: Any) -> FloatArray:
@@ -93,7 +87,7 @@ class BoostedClassifierMixin(ClassifierMixin, StagedPredictions, _ScoreMixin):  
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        self._fitted_trees()
+        self.fitted_trees()
         return self._predict_means(X, two_classes=self.n_classes_ == 2)
 
     @answer_arguments
@@ -109,17 +103,13 @@ class BoostedClassifierMixin(ClassifierMixin, StagedPredictions, _ScoreMixin):  
         -------
         ndarray of shape (n_samples,)
         """
-        return self._choose(self._raw_predict(X))
+        return self._decode(self._raw_predict(X))
 
 
 class BoostedRegressorMixin(RegressorMixin, MultiOutputMixin, _ScoreMixin):  # type: ignore[misc]
     """Values, one score for each output."""
 
     _task: ClassVar[Task] = "regress"
-    _many_outputs = True
-
-    def _target_attributes(self, target: ValueTarget) -> dict[str, Any]:
-        return {"n_outputs_": target.n_outputs}
 
     @answer_arguments
     def predict(self, X: Any) -> FloatArray:
@@ -153,7 +143,7 @@ class BoostedRegressorMixin(RegressorMixin, MultiOutputMixin, _ScoreMixin):  # t
         -------
         float
         """
-        self._fitted_trees()
+        self.fitted_trees()
         if not self._loss.levels:
             return float(super().score(X, y, sample_weight))
         quantiles = zip(self._loss.levels, self._predict_means(X).T, strict=True)
@@ -172,7 +162,7 @@ class BoostedRegressorMixin(RegressorMixin, MultiOutputMixin, _ScoreMixin):  # t
         ------
         ndarray, as `predict` gives it
         """
-        return (_flatten(self._loss.find_means(scores)) for scores in self._stage_scores(X))
+        return (_flatten(self._loss.find_means(scores)) for scores in self._scores_by_round(X))
 
 
 def _flatten(scores: FloatArray) -> FloatArray:
