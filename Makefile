@@ -1,16 +1,16 @@
-# One command per intent; `make` lists them.
+# `make` lists the targets.
 PYTHON ?= python
 BUILD ?= build/dev
 CPP = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
-# Tests that run the kernels; house rules, surface and start-up time gain nothing from a sanitizer.
+# Tests that run the kernels; code rules, public API and import time need no sanitizer.
 SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_house.py \
   --deselect tests/contract/test_imports.py --deselect tests/contract/test_stub.py -m 'not slow'
 comma := ,
 
-help:  ## list the commands
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
-setup:  ## install what development needs into the active environment, and the commit hooks
+setup:  ## install the development dependencies into the active environment, and the commit hooks
 	$(PYTHON) -m pip install nanobind scikit-build-core cmake ninja
 	$(PYTHON) -m pip install --no-build-isolation '.[dev,bench,docs]'
 	$(PYTHON) -m pip uninstall -y committee
@@ -22,25 +22,25 @@ build:  ## compile the core in place (src/committee/_core*.so)
 	for built in $(BUILD)/_core*.so $(BUILD)/_core.pyi; do \
 	  cp $$built src/committee/$$(basename $$built).new && mv src/committee/$$(basename $$built).new src/committee/$$(basename $$built); done
 
-test: build  ## run the tests on the sources in place
+test: build  ## run the tests on the source tree
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest
 
-lint:  ## check style, types, layers and the C++ format (needs `make build` once)
+lint:  ## check style, types, import layers and C++ formatting (run `make build` once before)
 	ruff check
 	ruff format --check
 	mypy
 	PYTHONPATH=$(CURDIR)/src lint-imports
 	clang-format --dry-run -Werror $(CPP)
 
-format:  ## rewrite Python and C++ in the house style
+format:  ## format Python and C++ code
 	ruff check --fix
 	ruff format
 	clang-format -i $(CPP)
 
-sanitize: sanitize-address sanitize-thread  ## run the tests of the core under ASan + UBSan, then under TSan
+sanitize: sanitize-address sanitize-thread  ## run the tests of the core under ASan and UBSan, then under TSan
 
-# The interpreter is not instrumented, so the runtime is loaded before it; Python's own allocator would hide
-# overruns, and what the interpreter never frees at exit is no leak of ours.
+# The interpreter is not instrumented, so the sanitizer runtime is preloaded. Python's own allocator would hide overruns.
+# Leak detection is off, because the interpreter does not free all memory at exit.
 define run_sanitized
 	cmake -S . -B build/$@ -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$$(which $(PYTHON)) \
 	  -DSKBUILD_PROJECT_VERSION=dev -DCOMMITTEE_SANITIZE=$(1) >/dev/null
@@ -52,25 +52,25 @@ define run_sanitized
 	  $(PYTHON) -m pytest $(SANITIZED_TESTS)
 endef
 
-sanitize-address:  ## memory errors and undefined behaviour only
+sanitize-address:  ## run the tests of the core under ASan and UBSan
 	$(call run_sanitized,address$(comma)undefined,libasan.so libubsan.so,ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
 
-# Other libraries' threads (scikit-learn's OpenMP) are not instrumented, so what they lock is not seen; and a child
-# that was forked from threads cannot start any under this sanitizer.
+# Threads of other libraries (scikit-learn's OpenMP) are not instrumented, so their locks are not seen. A process forked
+# from a multi-threaded one cannot start threads under this sanitizer.
 sanitize-thread: SANITIZED_TESTS += -k 'not fork'
-sanitize-thread:  ## data races only
+sanitize-thread:  ## run the tests of the core under TSan
 	$(call run_sanitized,thread,libtsan.so,TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1)
 
-bench:  ## measure against scikit-learn (benchmarks/README.md)
+bench:  ## run the benchmarks against other libraries (benchmarks/README.md)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks
 
-readme:  ## write the README's table of times from benchmarks/results
+readme:  ## update the README's table of times from benchmarks/results
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks.readme
 
-docs:  ## build the pages into build/docs
+docs:  ## build the documentation into build/docs
 	PYTHONPATH=$(CURDIR)/src sphinx-build -W --keep-going -b html docs build/docs
 
-clean:  ## remove everything that was built
+clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 

@@ -1,1 +1,1 @@
-"""What is measured, beside what, and how; see README.md."""
+"""Benchmarks against other libraries; see README.md."""

@@ -1,4 +1,4 @@
-"""Every suite: `python -m benchmarks`, with the options of a suite."""
+"""Run all suites: `python -m benchmarks`, with the options of a suite."""
 
 from benchmarks import adaboost, bagging, boostexter, boosting, forests, inspection, stacking, trees
 

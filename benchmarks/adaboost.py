@@ -1,4 +1,4 @@
-"""AdaBoost of stumps beside scikit-learn's: `python benchmarks/adaboost.py`, with --quick to see only that it runs."""
+"""AdaBoost with stumps, compared with scikit-learn: `python benchmarks/adaboost.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adaboost_jobs import EXACT
@@ -24,7 +24,7 @@ Outcomes = dict[str, dict[str, Outcome]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     large_rows: int = 100_000
     large_stumps: int = 200
@@ -40,7 +40,7 @@ QUICK = Sizes(2_000, 10, 1_000, 20, 500, 5, 500, repeats=1)
 
 
 def list_cases(sizes: Sizes, threads: int) -> list[Case]:
-    """All that is measured; scikit-learn, which takes minutes, fits once."""
+    """All cases; scikit-learn takes minutes and is fitted once."""
 
     def case(title: str, function: str, kind: str, n_rows: int, n_estimators: int, **more: Any) -> Case:
         problem = {"kind": kind, "n_rows": n_rows, "n_test": sizes.n_test}
@@ -61,12 +61,12 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
 
 
 def compare(case: str, ours: str) -> Any:
-    """How many times faster than scikit-learn."""
+    """Speed-up over scikit-learn."""
     return lambda outcomes: outcomes[case][SKLEARN]["best"] / outcomes[case][ours]["best"]
 
 
 def count_same_stumps(case: str) -> Any:
-    """Share of the rounds, from the first on, in which exact stumps are scikit-learn's."""
+    """Fraction of the rounds before the first one in which the exact stump differs from scikit-learn's."""
 
     def count(outcomes: Outcomes) -> float:
         mine, theirs = outcomes[case][EXACT]["stumps"], outcomes[case][SKLEARN]["stumps"]
@@ -78,7 +78,7 @@ def count_same_stumps(case: str) -> Any:
 
 
 def list_claims() -> list[Claim]:
-    """What the library promises of its boosted stumps."""
+    """The claims about AdaBoost with stumps."""
     return [
         Claim(f"{LARGE}: exact stumps, times faster", compare(LARGE, EXACT), 60.0),
         Claim(f"{LARGE}: stumps on bins, times faster", compare(LARGE, OURS), 200.0),
@@ -92,14 +92,14 @@ def list_claims() -> list[Claim]:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_cases(sizes, min(2, len(list_cores())))
     cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]

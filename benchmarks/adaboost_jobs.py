@@ -1,4 +1,4 @@
-"""What the children of the AdaBoost suite do: one function a job."""
+"""Jobs that the child processes of the AdaBoost suite run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_model(contender: str, n_estimators: int, threads: int) -> Any:
 def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:
     if kind != "gaussian":
         return data.make_problem(kind, n_rows, n_test)
-    # Ten dimensions, the label the sign of the sum [FriedmanHastieTibshirani2000].
+    # Ten dimensions; the label is the sign of the sum [FriedmanHastieTibshirani2000].
     X = np.random.default_rng(0).normal(size=(n_rows + n_test, 10)).astype(np.float32)
     y = (X.sum(axis=1) > 0).astype(np.int64)
     return data.Problem(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])

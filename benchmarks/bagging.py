@@ -1,4 +1,4 @@
-"""Bags beside scikit-learn's: `python benchmarks/bagging.py`, with --quick to see only that it runs."""
+"""Bagging, compared with scikit-learn: `python benchmarks/bagging.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import data
@@ -19,13 +19,14 @@ from benchmarks.measure import Job, Outcome, run_in_turns, time_calls, time_fit
 from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
 
 SKLEARN = "scikit-learn"
-MOONS, MOONS_OOB, MOONS_ASK = "moons, 100 rows a tree: fit", "moons, bootstraps with out-of-bag: fit", "moons: predict"
+MOONS, MOONS_OOB = "moons, 100 rows a tree: fit", "moons, bootstraps with out-of-bag: fit"
+MOONS_PREDICT = "moons: predict"
 LARGE, NEIGHBOURS = "full trees with out-of-bag: fit", "5-nearest neighbours: fit and predict"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_members: int = 500
     n_rows: int = 20_000
@@ -37,13 +38,13 @@ class Sizes:
 QUICK = Sizes(n_members=20, n_rows=500, n_trees=5, repeats=1, rounds=1)
 
 
-# --- in the child ------------------------------------------------------------------------------------------------
+# --- child process -----------------------------------------------------------------------------------------------
 
 
 def make_bag(contender: str, n_jobs: int, member: str | None = None, **params: Any) -> Any:
-    room = {OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender]
+    module = {OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender]
     neighbours = None if member is None else importlib.import_module("sklearn.neighbors").KNeighborsClassifier()
-    bag = importlib.import_module(room).BaggingClassifier
+    bag = importlib.import_module(module).BaggingClassifier
     return bag(neighbours, random_state=0, n_jobs=n_jobs, **params)
 
 
@@ -60,8 +61,8 @@ def fit_bag(contender: str, kind: str, n_rows: int, repeats: int, threads: int, 
     found = make_problem(kind, n_rows)
     make_bag(contender, 1, **{**params, "n_estimators": 30}).fit(found.X[:300], found.y[:300])
     bag, outcome = time_fit(lambda: make_bag(contender, threads, **params).fit(found.X, found.y), repeats)
-    judged = {"oob": float(bag.oob_score_)} if params.get("oob_score") else {}
-    return {**outcome, "score": float(bag.score(found.X_test, found.y_test)), **judged}
+    out_of_bag = {"oob": float(bag.oob_score_)} if params.get("oob_score") else {}
+    return {**outcome, "score": float(bag.score(found.X_test, found.y_test)), **out_of_bag}
 
 
 def predict_bag(contender: str, kind: str, n_rows: int, repeats: int, threads: int, params: dict[str, Any]) -> Outcome:
@@ -70,11 +71,11 @@ def predict_bag(contender: str, kind: str, n_rows: int, repeats: int, threads: i
     return time_calls(lambda: bag.predict(found.X_test), repeats)
 
 
-# --- in the parent -----------------------------------------------------------------------------------------------
+# --- parent process ----------------------------------------------------------------------------------------------
 
 
 def list_cases(sizes: Sizes) -> list[Case]:
-    """Bags of trees, which share bins here, and of a member from elsewhere, where only the loop is ours."""
+    """Bagging of trees, which share bins, and of an estimator of scikit-learn, where only the loop differs."""
     threads = min(2, len(list_cores()))
 
     def pair(name: str, function: str, kind: str, **params: Any) -> Case:
@@ -89,7 +90,7 @@ def list_cases(sizes: Sizes) -> list[Case]:
     return [
         pair(MOONS, "fit_bag", "moons", max_samples=100, **many),
         pair(MOONS_OOB, "fit_bag", "moons", oob_score=True, **many),
-        pair(MOONS_ASK, "predict_bag", "moons", max_samples=100, **many),
+        pair(MOONS_PREDICT, "predict_bag", "moons", max_samples=100, **many),
         pair(LARGE, "fit_bag", "binary", oob_score=True, n_estimators=sizes.n_trees),
         pair(NEIGHBOURS, "fit_bag", "moons", member="neighbours", n_estimators=min(50, sizes.n_members)),
     ]
@@ -98,16 +99,16 @@ def list_cases(sizes: Sizes) -> list[Case]:
 CLAIMS = [
     Claim("500 small trees on moons, fit, times faster than scikit-learn", ratio(MOONS, SKLEARN), 30),
     Claim("500 bootstraps with out-of-bag, fit, times faster", ratio(MOONS_OOB, SKLEARN)),
-    Claim("prediction, times faster", ratio(MOONS_ASK, SKLEARN), 5),
+    Claim("prediction, times faster", ratio(MOONS_PREDICT, SKLEARN), 5),
     Claim("100 full trees on 20,000 x 28 with out-of-bag, times faster", ratio(LARGE, SKLEARN), 8),
 ]
 
 
 def run_suite(arguments: argparse.Namespace) -> Report:
-    """Measure."""
+    """Run the cases."""
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     claims = [] if arguments.only else CLAIMS
     cases = [c for c in list_cases(sizes) if not arguments.only or any(word in c.name for word in arguments.only)]
@@ -118,10 +119,10 @@ def run_suite(arguments: argparse.Namespace) -> Report:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     report = run_suite(arguments)
     folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)

@@ -1,4 +1,4 @@
-"""BoosTexter on Reuters-21578 beside its peers: `python benchmarks/boostexter.py`, with --quick to see that it runs."""
+"""BoosTexter on Reuters-21578, with other methods: `python benchmarks/boostexter.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
@@ -36,7 +36,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rounds: int = 1000
     few_rounds: int = 100
@@ -49,10 +49,10 @@ QUICK = Sizes(n_rounds=10, few_rounds=3, step=20)
 
 @dataclass(frozen=True)
 class TextReport(Report):
-    """The page with the measures of the paper."""
+    """The report with the metrics of the paper."""
 
     def render(self) -> str:
-        """The page."""
+        """The report as Markdown."""
         names = list(MEASURES.values())
         rows = ["", f"| what | who | {' | '.join(names)} | bound of the training error |"]
         rows.append("|---" * (len(names) + 3) + "|")
@@ -67,7 +67,7 @@ class TextReport(Report):
 
 
 def list_cases(sizes: Sizes, threads: int) -> list[Case]:
-    """All that is measured."""
+    """All cases."""
 
     def case(title: str, name: str, who: tuple[str, ...], n_rounds: int, whole: bool = False) -> Case:
         options = {"data": {"name": name, "step": sizes.step, "whole": whole}, "n_rounds": n_rounds, "repeats": 1}
@@ -86,7 +86,7 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
 
 
 def list_claims(quick: bool) -> list[Claim]:
-    """What the library promises of its text classifier."""
+    """The claims about the text classifier."""
     claims = [Claim(f"{FEW}, times faster than AdaBoost of stumps", ratio(FEW, THEIR_BOOST))]
     if quick:
         return claims
@@ -108,17 +108,17 @@ def list_claims(quick: bool) -> list[Claim]:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="little data, few rounds: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="little data, few rounds: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     if not os.environ.get("COMMITTEE_DATA"):
-        print("boostexter: COMMITTEE_DATA names no folder with the Reuters sets; nothing is measured", file=sys.stderr)
+        print("boostexter: skipped; COMMITTEE_DATA must name the folder with the Reuters data sets", file=sys.stderr)
         return
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_cases(sizes, min(2, len(list_cores())))
     claims = [] if arguments.only else list_claims(arguments.quick)

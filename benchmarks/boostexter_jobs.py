@@ -1,4 +1,4 @@
-"""What the children of the text suite do: one function a job."""
+"""Jobs that the child processes of the text suite run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARM_UP = (["one word", "two words", "other words", "last word"], ["a", "b", "a"
 
 @dataclass(frozen=True)
 class Texts:
-    """Documents to learn from and to be scored on, with their target and their labels as zeros and ones."""
+    """Training and test documents, the training target and the test labels as an indicator matrix."""
 
     documents: NDArray[Any]
     target: NDArray[Any]
@@ -27,7 +27,7 @@ class Texts:
 
 
 def read_reuters(name: str, step: int = 1, whole: bool = False) -> Texts:
-    """A Reuters set of the data folder; every `step`-th document of it, and all of them to learn from if `whole`."""
+    """Read a Reuters data set: every `step`-th document; with `whole`, all documents are training data."""
     import pandas
     from sklearn.preprocessing import LabelBinarizer, MultiLabelBinarizer
 
@@ -46,7 +46,7 @@ def read_reuters(name: str, step: int = 1, whole: bool = False) -> Texts:
 
 
 def make_classifier(contender: str, n_rounds: int, threads: int, multilabel: bool) -> Any:
-    """Something with `fit` that takes text."""
+    """A classifier or pipeline that takes text."""
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.multiclass import OneVsRestClassifier
@@ -70,28 +70,28 @@ def make_classifier(contender: str, n_rounds: int, threads: int, multilabel: boo
 
 
 def find_breakeven(has: NDArray[Any], scores: NDArray[np.float64]) -> float:
-    """Precision where it equals recall: as many pairs are chosen, the best first, as there are right ones."""
+    """Precision where it equals recall: select as many top-scored pairs as there are true pairs."""
     chosen = np.argsort(-scores, axis=None, kind="stable")[: int(has.sum())]
     return float(has.ravel()[chosen].mean())
 
 
 def score_labels(model: Any, texts: Texts, multilabel: bool) -> dict[str, float]:
-    """The measures of the paper, and the averages of F1 that later work gives."""
+    """The metrics of the paper, and the averages of F1 that later work reports."""
     from sklearn.metrics import coverage_error, f1_score, hamming_loss, label_ranking_average_precision_score
 
     has, documents = texts.test_labels, texts.test_documents
-    asked = "decision_function" if hasattr(model, "decision_function") else "predict_log_proba"
-    if asked == "predict_log_proba" and multilabel:
-        asked = "predict_proba"
-    found = getattr(model, asked)(documents)
-    # A class that is not among those learnt comes last.
+    method = "decision_function" if hasattr(model, "decision_function") else "predict_log_proba"
+    if method == "predict_log_proba" and multilabel:
+        method = "predict_proba"
+    found = getattr(model, method)(documents)
+    # A class that is not in the training set is ranked last.
     scores = np.full(has.shape, found.min() - 1.0)
     scores[:, slice(None) if multilabel else np.searchsorted(texts.classes, model.classes_)] = found
     first = scores.argmax(axis=1)
     predicted = model.predict(documents) if multilabel else np.eye(has.shape[1], dtype=int)[first]
     return {
         "one_error": float(1.0 - has[np.arange(len(has)), first].mean()),
-        # scikit-learn counts the labels down to the last right one, the paper the steps to it from the first.
+        # scikit-learn's coverage is the rank of the last true label counted from one, the paper's from zero.
         "coverage": float(coverage_error(has, scores) - 1.0),
         "average_precision": float(label_ranking_average_precision_score(has, scores)),
         "hamming_loss": float(hamming_loss(has, predicted)),

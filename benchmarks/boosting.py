@@ -1,4 +1,4 @@
-"""Gradient boosting beside its peers: `python benchmarks/boosting.py`, with --quick to see only that it runs."""
+"""Gradient boosting, compared with other libraries: `python benchmarks/boosting.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
@@ -33,7 +33,7 @@ LOSSES = {"squared_error": "squared error", "huber": "Huber's loss"}
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rows: int = 100_000
     n_test: int = 50_000
@@ -63,7 +63,7 @@ def name_threads(title: str, threads: int) -> str:
 
 
 def can_compile() -> bool:
-    """Whether lleaves finds an llvmlite that it can work with, one before 0.45."""
+    """Whether lleaves and a compatible llvmlite (before 0.45) are installed."""
     try:
         import lleaves  # noqa: F401
         from llvmlite import binding
@@ -73,7 +73,7 @@ def can_compile() -> bool:
 
 
 def list_cases(sizes: Sizes, threads_of_fits: list[int]) -> list[Case]:
-    """All that is measured, for every number of threads."""
+    """All cases, for every number of threads."""
     most_threads = threads_of_fits[-1]
 
     def case(title: str, who: tuple[str, ...], problem: tuple[Any, ...], function: str = "fit", **own: Any) -> Case:
@@ -90,7 +90,7 @@ def list_cases(sizes: Sizes, threads_of_fits: list[int]) -> list[Case]:
             small = sizes.rounds if leaves == 31 else sizes.many_leaves_rounds
             rounds = small if n_rows == sizes.n_rows else sizes.large_rounds
             for threads in threads_of_fits:
-                # The slow ones are measured where they are at their best: with all threads.
+                # The slow libraries are measured only with all threads, where they are fastest.
                 slow = SLOW if threads == most_threads and (n_rows, leaves) != (sizes.large_rows, 255) else ()
                 problem = ("binary", n_rows, sizes.n_test, "binary")
                 title = name_fit(n_rows, leaves, threads)
@@ -109,7 +109,7 @@ def list_cases(sizes: Sizes, threads_of_fits: list[int]) -> list[Case]:
 
 
 def list_real_cases(sizes: Sizes, all_threads: list[int], case: Any) -> list[Case]:
-    """What is measured on tables that do not come with the benchmarks."""
+    """The cases on public data sets, which are not part of the repository."""
     cases = []
     covertype = ("covertype", sizes.n_rows, sizes.n_test, "classes")
     housing = ("california_housing", min(16_512, sizes.n_rows), min(4_128, sizes.n_test), "values")
@@ -129,7 +129,7 @@ def list_real_cases(sizes: Sizes, all_threads: list[int], case: Any) -> list[Cas
 
 
 def list_claims(cases: list[Case], least_ratio: float) -> list[Claim]:
-    """What the library promises of its boosting; `least_ratio` is how many times faster every fit is to be."""
+    """The claims about gradient boosting; `least_ratio` is the required speed-up of every fit."""
     fits = [c for c in cases if c.name.startswith(("fit, ", COVERTYPE, HOUSING))]
     claims = [
         Claim(f"{c.name}: {peer} over ours", ratio(c.name, peer), least_ratio)
@@ -154,18 +154,18 @@ def list_claims(cases: list[Case], least_ratio: float) -> list[Claim]:
     ]
     for c in cases:
         if c.name.startswith(TEN) and LIGHT in c.jobs:
-            told = f"{c.name}: mean R² of ours over LightGBM's"
-            claims.append(Claim(told, lambda o, n=c.name: o[n][OURS]["score"] / o[n][LIGHT]["score"], 1.0))
+            text = f"{c.name}: mean R² of ours over LightGBM's"
+            claims.append(Claim(text, lambda o, n=c.name: o[n][OURS]["score"] / o[n][LIGHT]["score"], 1.0))
         elif c.name.startswith(HUNDRED) and LIGHT in c.jobs:
-            told = f"{c.name}: mean R² of ours less LightGBM's"
-            claims.append(Claim(told, lambda o, n=c.name: count_errors(o[n]), -2.0, unit="standard errors"))
+            text = f"{c.name}: mean R² of ours less LightGBM's"
+            claims.append(Claim(text, lambda o, n=c.name: count_errors(o[n]), -2.0, unit="standard errors"))
     return claims
 
 
 def count_errors(outcomes: dict[str, Outcome]) -> float:
     """Mean over the splits of our R² less LightGBM's, in standard errors of that mean.
 
-    Ten splits tell models apart that differ by 0.001 or more, and these differ by less.
+    Ten splits can distinguish models whose R² differs by 0.001 or more. The difference here is smaller.
     """
     differences = np.subtract(outcomes[OURS]["scores"], outcomes[LIGHT]["scores"])
     return float(np.mean(differences) / (np.std(differences, ddof=1) / np.sqrt(len(differences))))
@@ -174,8 +174,8 @@ def count_errors(outcomes: dict[str, Outcome]) -> float:
 def run_cases(cases: list[Case], sizes: Sizes, quick: bool) -> dict[str, dict[str, Outcome]]:
     """Outcomes by case and contender.
 
-    There is one turn for a million rows, whose fits take seconds, for prediction, where training takes longer than
-    what is measured, and for a hundred splits.
+    Cases with a million rows, predictions and a hundred splits run once: their fits take seconds, and for
+    predictions the training takes longer than what is measured.
     """
     once = [c for c in cases if c.name.startswith(("predict, ", f"fit, {sizes.large_rows:,} rows", HUNDRED))]
     found = {}
@@ -187,16 +187,18 @@ def run_cases(cases: list[Case], sizes: Sizes, quick: bool) -> dict[str, dict[st
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contender to leave out")
-    parser.add_argument("--threads", type=int, help="threads of all fits, on a machine with many cores (one, and two)")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a library to leave out")
+    parser.add_argument(
+        "--threads", type=int, help="threads of all fits, for machines with many cores (default: one and two)"
+    )
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     many = arguments.threads
     cases = list_cases(sizes, [many] if many else sorted({1, min(2, len(list_cores()))}))

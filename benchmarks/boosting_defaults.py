@@ -1,9 +1,9 @@
 """How the defaults of GradientBoosting* were chosen: `python benchmarks/boosting_defaults.py`.
 
-Of every public data set (in the folder that COMMITTEE_DATA names) 70 % of the rows are the training part, at most 8,000
-of them; the rest is not looked at here. Inside that part, candidates and the defaults of other libraries are fitted on
-two thirds and judged on one third, in turn. Each set has two measures, log-loss and accuracy of classes, squared and
-absolute error of numbers; a contender's rank is its mean rank over sets and measures.
+The training set is 70 % of the rows of every public data set (in the folder COMMITTEE_DATA), at most 8,000; the other
+rows are not used here. Candidates and the defaults of other libraries are evaluated by 3-fold cross-validation on the
+training set. Each data set has two metrics: log-loss and accuracy for classification, squared and absolute error for
+regression. The rank of a model is its mean rank over data sets and metrics.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLASSES = (
     *("pima_diabetes", "sa_heart", "sonar", "spambase", "titanic", "vowel", "dna", "letter", "zip_digits"),
 )
 
-#: What is tried, as changes of the defaults.
+#: The candidates, as changes of the defaults.
 CANDIDATES: dict[str, dict[str, Any]] = {
     "defaults": {},
     "all features and rows": {"max_features": None, "subsample": 1.0},
@@ -44,8 +44,8 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 }
 
 
-def load_training_part(name: str) -> tuple[pd.DataFrame, Any]:
-    """The rows that may be looked at."""
+def load_training_set(name: str) -> tuple[pd.DataFrame, Any]:
+    """The training set."""
     frame = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet")
     y = frame.pop("target")
     frame = frame.drop(columns=LEFT_OUT.get(name, []))
@@ -59,12 +59,12 @@ def load_training_part(name: str) -> tuple[pd.DataFrame, Any]:
 
 
 def list_contenders(classes: bool, wanted: list[str]) -> dict[str, Any]:
-    """Functions that make a model, by name."""
+    """Model factories by name."""
     import committee
 
     kind = "Classifier" if classes else "Regressor"
     ours = getattr(committee, f"GradientBoosting{kind}")
-    made = {name: (lambda told=told: ours(random_state=0, n_jobs=1, **told)) for name, told in CANDIDATES.items()}
+    made = {name: (lambda own=own: ours(random_state=0, n_jobs=1, **own)) for name, own in CANDIDATES.items()}
     made["HistGradientBoosting"] = lambda: getattr(committee, f"HistGradientBoosting{kind}")(random_state=0, n_jobs=1)
     made["LightGBM"] = lambda: _make_peer("lightgbm", f"LGBM{kind}", n_jobs=1, random_state=0, verbose=-1)
     made["XGBoost"] = lambda: _make_peer("xgboost", f"XGB{kind}", n_jobs=1, random_state=0, enable_categorical=True)
@@ -74,7 +74,7 @@ def list_contenders(classes: bool, wanted: list[str]) -> dict[str, Any]:
 
 
 class CatBoostPeer:
-    """CatBoost's defaults; it wants to be told which columns are categories, and no gaps in them."""
+    """CatBoost with its defaults; it needs the list of categorical columns, without missing values."""
 
     def __init__(self, classes: bool) -> None:
         name = "CatBoostClassifier" if classes else "CatBoostRegressor"
@@ -106,9 +106,9 @@ def _make_peer(module: str, name: str, **params: Any) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)(**params)
 
 
-def judge(name: str, make: Any) -> tuple[float, float, float]:
-    """Two errors and the seconds of a fit, as means over three folds."""
-    X, y = load_training_part(name)
+def evaluate(name: str, make: Any) -> tuple[float, float, float]:
+    """Two errors and the fit time in seconds, as means over three folds."""
+    X, y = load_training_set(name)
     folds = (
         KFold(3, shuffle=True, random_state=1)
         if name in REGRESSION
@@ -124,26 +124,26 @@ def judge(name: str, make: Any) -> tuple[float, float, float]:
             predicted = model.predict(X.iloc[test])
             errors = mean_squared_error(y[test], predicted) ** 0.5, mean_absolute_error(y[test], predicted)
         else:
-            shares = model.predict_proba(X.iloc[test])
+            probabilities = model.predict_proba(X.iloc[test])
             errors = (
-                log_loss(y[test], shares, labels=model.classes_),
-                1.0 - accuracy_score(y[test], shares.argmax(axis=1)),
+                log_loss(y[test], probabilities, labels=model.classes_),
+                1.0 - accuracy_score(y[test], probabilities.argmax(axis=1)),
             )
         found.append((*errors, seconds))
     return tuple(np.mean(found, axis=0))  # type: ignore[return-value]
 
 
 def main() -> None:
-    """Judge all contenders and print the table."""
+    """Evaluate all models and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="*", default=[*REGRESSION, *CLASSES])
-    parser.add_argument("--only", nargs="*", default=[], help="names of contenders; all by default")
-    asked = parser.parse_args()
+    parser.add_argument("--only", nargs="*", default=[], help="names of models; default: all")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = []
-    for name in asked.sets:
-        for who, make in list_contenders(name not in REGRESSION, asked.only).items():
-            first, second, seconds = judge(name, make)
+    for name in arguments.sets:
+        for who, make in list_contenders(name not in REGRESSION, arguments.only).items():
+            first, second, seconds = evaluate(name, make)
             rows.append({"set": name, "who": who, "first": first, "second": second, "seconds": seconds})
             print(f"{name:20} {who:28} {first:10.4f} {second:10.4f} {seconds:7.2f} s", flush=True)
     table = pd.DataFrame(rows)

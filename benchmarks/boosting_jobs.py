@@ -1,4 +1,4 @@
-"""What the children of the boosting suite do: one function a job."""
+"""Jobs that the child processes of the boosting suite run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WARM_UP_ROWS = 200
 
 
 class Compiled:
-    """A model of LightGBM's, compiled by lleaves; how long that takes is not measured."""
+    """A LightGBM model compiled by lleaves. The compilation is not timed."""
 
     def __init__(self, task: str, rounds: int, leaves: int, threads: int) -> None:
         self.model, self.threads = make_model(LIGHT, task, rounds, leaves, threads), threads
@@ -44,7 +44,7 @@ class Compiled:
 
 
 class Hessboost:
-    """hessboost behind fit and predict."""
+    """hessboost with fit and predict methods."""
 
     def __init__(self, task: str, rounds: int, leaves: int, threads: int) -> None:
         objectives = {"binary": "binary:logistic", "classes": "multi:softprob", "values": "reg:squarederror"}
@@ -54,7 +54,7 @@ class Hessboost:
         self.params |= {"learning_rate": 0.1, "reg_lambda": 0.0}
 
     def fit(self, X: Any, y: Any) -> Hessboost:
-        """Train, with the making of its matrix."""
+        """Build the DMatrix and train."""
         import hessboost
 
         if self.task == "classes":
@@ -76,7 +76,7 @@ class Hessboost:
 
 
 def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int) -> Any:
-    """Equal leaves, rounds, bins and learning rate in every library."""
+    """A model with the same number of leaves, rounds and bins and the same learning rate in every library."""
     is_class = task != "values"
     if contender == "committee, vectors":
         return make_full(is_class, rounds, leaves, threads).set_params(multi_strategy="multi_output_tree")
@@ -92,17 +92,17 @@ def make_model(contender: str, task: str, rounds: int, leaves: int, threads: int
 
 
 def make_full(is_class: bool, rounds: int, leaves: int, threads: int) -> Any:
-    """The class with all parameters, told to do what the one with scikit-learn's defaults does."""
+    """GradientBoosting* with the settings of HistGradientBoosting*."""
     from committee import GradientBoostingClassifier, GradientBoostingRegressor
 
     made = GradientBoostingClassifier if is_class else GradientBoostingRegressor
-    told = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
-    told |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
-    return made(random_state=0, n_jobs=threads, **told)
+    params = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+    params |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0}
+    return made(random_state=0, n_jobs=threads, **params)
 
 
 def score_model(model: Any, task: str, found: data.Problem) -> float:
-    """AUC of two classes, accuracy of more, R² of numbers."""
+    """AUC for two classes, accuracy for more, R² for regression."""
     if task == "binary":
         from sklearn.metrics import roc_auc_score
 
@@ -114,7 +114,7 @@ def score_model(model: Any, task: str, found: data.Problem) -> float:
 
 
 def warm_up(contender: str, task: str, threads: int) -> None:
-    """Fit a few rows, so that every library is loaded before the clock starts."""
+    """Fit on a few rows, so that every library is loaded before the timing starts."""
     few = data.make_problem(task, WARM_UP_ROWS, 1)
     make_model(contender, task, 2, 4, threads).fit(few.X, few.y)
 
@@ -158,7 +158,7 @@ def split_boosting(
     loss: str,
     n_splits: int,
 ) -> Outcome:
-    """R² of random splits of all rows of a table as it was published, 80 % to learn from."""
+    """R² over random splits of a public data set, 80 % of the rows for training."""
     from sklearn.model_selection import ShuffleSplit
 
     X, y = read_table(problem["kind"])
@@ -173,7 +173,7 @@ def split_boosting(
 
 
 def read_table(kind: str) -> tuple[Any, Any]:
-    """Columns of numbers and the target, in the order of the file."""
+    """Numeric columns and the target, in the order of the file."""
     import pandas
 
     table = pandas.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{kind}.parquet")
@@ -182,10 +182,10 @@ def read_table(kind: str) -> tuple[Any, Any]:
 
 
 def make_with_loss(contender: str, loss: str, rounds: int, leaves: int, threads: int) -> Any:
-    """A model of numbers.
+    """A regression model.
 
-    Huber's loss turns linear at the same place in both: LightGBM's default is 0.9 in units of the target, which 96 %
-    of its residuals do not reach in the end, and ours is named by that share.
+    Huber's loss becomes linear at the same residual in both libraries. LightGBM's default is 0.9 in units of the
+    target. 96 % of its final residuals are smaller, and `alpha` is this quantile.
     """
     if contender.startswith(LIGHT):
         objective = {"squared_error": "regression"}.get(loss, loss)

@@ -1,4 +1,4 @@
-"""What the children of the forest suite do: one function a job."""
+"""Jobs that the child processes of the forest suite run."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:
 
 
 def warm_up(contender: str, name: str, threads: int) -> None:
-    """Fit a few rows, so that every library is loaded before the clock starts."""
+    """Fit on a few rows, so that every library is loaded before the timing starts."""
     few = data.make_problem("binary", WARM_UP_ROWS, 1)
     make_forest(contender, name, {"n_estimators": 2}, threads).fit(few.X, few.y)
 
 
 def fit_ranger(name: str, params: dict[str, Any], found: data.Problem, repeats: int, threads: int) -> Outcome:
-    """A forest of R's ranger in a process of its own, timed inside it: reading the tables does not count."""
+    """Fit R's ranger in its own process. It is timed there, without reading the data."""
     is_class = name.endswith("Classifier")
     n_rows, n_cols = found.X.shape
     n_tries = int(np.sqrt(n_cols)) if is_class else n_cols
@@ -60,10 +60,10 @@ def fit_ranger(name: str, params: dict[str, Any], found: data.Problem, repeats: 
         for file, target in (("y", found.y), ("y_test", found.y_test)):
             np.asarray(target, dtype="<f8").tofile(Path(folder) / f"{file}.raw")
         script = Path(__file__).with_name("ranger_fit.R")
-        told = subprocess.run(
+        output = subprocess.run(
             ["Rscript", "--vanilla", script, folder], check=True, capture_output=True, text=True
         ).stdout
-    seconds, cpu, score = ([float(word) for word in line.split()] for line in told.splitlines())
+    seconds, cpu, score = ([float(word) for word in line.split()] for line in output.splitlines())
     return {"seconds": seconds, "cpu": cpu, "score": score[0]}
 
 
@@ -92,7 +92,7 @@ def predict_forest(
     forest = make_forest(contender, name, params, threads).fit(found.X, found.y)
     rows = found.X_test[:n_rows]
     if n_rows == 1:
-        # A thread costs more than a row: one is every library's best.
+        # For one row, starting threads takes longer than the prediction: one thread is best for every library.
         forest.set_params(n_jobs=1)
     return {**time_calls(lambda: forest.predict(rows), repeats), "score": forest.score(found.X_test, found.y_test)}
 

@@ -1,4 +1,4 @@
-"""Forests beside their peers: `python benchmarks/forests.py`, with --quick to see only that it runs."""
+"""Forests, compared with other libraries: `python benchmarks/forests.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
@@ -24,7 +24,7 @@ PAIR = (OURS, SKLEARN)
 RANGER = "ranger"
 ALL = (OURS, SKLEARN, "LightGBM", "XGBoost")
 CLASSES, VALUES, EXTRA = "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier"
-#: Names of the cases that claims are about.
+#: Names of the cases that the claims refer to.
 FULL, EXTRA_FIT, COVERTYPE, HOUSING = "fit, full trees", "fit, extra-trees", "fit, covertype", "fit with OOB, housing"
 LARGE, IRIS = "fit, one million rows", "iris: fit"
 BATCH, ONE_ROW, STORED = "predict, a batch", "predict, one row", "pickle and back"
@@ -32,7 +32,7 @@ BATCH, ONE_ROW, STORED = "predict, a batch", "predict, one row", "pickle and bac
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rows: int = 100_000
     n_test: int = 50_000
@@ -49,15 +49,15 @@ QUICK = Sizes(1_000, 500, 6, 1_000, 30, 3_000, 2, repeats=1, rounds=1)
 
 
 def find_ranger() -> str | None:
-    """Why R's ranger cannot be measured here; None if it can."""
+    """Why R's ranger cannot be run on this machine; None if it can."""
     if shutil.which("Rscript") is None:
-        return "there is no Rscript"
-    asked = subprocess.run(["Rscript", "--vanilla", "-e", "library(ranger)"], check=False, capture_output=True)
-    return "R has no package ranger" if asked.returncode else None
+        return "Rscript was not found"
+    done = subprocess.run(["Rscript", "--vanilla", "-e", "library(ranger)"], check=False, capture_output=True)
+    return "the R package ranger is not installed" if done.returncode else None
 
 
 def list_cases(sizes: Sizes, threads: int, ranger: bool) -> list[Case]:
-    """All that is measured."""
+    """All cases."""
     ranger_too = (RANGER,) if ranger else ()
 
     def case(title: str, function: str, who: tuple[str, ...], name: str, problem: tuple[Any, ...], **own: Any) -> Case:
@@ -92,7 +92,7 @@ def list_cases(sizes: Sizes, threads: int, ranger: bool) -> list[Case]:
 
 
 def list_claims(cases: list[Case]) -> list[Claim]:
-    """What the library promises of its forests."""
+    """The claims about forests."""
     wanted = [(FULL, 15.0), (EXTRA_FIT, 8.0), (COVERTYPE, 10.0), (HOUSING, 8.0), (IRIS, 40.0), (BATCH, 5.0)]
     names = {case.name for case in cases}
     claims = [
@@ -112,15 +112,15 @@ def list_claims(cases: list[Case]) -> list[Claim]:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a contender to leave out")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a library to leave out")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     why_not = find_ranger()
     if why_not is not None:

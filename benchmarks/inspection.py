@@ -1,4 +1,4 @@
-"""Questions to fitted models beside the peers: `python benchmarks/inspection.py`, with --quick to see that it runs."""
+"""Model inspection, compared with other libraries: `python benchmarks/inspection.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
@@ -17,7 +17,7 @@ from benchmarks.measure import Job, run_in_turns
 from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
 
 SKLEARN, LIGHTGBM, XGBOOST = "scikit-learn", "LightGBM", "XGBoost"
-#: Names of the cases; scikit-learn's brute force is the peer of both of ours.
+#: Names of the cases; both methods are compared with scikit-learn's brute force.
 SHAP, TRAVERSAL, BRUTE, PERMUTATION = (
     "Shapley values",
     "partial dependence, traversal",
@@ -28,7 +28,7 @@ SHAP, TRAVERSAL, BRUTE, PERMUTATION = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rows: int = 20_000
     n_test: int = 5_000
@@ -44,7 +44,7 @@ QUICK = Sizes(600, 100, 10, 7, 5, 50, repeats=1, rounds=1)
 
 
 def list_cases(sizes: Sizes, threads: int) -> list[Case]:
-    """All that is measured."""
+    """All cases."""
 
     def case(title: str, function: str, who: dict[str, dict[str, Any]], n_test: int, **own: Any) -> Case:
         options = {"n_rows": sizes.n_rows, "n_test": n_test, "repeats": sizes.repeats, "threads": threads, **own}
@@ -72,7 +72,7 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
 
 
 def list_claims() -> list[Claim]:
-    """What the library promises."""
+    """The claims about model inspection."""
     return [
         Claim("Shapley values, times faster than LightGBM", ratio(SHAP, LIGHTGBM), 5.0),
         Claim("Shapley values, times faster than XGBoost", ratio(SHAP, XGBOOST), 5.0),
@@ -84,14 +84,14 @@ def list_claims() -> list[Claim]:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_cases(sizes, min(2, len(list_cores())))
     claims = [] if arguments.only else list_claims()

@@ -1,4 +1,4 @@
-"""What the children of the inspection suite do: one function a job."""
+"""Jobs that the child processes of the inspection suite run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks import data
 from benchmarks.measure import Outcome, time_fit
 
 
-def time_question(ask: Callable[[], Any], repeats: int) -> Outcome:
-    """Seconds of a question that takes a while; one before it has loaded what is loaded late."""
-    _, outcome = time_fit(ask, repeats)
+def time_call(call: Callable[[], Any], repeats: int) -> Outcome:
+    """Time a slow call. The caller has run it once before, so that lazy imports are done."""
+    _, outcome = time_fit(call, repeats)
     return {key: outcome[key] for key in ("seconds", "cpu")}
 
 
 def make_values(n_rows: int, n_test: int) -> data.Problem:
-    """The table of the other suites with a number to predict."""
+    """The data of the other suites with a regression target."""
     found = data.make_problem("binary", n_rows, n_test)
     rng = np.random.default_rng(0)
     table = np.concatenate([found.X, found.X_test])
@@ -36,7 +36,7 @@ def make_values(n_rows: int, n_test: int) -> data.Problem:
 def explain(
     contender: str, n_trees: int, n_leaves: int, n_rows: int, n_test: int, repeats: int, threads: int
 ) -> Outcome:
-    """Shapley values of as many trees of as many leaves; the score is the largest error of the sum."""
+    """Shapley values of models with equal numbers of trees and leaves; the score is the largest error of the sum."""
     found = make_values(n_rows, n_test)
     if contender == "committee":
         from committee import RandomForestRegressor
@@ -45,27 +45,27 @@ def explain(
         forest = RandomForestRegressor(n_trees, max_leaf_nodes=n_leaves, random_state=0, n_jobs=threads)
         forest.fit(found.X, found.y)
         shap_values(forest, found.X_test[:5])
-        outcome = time_question(lambda: shap_values(forest, found.X_test, n_jobs=threads), repeats)
-        apart = shap_values(forest, found.X_test).predictions - forest.predict(found.X_test)
-        return {**outcome, "score": float(np.abs(apart).max())}
+        outcome = time_call(lambda: shap_values(forest, found.X_test, n_jobs=threads), repeats)
+        errors = shap_values(forest, found.X_test).predictions - forest.predict(found.X_test)
+        return {**outcome, "score": float(np.abs(errors).max())}
     if contender == "LightGBM":
         import lightgbm
 
         model = lightgbm.LGBMRegressor(n_estimators=n_trees, num_leaves=n_leaves, n_jobs=threads, verbose=-1)
         booster = model.fit(found.X, found.y).booster_
-        return time_question(lambda: booster.predict(found.X_test, pred_contrib=True, num_threads=threads), repeats)
+        return time_call(lambda: booster.predict(found.X_test, pred_contrib=True, num_threads=threads), repeats)
     import xgboost
 
     model = xgboost.XGBRegressor(
         n_estimators=n_trees, max_leaves=n_leaves, max_depth=0, grow_policy="lossguide", n_jobs=threads
     )
     booster, rows = model.fit(found.X, found.y).get_booster(), xgboost.DMatrix(found.X_test)
-    return time_question(lambda: booster.predict(rows, pred_contribs=True), repeats)
+    return time_call(lambda: booster.predict(rows, pred_contribs=True), repeats)
 
 
 def make_forest(contender: str, name: str, n_trees: int, threads: int) -> Any:
-    room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
-    return getattr(importlib.import_module(room), name)(n_trees, random_state=0, n_jobs=threads)
+    module = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+    return getattr(importlib.import_module(module), name)(n_trees, random_state=0, n_jobs=threads)
 
 
 def depend(contender: str, method: str, n_trees: int, n_rows: int, n_test: int, repeats: int, threads: int) -> Outcome:
@@ -78,11 +78,11 @@ def depend(contender: str, method: str, n_trees: int, n_rows: int, n_test: int, 
         from sklearn.inspection import partial_dependence
     call = lambda: partial_dependence(forest, found.X_test, [0], method=method)  # noqa: E731
     average = call()["average"][0]
-    return {**time_question(call, repeats), "score": float(average.max() - average.min())}
+    return {**time_call(call, repeats), "score": float(average.max() - average.min())}
 
 
 def permute(contender: str, n_trees: int, n_rows: int, n_test: int, repeats: int, threads: int) -> Outcome:
-    """Permutation importance of a classification forest, five shuffles a feature; the score is the largest one."""
+    """Permutation importance of a classification forest with five repeats; the score is the largest importance."""
     found = data.make_problem("binary", n_rows, n_test)
     forest = make_forest(contender, "RandomForestClassifier", n_trees, threads).fit(found.X, found.y)
     if contender == "committee":
@@ -91,4 +91,4 @@ def permute(contender: str, n_trees: int, n_rows: int, n_test: int, repeats: int
         from sklearn.inspection import permutation_importance
     call = lambda: permutation_importance(forest, found.X_test, found.y_test, n_repeats=5, random_state=0)  # noqa: E731
     best = float(call().importances_mean.max())
-    return {**time_question(call, repeats), "score": best}
+    return {**time_call(call, repeats), "score": best}

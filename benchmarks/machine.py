@@ -1,4 +1,4 @@
-"""The machine; what reads it ships with the library, for `committee bench`."""
+"""Description and load of the machine. The code is part of the library, for `committee bench`."""
 
 from committee.cli.bench.machine import QUIET, describe_machine, list_cores, measure_load, occupy_core
 

@@ -1,4 +1,4 @@
-"""Measuring; what does it ships with the library, for `committee bench`."""
+"""Timing. The code is part of the library, for `committee bench`."""
 
 from committee.cli.bench.measure import Job, Outcome, run_in_child, run_in_turns, run_jobs, time_calls, time_fit
 

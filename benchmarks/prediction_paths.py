@@ -1,7 +1,7 @@
-"""Where each way of prediction pays: `python benchmarks/prediction_paths.py`.
+"""Compare the prediction methods: `python benchmarks/prediction_paths.py`.
 
-The constants at the head of cpp/src/predict.cpp come from these figures: nanoseconds of processor time for one row
-and one tree, on one thread, for random trees whose thresholds come from 254 values a column.
+The constants at the top of cpp/src/predict/predict.cpp are based on these figures: nanoseconds of CPU time per row
+and tree, on one thread, for random trees whose thresholds are chosen from 254 values per column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ N_COLUMNS = 28
 
 
 def draw_tree(rng: np.random.Generator, n_leaves: int, grid: np.ndarray) -> dict[str, Any]:
-    """Split one of the older leaves until there are enough."""
+    """Split random leaves, with a preference for older ones, until there are enough."""
     left, right, leaves = [-1], [-1], [0]
     while len(leaves) < n_leaves:
         node = leaves.pop(int(rng.integers(len(leaves), size=2).min()))
@@ -47,7 +47,7 @@ def build(rng: np.random.Generator, n_trees: int, n_leaves: int, X: np.ndarray) 
 
 
 def measure(trees: _core.Trees, X: np.ndarray, path: str) -> float:
-    """Best of five, in nanoseconds a row and tree."""
+    """Best of five runs, in nanoseconds per row and tree."""
     best = np.inf
     for _ in range(5):
         start = time.process_time()
@@ -73,7 +73,7 @@ def main() -> None:
     for n_rows in (4, 8, 16, 64, 256, 1024):
         compare(f"100 trees, 31 leaves, {n_rows} rows", trees, X[:n_rows], ("plain", *both))
     compare("500 trees, 31 leaves, 100,000 rows", build(rng, 500, 31, X), X, both)
-    # Bytes are derived from the nodes once: what a first call pays for them is not in these figures.
+    # The byte representation is derived from the nodes in the first call, which the best of five does not include.
     large = ("interleaved", "bytes")
     for n_leaves in (192, 1_000, 15_000):
         compare(f"100 trees, {n_leaves} leaves", build(rng, 100, n_leaves, X), X[:40_000], large)

@@ -1,12 +1,12 @@
-"""Defaults against defaults on public data: `python benchmarks/quality.py`; needs COMMITTEE_DATA.
+"""Prediction quality with default settings on public data: `python benchmarks/quality.py`; needs COMMITTEE_DATA.
 
-Every contender fits the same three splits of every set (see `quality_jobs.py`), with the same threads, each in a child
-process on cores of its own. An outcome is a line of the file that --out names: what is there already is not run again,
-so that a run can be broken off, shared between machines by --sets, --splits and --models, and reported at any time
-with --report. Classes are judged by log-loss and by errors, values by the root of the squared error; ranks are over
-contenders within a set, by the mean over its splits. They are told among all that --models names and, within these,
-among the members of each contest of `quality_jobs.py`; --report --models NAME ... ranks any others. Times may be
-compared where --jobs-at-once times --threads is no more than the cores of a quiet machine.
+Every model is fitted on the same three splits of every data set (see `quality_jobs.py`), with the same number of
+threads, each in a child process on its own cores. Each outcome is one line of the file --out. Outcomes that are already
+in the file are not run again, so a run can be interrupted, distributed over machines with --sets, --splits and
+--models, and reported at any time with --report. The metrics are log-loss and error rate for classification and the
+root mean squared error for regression. Models are ranked within a data set by the mean over its splits, among all
+models in --models and among the models of each comparison in `quality_jobs.py`; --report --models NAME ... ranks any
+others. Times are comparable if --jobs-at-once times --threads is at most the number of cores of an idle machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from queue import SimpleQueue
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
@@ -32,15 +32,15 @@ from benchmarks.measure import Job, Outcome, run_in_child
 from benchmarks.quality_jobs import CLASS_SETS, CONTENDERS, CONTESTS, MOST_ROWS, SPLITS, VALUE_SETS
 
 OUT = Path(__file__).parent / "results" / "quality.jsonl.tmp"
-#: What an outcome is found again by.
+#: The key of an outcome.
 KEYS = ("contender", "name", "split", "most_rows", "threads", "develop")
 
 
 def run_missing(wanted: list[dict[str, Any]], out: Path, at_once: int) -> None:
-    """Run what the file does not hold yet, the largest sets first, and add a line for each."""
+    """Run the jobs that are missing in the file, largest data sets first, and append a line for each."""
     held = {tuple(outcome[key] for key in KEYS) for outcome in read_outcomes(out)}
     missing = [options for options in wanted if tuple(options[key] for key in KEYS) not in held]
-    # Those last that leave few cores idle at the end.
+    # Small jobs run last, so that few cores are idle at the end.
     missing.sort(
         key=lambda options: -(Path(os.environ["COMMITTEE_DATA"]) / f"{options['name']}.parquet").stat().st_size
     )
@@ -53,16 +53,16 @@ def run_missing(wanted: list[dict[str, Any]], out: Path, at_once: int) -> None:
 
     def run(options: dict[str, Any]) -> str:
         mine = free.get()
-        told = f"{options['contender']} on {options['name']}, split {options['split']}"
+        label = f"{options['contender']} on {options['name']}, split {options['split']}"
         try:
-            found = run_in_child([Job("benchmarks.quality_jobs:judge", options, options["threads"])], mine)[0]
+            found = run_in_child([Job("benchmarks.quality_jobs:evaluate", options, options["threads"])], mine)[0]
         except RuntimeError as failure:
-            return f"{told}: {failure}"
+            return f"{label}: {failure}"
         finally:
             free.put(mine)
         with lock, out.open("a") as file:
             file.write(json.dumps({**options, **found}) + "\n")
-        return f"{told}: {found['loss']:.4g}, {found['seconds']:.1f} s"
+        return f"{label}: {found['loss']:.4g}, {found['seconds']:.1f} s"
 
     with ThreadPoolExecutor(at_once) as pool:
         for number, done in enumerate(as_completed([pool.submit(run, options) for options in missing])):
@@ -70,13 +70,13 @@ def run_missing(wanted: list[dict[str, Any]], out: Path, at_once: int) -> None:
 
 
 def read_outcomes(out: Path) -> list[Outcome]:
-    """The lines of a file of outcomes; a last one that was broken off does not count."""
+    """The outcomes in a file; an incomplete last line is ignored."""
     lines = out.read_text().splitlines() if out.exists() else []
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def rank(values: list[float]) -> list[float]:
-    """Ranks from one for the least; equals share theirs.
+    """Ranks from one for the smallest value; ties get the mean rank.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def rank(values: list[float]) -> list[float]:
 
 
 def render(outcomes: list[Outcome], sets: list[str], splits: list[int], models: list[str]) -> str:
-    """Losses and seconds of every set that all contenders have finished, mean ranks and total seconds."""
+    """Losses and times of every data set that all models have finished, mean ranks and total times."""
     by_case: dict[tuple[str, str], dict[int, Outcome]] = {}
     for one in outcomes:
         by_case.setdefault((one["name"], one["contender"]), {})[one["split"]] = one
@@ -114,7 +114,7 @@ def render(outcomes: list[Outcome], sets: list[str], splits: list[int], models: 
 
 
 def rank_contests(losses: dict[str, Any], models: list[str]) -> list[str]:
-    """Mean ranks among all models, and among those of each contest that are all there and not all there are."""
+    """Mean ranks among all models, and among the models of each comparison that is a proper subset of them."""
     contests = [models, *(list(c) for c in CONTESTS if set(c) < set(models))]
     lines = []
     for contest in contests:
@@ -129,28 +129,28 @@ def rank_contests(losses: dict[str, Any], models: list[str]) -> list[str]:
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=[*CLASS_SETS, *VALUE_SETS], help="names of data sets")
-    parser.add_argument("--splits", nargs="+", type=int, default=list(SPLITS), help="numbers of splits")
-    parser.add_argument("--models", nargs="+", default=list(CONTENDERS), help="names of contenders")
-    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="the most rows of a set")
-    parser.add_argument("--threads", type=int, default=min(2, len(list_cores())), help="threads of a job")
-    parser.add_argument("--jobs-at-once", type=int, default=1, help="jobs at the same time, each on its own cores")
-    parser.add_argument("--develop", action="store_true", help="only rows that no test part of the contest holds")
-    parser.add_argument("--out", type=Path, default=OUT, help="file of outcomes, added to")
-    parser.add_argument("--report", action="store_true", help="run nothing, tell what the file holds")
-    asked = parser.parse_args(words)
-    if "COMMITTEE_DATA" not in os.environ and not asked.report:
+    parser.add_argument("--splits", nargs="+", type=int, default=list(SPLITS), help="indices of splits")
+    parser.add_argument("--models", nargs="+", default=list(CONTENDERS), help="names of models")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="maximum number of rows of a data set")
+    parser.add_argument("--threads", type=int, default=min(2, len(list_cores())), help="number of threads of a job")
+    parser.add_argument("--jobs-at-once", type=int, default=1, help="number of parallel jobs, each on its own cores")
+    parser.add_argument("--develop", action="store_true", help="use only rows that are in no test set")
+    parser.add_argument("--out", type=Path, default=OUT, help="file to which outcomes are appended")
+    parser.add_argument("--report", action="store_true", help="run nothing, report the outcomes in the file")
+    arguments = parser.parse_args(words)
+    if "COMMITTEE_DATA" not in os.environ and not arguments.report:
         raise SystemExit("COMMITTEE_DATA must name the folder of the data sets")
-    same = {"most_rows": asked.rows, "threads": asked.threads, "develop": asked.develop}
+    same = {"most_rows": arguments.rows, "threads": arguments.threads, "develop": arguments.develop}
     wanted = [
         {"contender": model, "name": name, "split": split, **same}
-        for name in asked.sets
-        for split in asked.splits
-        for model in asked.models
+        for name in arguments.sets
+        for split in arguments.splits
+        for model in arguments.models
     ]
-    if not asked.report:
-        run_missing(wanted, asked.out, asked.jobs_at_once)
-    kept = [one for one in read_outcomes(asked.out) if all(one[key] == value for key, value in same.items())]
-    print(render(kept, asked.sets, asked.splits, asked.models))
+    if not arguments.report:
+        run_missing(wanted, arguments.out, arguments.jobs_at_once)
+    kept = [one for one in read_outcomes(arguments.out) if all(one[key] == value for key, value in same.items())]
+    print(render(kept, arguments.sets, arguments.splits, arguments.models))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a contender in the contest of quality does in its child process: one split of one set, fitted and judged.
+"""The job of a child process of the quality benchmark: fit and evaluate one model on one split of one data set.
 
-Every set gives the same splits of at most 8,000 rows to all contenders, three quarters to learn from. Categories reach
-those that know them as categories, and the others by their codes. With ``develop`` the rows are those that no test part
-of the contest holds: what is chosen by them is not chosen by the contest.
+All models get the same splits of at most 8,000 rows; three quarters are training data. Categorical columns are passed
+as categories to libraries that support them, and as codes to the others. With ``develop`` only rows that are in no test
+set of the benchmark are used, so that settings can be chosen without using the test sets.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ OURS = "committee"
 BOOSTING = "boosting"
 PEERS = ("CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
 CONTENDERS = (OURS, BOOSTING, *PEERS)
-#: Who is ranked among whom: the automatic committee and this library's gradient boosting, each among the peers alone.
+#: The models that are ranked together: the AutoML estimator, or gradient boosting, with the other libraries.
 CONTESTS = ((OURS, *PEERS), (BOOSTING, *PEERS))
-#: Sets of the folder with numbers and categories in columns, by what is predicted.
+#: Data sets with numeric and categorical columns, by task.
 CLASS_SETS = (
     "adult", "airlines_2k", "bank_marketing", "covertype", "dna", "german_credit", "heart_cleveland", "higgs_7500",
     "ionosphere", "letter", "magic_telescope", "mnist", "mushroom", "pima_diabetes", "sa_heart", "sonar", "spambase",
     "titanic", "titanic_kaggle", "vowel", "zip_digits",
 )  # fmt: skip
 VALUE_SETS = ("abalone", "ames_housing", "boston", "california_housing", "diamonds", "wine_quality")
-#: Columns that give the answer away or are free text.
+#: Columns that leak the target or are free text.
 LEFT_OUT = {
     "titanic": ["boat", "body", "name", "ticket", "home_dest", "home.dest"],
     "titanic_kaggle": ["Name", "Ticket"],
@@ -37,23 +37,23 @@ LEFT_OUT = {
 }
 SPLITS = (0, 1, 2)
 MOST_ROWS = 8000
-#: Rows that a class needs to be on both sides of a split, and in the folds of those who make folds.
+#: Minimum number of rows of a class, so that it occurs in training and test set and in the folds of a cross-validation.
 LEAST_ROWS = 8
 
 
 def read_split(name: str, split: int, most_rows: int, develop: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Table and target to learn from and to be scored on.
+    """Training and test table, training and test target.
 
     Parameters
     ----------
     name : str
-        Of the set.
+        Name of the data set.
     split : int
-        Which of its splits.
+        Index of the split.
     most_rows : int
-        Rows to draw from a larger set.
+        Maximum number of rows; larger data sets are sampled.
     develop : bool, default=False
-        Split the rows that no test part of the contest holds.
+        Split only the rows that are in no test set of the benchmark.
     """
     import pandas as pd
 
@@ -78,7 +78,7 @@ def read_split(name: str, split: int, most_rows: int, develop: bool = False) -> 
 
 
 def _divide(y: Any, name: str, split: int, most_rows: int) -> tuple[Any, Any]:
-    """Numbers of the rows to learn from and to be scored on."""
+    """Indices of the training and test rows."""
     from sklearn.model_selection import train_test_split
 
     if len(y) > most_rows:
@@ -92,7 +92,7 @@ def _divide(y: Any, name: str, split: int, most_rows: int) -> tuple[Any, Any]:
 
 
 def encode(contender: str, table: Any) -> Any:
-    """The table as a contender takes it: categories, texts instead of them, or codes."""
+    """The table in the form that a library accepts: with categories, strings or codes."""
     import pandas as pd
 
     table = table.copy()
@@ -101,7 +101,7 @@ def encode(contender: str, table: Any) -> Any:
             continue
         if contender == "CatBoost":
             table[column] = table[column].astype(object).where(table[column].notna(), "missing").astype(str)
-        # Of categories scikit-learn's boosting takes as many as it has bins.
+        # scikit-learn's boosting supports at most as many categories as it has bins.
         many = contender == "sklearn boosting" and table[column].cat.categories.size > 255
         if contender == "sklearn forest" or many:
             table[column] = table[column].cat.codes
@@ -109,7 +109,7 @@ def encode(contender: str, table: Any) -> Any:
 
 
 def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
-    """A contender with its defaults; ours may be followed by parameters, as in ``committee n_members=2``."""
+    """A model with its defaults; models of this library take parameters, as in ``committee n_members=2``."""
     kind = "Classifier" if classify else "Regressor"
     first, *words = contender.split()
     if first in (OURS, BOOSTING):
@@ -140,8 +140,8 @@ def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
     return getattr(ensemble, f"HistGradientBoosting{kind}")(random_state=0, categorical_features="from_dtype")
 
 
-def judge(contender: str, name: str, split: int, most_rows: int, threads: int, develop: bool) -> Outcome:
-    """Losses of one contender on one split of one set, and the seconds of fitting and predicting."""
+def evaluate(contender: str, name: str, split: int, most_rows: int, threads: int, develop: bool) -> Outcome:
+    """Losses of one model on one split of one data set, and the time of fit and prediction in seconds."""
     from sklearn.metrics import log_loss
 
     classify = name in CLASS_SETS
@@ -150,13 +150,13 @@ def judge(contender: str, name: str, split: int, most_rows: int, threads: int, d
     model = make_model(contender, classify, X, threads)
     begun = time.perf_counter()
     model.fit(X, y)
-    said: Any = model.predict_proba(X_test) if classify else np.asarray(model.predict(X_test)).ravel()
+    predicted: Any = model.predict_proba(X_test) if classify else np.asarray(model.predict(X_test)).ravel()
     seconds = time.perf_counter() - begun
     if classify:
-        loss = float(log_loss(y_test, said, labels=np.arange(said.shape[1])))
-        errors = float((said.argmax(axis=1) != y_test).mean())
+        loss = float(log_loss(y_test, predicted, labels=np.arange(predicted.shape[1])))
+        errors = float((predicted.argmax(axis=1) != y_test).mean())
     else:
-        loss = errors = float(np.sqrt(((said - y_test) ** 2).mean()))
+        loss = errors = float(np.sqrt(((predicted - y_test) ** 2).mean()))
     found: Outcome = {"seconds": seconds, "loss": loss, "errors": errors}
     if hasattr(model, "leaderboard_"):
         found["board"] = model.leaderboard_

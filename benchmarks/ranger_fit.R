@@ -1,5 +1,5 @@
-# One forest of ranger, timed inside R: Rscript ranger_fit.R FOLDER. The folder holds plan.txt
-# (kind, rows, test rows, columns, trees, tries, threads, repeats) and the tables as raw little-endian numbers.
+# Fit one ranger forest, timed inside R: Rscript ranger_fit.R FOLDER. The folder contains plan.txt
+# (kind, rows, test rows, columns, trees, mtry, threads, repeats) and the data as raw little-endian numbers.
 folder <- commandArgs(trailingOnly = TRUE)[1]
 plan <- scan(file.path(folder, "plan.txt"), what = character(), quiet = TRUE)
 read <- function(name, n, size) readBin(file.path(folder, name), "numeric", n = n, size = size, endian = "little")
@@ -28,7 +28,7 @@ for (k in seq_len(numbers[7])) {
 if (plan[9] == "TRUE") {
   score <- if (is_class) 1 - forest$prediction.error else forest$r.squared
 } else {
-  told <- predict(forest, x_test, num.threads = numbers[6])$predictions
-  score <- if (is_class) mean(as.numeric(as.character(told)) == y_test) else 1 - mean((told - y_test)^2) / mean((y_test - mean(y_test))^2)
+  predicted <- predict(forest, x_test, num.threads = numbers[6])$predictions
+  score <- if (is_class) mean(as.numeric(as.character(predicted)) == y_test) else 1 - mean((predicted - y_test)^2) / mean((y_test - mean(y_test))^2)
 }
 cat(paste(seconds, collapse = " "), paste(cpu, collapse = " "), score, sep = "\n")

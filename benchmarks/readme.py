@@ -1,6 +1,6 @@
-"""The table of times in the README, from what the suites measured: `python -m benchmarks.readme` (or `make readme`).
+"""Write the table of times in the README from benchmarks/results: `python -m benchmarks.readme` (or `make readme`).
 
-A test compares the two, so that the README says nothing that was not measured.
+A test checks that the README agrees with the results.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from benchmarks.report import OURS, RESULTS, show_seconds
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- times: begin (make readme) -->", "<!-- times: end -->"
 PEERS = ("scikit-learn", "LightGBM", "XGBoost", "CatBoost")
-#: Suite, case, and what the README calls it. What was not measured yet is left out.
+#: Suite, case and its label in the README. Cases without a result are omitted.
 ROWS = (
     ("trees", "fit 100,000 x 28, two classes", "decision tree, fit 100,000 rows"),
     ("forests", "fit, full trees", "random forest of 100 full trees, fit 100,000 rows"),
     ("forests", "fit, extra-trees", "100 extra-trees, fit 100,000 rows"),
     ("forests", "predict, a batch", "random forest, predict 50,000 rows"),
     ("forests", "predict, one row", "random forest, predict one row"),
-    ("adaboost", "fit, many rows", "AdaBoost of stumps, fit"),
-    ("adaboost", "predict, one row", "AdaBoost of stumps, predict one row"),
-    ("boosting", "fit, 100,000 rows, 31 leaves, 2 threads", "boosting, 100 rounds of 31 leaves, fit 100,000 rows"),
-    ("boosting", "fit, 1,000,000 rows, 255 leaves, 2 threads", "boosting, 20 rounds of 255 leaves, fit 1,000,000 rows"),
-    ("boosting", "predict, a batch", "boosting of 500 rounds, predict 50,000 rows"),
-    ("boosting", "predict, one row", "boosting of 500 rounds, predict one row"),
-    ("stacking", "fit", "stack of forest, extra-trees, logistic model and naive Bayes, fit 20,000 rows"),
+    ("adaboost", "fit, many rows", "AdaBoost with stumps, fit"),
+    ("adaboost", "predict, one row", "AdaBoost with stumps, predict one row"),
+    ("boosting", "fit, 100,000 rows, 31 leaves, 2 threads", "boosting, 100 trees of 31 leaves, fit 100,000 rows"),
+    ("boosting", "fit, 1,000,000 rows, 255 leaves, 2 threads", "boosting, 20 trees of 255 leaves, fit 1,000,000 rows"),
+    ("boosting", "predict, a batch", "boosting, 500 trees, predict 50,000 rows"),
+    ("boosting", "predict, one row", "boosting, 500 trees, predict one row"),
+    ("stacking", "fit", "stacking of forest, extra-trees, logistic regression and naive Bayes, fit 20,000 rows"),
     ("inspection", "Shapley values", "Shapley values"),
 )
 
 
 def render_table(folder: Path = RESULTS) -> str:
-    """The lines between the marks: the table, and what it was measured on."""
+    """The text between the markers: the table, the hardware and the library versions."""
     suites: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def render_table(folder: Path = RESULTS) -> str:
         return "No suite has been run yet."
     head = [f"| | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
     where = "; ".join(dict.fromkeys(machines))
-    note = "Best times, and in brackets how many times ours they are, with the same data and threads. Measured on "
+    note = "Best wall time; in brackets, the ratio to committee's. Same data and number of threads. Measured on "
     note += f"{where}."
     return "\n".join([*head, *lines, "", note])
 
@@ -71,7 +71,7 @@ def _describe(machine: dict[str, str]) -> str:
 
 
 def fill(text: str, table: str) -> str:
-    """The README with this table between its marks."""
+    """The README with this table between its markers."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"

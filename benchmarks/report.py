@@ -1,4 +1,4 @@
-"""The page and the data of a suite; what writes them ships with the library, for `committee bench`."""
+"""The report of a suite. The code is part of the library, for `committee bench`."""
 
 from pathlib import Path
 

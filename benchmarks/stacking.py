@@ -1,4 +1,4 @@
-"""Stacks beside scikit-learn's: `python benchmarks/stacking.py`, with --quick to see only that it runs."""
+"""Stacking, compared with scikit-learn: `python benchmarks/stacking.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import data
@@ -25,7 +25,7 @@ FIT, PREDICT = "fit", "predict"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rows: int = 20_000
     n_test: int = 20_000
@@ -37,32 +37,32 @@ class Sizes:
 QUICK = Sizes(n_rows=600, n_test=300, n_trees=12)
 
 
-# --- in the child ------------------------------------------------------------------------------------------------
+# --- child process -----------------------------------------------------------------------------------------------
 
 
 def make_stack(contender: str, n_trees: int, threads: int, out_of_bag: bool = False) -> Any:
-    """Forest, extra-trees, logistic model and naive Bayes under a logistic model.
+    """A forest, extra-trees, logistic regression and naive Bayes with a logistic meta-model.
 
-    Out of bag the extra-trees draw samples too, since otherwise nothing is out of their bags: four fifths of the rows,
-    as a fold leaves to them.
+    With out-of-bag predictions the extra-trees also need samples. Each tree gets four fifths of the rows, as many as a
+    training fold has.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    room = importlib.import_module({OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender])
+    module = importlib.import_module({OURS: "committee", SKLEARN: "sklearn.ensemble"}[contender])
     same = {"n_estimators": n_trees, "random_state": 0, "n_jobs": threads}
-    extra = room.ExtraTreesClassifier(**same)
+    extra = module.ExtraTreesClassifier(**same)
     if out_of_bag:
-        extra = room.BaggingClassifier(room.ExtraTreeClassifier(), **same, bootstrap=False, max_samples=0.8)
+        extra = module.BaggingClassifier(module.ExtraTreeClassifier(), **same, bootstrap=False, max_samples=0.8)
     members = [
-        ("forest", room.RandomForestClassifier(**same)),
+        ("forest", module.RandomForestClassifier(**same)),
         ("extra", extra),
         ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
         ("bayes", GaussianNB()),
     ]
-    return room.StackingClassifier(members, LogisticRegression(), cv="oob" if out_of_bag else 5)
+    return module.StackingClassifier(members, LogisticRegression(), cv="oob" if out_of_bag else 5)
 
 
 def fit_stack(contender: str, sizes: dict[str, int], threads: int, out_of_bag: bool = False) -> Outcome:
@@ -82,11 +82,11 @@ def predict_stack(contender: str, sizes: dict[str, int], threads: int) -> Outcom
     return time_calls(lambda: stack.predict_proba(found.X_test), 3)
 
 
-# --- in the parent -----------------------------------------------------------------------------------------------
+# --- parent process ----------------------------------------------------------------------------------------------
 
 
 def list_cases(sizes: Sizes) -> list[Case]:
-    """The same stack with folds, ours also with out-of-bag answers, which scikit-learn has not; and its prediction."""
+    """Fit with folds, fit with out-of-bag predictions (not available in scikit-learn), and prediction."""
     threads = min(2, len(list_cores()))
     options = {"sizes": vars(sizes), "threads": threads}
 
@@ -101,7 +101,7 @@ def list_cases(sizes: Sizes) -> list[Case]:
 
 
 def compare_scores(ours: str) -> Any:
-    """A figure: our score less theirs."""
+    """Our score minus scikit-learn's."""
 
     def read(outcomes: dict[str, dict[str, Outcome]]) -> float:
         return float(outcomes[FIT][ours]["score"] - outcomes[FIT][SKLEARN]["score"])
@@ -120,13 +120,13 @@ CLAIMS = [
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick)")
     arguments = parser.parse_args(words)
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_cases(sizes)
     found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))

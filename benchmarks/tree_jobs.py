@@ -1,4 +1,4 @@
-"""What the children of the tree suite do: one function a job."""
+"""Jobs that the child processes of the tree suite run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WARM_UP_ROWS = 50
 
 
 def make_tree(contender: str, name: str, params: dict[str, Any], threads: int = 1) -> Any:
-    """A tree of one library; only ours has threads, bins and exactness to be told of."""
-    room = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
+    """A tree of one library; only committee's has threads, bins and exact splits as parameters."""
+    module = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
     own = {"n_jobs": threads} if contender == "committee" else {}
-    return getattr(importlib.import_module(room), name)(random_state=0, **params, **own)
+    return getattr(importlib.import_module(module), name)(random_state=0, **params, **own)
 
 
 def make_problem(kind: str, n_rows: int, n_test: int, n_columns: int = data.N_COLUMNS) -> data.Problem:
@@ -40,7 +40,7 @@ def make_problem(kind: str, n_rows: int, n_test: int, n_columns: int = data.N_CO
 
 
 def warm_up(contender: str, name: str, params: dict[str, Any], problem: data.Problem) -> None:
-    """Fit a few rows, so that every library is loaded before the clock starts."""
+    """Fit on a few rows, so that every library is loaded before the timing starts."""
     make_tree(contender, name, params).fit(problem.X[:WARM_UP_ROWS], problem.y[:WARM_UP_ROWS])
 
 
@@ -54,7 +54,7 @@ def fit_tree(
 
 
 def fit_tiny(contender: str, name: str, repeats: int) -> Outcome:
-    """Fits that last microseconds, so that they are timed in loops."""
+    """Fits that take microseconds and are timed in loops."""
     found = make_problem("iris", 0, 0)
     outcome = time_calls(lambda: make_tree(contender, name, {}).fit(found.X, found.y), repeats)
     return {**outcome, "score": make_tree(contender, name, {}).fit(found.X, found.y).score(found.X, found.y)}
@@ -70,7 +70,7 @@ def predict_tree(
     method: str = "predict",
     threads: int = 1,
 ) -> Outcome:
-    """Predictions of all the test rows, or of the first few."""
+    """Predictions for all test rows, or for the first `n_rows`."""
     found = make_problem(**problem)
     tree = make_tree(contender, name, params, threads).fit(found.X, found.y)
     rows = found.X_test[:n_rows]
@@ -87,7 +87,7 @@ def pickle_tree(contender: str, name: str, params: dict[str, Any], problem: dict
 
 
 def bin_table(contender: str, n_rows: int, repeats: int, threads: int) -> Outcome:
-    """Learn 255 bins a column and put the table into them."""
+    """Find 255 bins per column and bin the table."""
     X = data.make_table(n_rows)
     bins = {"committee": _bin_ours, "LightGBM": _bin_lightgbm, "scikit-learn": _bin_histogram}[contender]
     bins(X[:WARM_UP_ROWS], threads)
@@ -110,14 +110,14 @@ def _bin_lightgbm(X: Any, threads: int) -> Any:
 
 
 def _bin_histogram(X: Any, threads: int) -> Any:
-    # What scikit-learn's histogram boosting does first; it has no public name.
+    # The binning of scikit-learn's histogram boosting, which has no public interface.
     from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
 
     return _BinMapper(n_bins=256, n_threads=threads, random_state=0).fit_transform(X)
 
 
 def fit_beside_others(contender: str, problem: dict[str, Any], repeats: int, threads: int, n_rounds: int) -> Outcome:
-    """A fit on all the cores there are: ours grows a tree, the others boost a few rounds."""
+    """A fit on all cores: committee grows a tree, the others boost a few rounds."""
     found = make_problem(**problem)
     model: Any
     if contender == "LightGBM":
@@ -130,7 +130,7 @@ def fit_beside_others(contender: str, problem: dict[str, Any], repeats: int, thr
         model = HistGradientBoostingClassifier(max_iter=n_rounds, early_stopping=False, random_state=0)
     else:
         model = make_tree(contender, "DecisionTreeClassifier", {}, threads)
-    model.fit(found.X, found.y)  # libraries, threads and memory are there before the clock starts
+    model.fit(found.X, found.y)  # loads libraries, starts threads, allocates memory before the timing
     return time_calls(lambda: model.fit(found.X, found.y), repeats)
 
 
@@ -143,22 +143,22 @@ print(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def import_library(contender: str, repeats: int) -> Outcome:
-    """Seconds that a first import takes once scikit-learn's base is there: its own trees beside ours."""
-    room = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
-    code = IMPORT.format(what=f"from {room} import DecisionTreeClassifier")
+    """Time of the first import after sklearn.base: committee's trees and scikit-learn's."""
+    module = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
+    code = IMPORT.format(what=f"from {module} import DecisionTreeClassifier")
     runs = []
     with tempfile.TemporaryDirectory() as folder:
-        # Installed packages are compiled to bytecode once; so is ours here, whatever the surroundings say.
+        # Installed packages are compiled to bytecode once; the same is done here, whatever the environment says.
         env = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
         for _ in range(repeats + 1):
             done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
             runs.append([float(word) for word in done.stdout.split()])
-    # The first one compiles, and reads the files from disk.
+    # The first run compiles and reads the files from disk.
     return {"seconds": [run[0] for run in runs[1:]], "cpu": [run[1] for run in runs[1:]]}
 
 
-def weigh_package(contender: str, wheel: str | None) -> Outcome:
-    """Bytes of a wheel; without one, of the package's files as a wheel would hold them."""
+def measure_package_size(contender: str, wheel: str | None) -> Outcome:
+    """Size of a wheel in bytes; without a wheel, of the package's files, compressed as in a wheel."""
     if wheel is not None:
         return {"bytes": Path(wheel).stat().st_size}
     package = Path(importlib.import_module(contender).__file__ or "").parent

@@ -1,4 +1,4 @@
-"""Trees beside scikit-learn's: `python benchmarks/trees.py`, with --quick to see only that it runs."""
+"""Decision trees, compared with scikit-learn: `python benchmarks/trees.py`; --quick is a smoke test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 if not __package__:
-    # Called as a script, Python looks for modules beside this file rather than beside its folder.
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
@@ -19,7 +19,7 @@ from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio, slow_do
 SKLEARN = "scikit-learn"
 CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
 BOOSTERS = ("LightGBM", "scikit-learn's histogram boosting")
-#: Names of the cases that claims are about.
+#: Names of the cases that the claims refer to.
 FIT, BATCH, ONE_ROW, STORED = "fit", "predict, a batch", "predict, one row", "pickle and back"
 QUIET_FIT, HOGGED_FIT = "fit, two threads", "fit, two threads, a foreign process on one core"
 IRIS_FIT, IRIS_PREDICT, IRIS_ROW = "iris: fit", "iris: predict 150 rows", "iris: predict one row"
@@ -28,7 +28,7 @@ IMPORT, WEIGHT = "import after sklearn.base", "size of the package"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything."""
+    """Sizes of the data sets and models, and numbers of repetitions."""
 
     n_rows: int = 100_000
     n_test: int = 100_000
@@ -44,7 +44,7 @@ QUICK = Sizes(1_000, 500, 2_000, (100, 200), (300, 50), boost_rounds=1, repeats=
 
 
 def pair(function: str, threads: int = 1, ours: dict[str, Any] | None = None, **options: Any) -> dict[str, Job]:
-    """The same job for us and for scikit-learn; `ours` are tree parameters that only we have."""
+    """The same job for committee and scikit-learn; `ours` are parameters that only committee has."""
     jobs = {}
     for contender in (OURS, SKLEARN):
         own = dict(options)
@@ -55,7 +55,7 @@ def pair(function: str, threads: int = 1, ours: dict[str, Any] | None = None, **
 
 
 def list_fits(sizes: Sizes) -> list[Case]:
-    """Fits of one tree on one thread."""
+    """Fits of one tree with one thread."""
     rows = f"{sizes.n_rows:,} x 28"
 
     def fit(
@@ -86,7 +86,7 @@ def list_fits(sizes: Sizes) -> list[Case]:
 
 
 def list_predictions(sizes: Sizes) -> list[Case]:
-    """What a fully grown tree costs to ask and to keep."""
+    """Prediction and pickling of a fully grown tree."""
     problem = {"kind": "binary", "n_rows": sizes.n_rows, "n_test": sizes.n_test}
     shared = {"name": CLASSIFIER, "params": {}, "problem": problem, "repeats": sizes.repeats}
     shallow = {**shared, "params": {"max_depth": 5}}
@@ -103,21 +103,21 @@ def list_predictions(sizes: Sizes) -> list[Case]:
 
 
 def list_tiny(sizes: Sizes) -> list[Case]:
-    """Iris, where all that counts is what a call costs."""
+    """Iris, where the overhead of a call dominates."""
     repeats = 3 * sizes.repeats
     problem = {"kind": "iris", "n_rows": 150, "n_test": 150}
-    ask = {"name": CLASSIFIER, "params": {}, "problem": problem, "repeats": repeats}
+    predict = {"name": CLASSIFIER, "params": {}, "problem": problem, "repeats": repeats}
     return [
         Case(IRIS_FIT, pair("fit_tiny", name=CLASSIFIER, repeats=repeats)),
         Case(f"{IRIS_FIT}, extra tree", pair("fit_tiny", name="ExtraTreeClassifier", repeats=repeats)),
         Case(f"{IRIS_FIT}, values", pair("fit_tiny", name=REGRESSOR, repeats=repeats)),
-        Case(IRIS_PREDICT, pair("predict_tree", **ask)),
-        Case(IRIS_ROW, pair("predict_tree", n_rows=1, **ask)),
+        Case(IRIS_PREDICT, pair("predict_tree", **predict)),
+        Case(IRIS_ROW, pair("predict_tree", n_rows=1, **predict)),
     ]
 
 
 def list_threads(sizes: Sizes) -> list[Case]:
-    """Binning, and fits on two threads with and without a foreign process; needs two cores."""
+    """Binning, and fits with two threads with and without another busy process; needs two cores."""
     threads = min(2, len(list_cores()))
     bins = {
         contender: Job(
@@ -142,16 +142,16 @@ def list_threads(sizes: Sizes) -> list[Case]:
 
 
 def list_burden(sizes: Sizes, wheel: str | None) -> list[Case]:
-    """What having the library costs: import and size."""
-    weigh = Job("benchmarks.tree_jobs:weigh_package", {"contender": OURS, "wheel": wheel})
+    """Import time and size of the library."""
+    size = Job("benchmarks.tree_jobs:measure_package_size", {"contender": OURS, "wheel": wheel})
     return [
         Case(IMPORT, pair("import_library", repeats=sizes.repeats)),
-        Case(WEIGHT + (", wheel" if wheel else ", files zipped"), {OURS: weigh}),
+        Case(WEIGHT + (", wheel" if wheel else ", files zipped"), {OURS: size}),
     ]
 
 
 def list_claims(cases: list[Case]) -> list[Claim]:
-    """What the library promises of its trees."""
+    """The claims about decision trees."""
     full = next(case.name for case in cases if case.name.startswith(FIT))
     weight = next(case.name for case in cases if case.name.startswith(WEIGHT))
     claims = [
@@ -174,15 +174,15 @@ def list_claims(cases: list[Case]) -> list[Claim]:
 
 
 def choose_cases(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """Those whose name holds one of the words; all of them without words."""
+    """The cases whose name contains one of the words; all cases without words."""
     return [case for case in cases if not wanted or any(word in case.name for word in wanted)]
 
 
 def run_suite(arguments: argparse.Namespace) -> Report:
-    """Measure and write the report."""
+    """Run the cases."""
     load = measure_load(0.2 if arguments.quick else 2.0)
     if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"others use {load:.0%} of the machine; wait, or say --busy if times need not mean anything")
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_fits(sizes) + list_predictions(sizes) + list_tiny(sizes) + list_threads(sizes)
     cases += list_burden(sizes, arguments.wheel)
@@ -196,11 +196,11 @@ def run_suite(arguments: argparse.Namespace) -> Report:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: shows that everything runs")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not quiet")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name holds this")
-    parser.add_argument("--wheel", metavar="FILE", help="a built wheel to weigh in place of the package's files")
-    parser.add_argument("--out", type=Path, help="folder for the report (benchmarks/results; none if quick or --only)")
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--wheel", metavar="FILE", help="report the size of this wheel instead of the package's files")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
     report = run_suite(arguments)
     folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)

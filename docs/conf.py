@@ -13,7 +13,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
 ]
-# Every picture of the library, drawn while the pages are built.
+# The gallery scripts are run when the pages are built.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -25,13 +25,13 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "abort_on_example_error": True,
 }
-# Pages of one level need no list of sections beside them.
+# All pages are at one level, so the section sidebar would be empty.
 html_sidebars = {"**": []}
 bibtex_bibfiles = ["references.bib"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autodoc_typehints = "none"
-# Docstrings inherited from scikit-learn refer to pages of its own manual.
+# Docstrings inherited from scikit-learn refer to pages of scikit-learn's documentation.
 suppress_warnings = ["ref.ref", "ref.term"]
 html_theme = "pydata_sphinx_theme"
 html_title = "committee"

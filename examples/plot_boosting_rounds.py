@@ -2,8 +2,8 @@
 Boosting round by round
 =======================
 
-AdaBoost of stumps on two moons. The area of a point is the weight that the member of the round learnt with: rows that
-were answered wrongly grow until a member gets them right.
+AdaBoost with stumps on two moons. The area of a point is its sample weight in the shown round: the weight of a
+misclassified sample increases until a stump classifies it correctly.
 """
 
 import tempfile
@@ -20,13 +20,13 @@ model = AdaBoostClassifier(n_estimators=60, keep_sample_weights=True).fit(X, y)
 DecisionBoundaryGridDisplay.from_rounds(model, X, y, rounds=(1, 2, 3, 6, 15, 60))
 
 # %%
-# The weights alone.
+# The sample weights alone.
 RowWeightsDisplay.from_estimator(model, X, y, rounds=(1, 2, 5, 20))
 
 # %%
-# As a film: a GIF needs nothing but matplotlib.
+# An animation: writing a GIF needs only matplotlib.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "rounds.gif")
-    film = animate_rounds(model, X, y, path, rounds=(1, 2, 3, 6, 15, 60), grid_resolution=60)
+    animation = animate_rounds(model, X, y, path, rounds=(1, 2, 3, 6, 15, 60), grid_resolution=60)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 plt.show()

@@ -1,9 +1,9 @@
 """
-Boosting and its theory
-=======================
+Error bounds and margins of AdaBoost
+====================================
 
-The training error is below the exponential loss, which is the bound of Freund and Schapire; the loss falls on when no
-row is wrong any more, and so does the test error.
+The exponential loss is an upper bound on the training error, the bound of Freund and Schapire. After the training error
+has reached zero, the loss keeps decreasing, and so does the test error.
 """
 
 import matplotlib.pyplot as plt
@@ -19,15 +19,15 @@ model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=150
 ErrorBoundDisplay.from_estimator(model, X, y, X_test=X_test, y_test=y_test)
 
 # %%
-# Each member is only a little better than chance on the weights that it learns from.
+# Each weak learner is only a little better than chance on its weighted training set.
 EdgeDisplay.from_estimator(model)
 
 # %%
-# Margins move to the right long after the training error is zero.
+# The margins continue to increase long after the training error is zero.
 MarginDisplay.from_estimator(model, X, y, rounds=(1, 5, 20, 150))
 
 # %%
-# The capacity of the whole grows a little faster than the number of members: a bound that allows overfitting, which
-# margins then explain away.
+# The VC dimension of the ensemble grows slightly faster than the number of members. The VC bound therefore permits
+# overfitting; the margins explain why it does not occur.
 VCBoundDisplay.from_dimensions((2, 5, 20), most_members=1000, n_rows=len(X))
 plt.show()

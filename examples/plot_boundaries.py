@@ -1,9 +1,9 @@
 """
-Where models change their minds
-===============================
+Decision boundaries
+===================
 
-Two moons with much noise. A single tree draws a box around every odd point; averaged over bootstrap samples the boxes
-blur into a sensible line. Deeper colours are surer answers.
+Two moons with strong noise. A single tree isolates noisy points in small regions. Averaging over bootstrap samples
+smooths the boundary. Darker colours mean higher predicted probabilities.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ from committee.plots import DecisionBoundaryDisplay, DecisionBoundaryGridDisplay
 X, X_test, y, y_test = train_test_split(*make_moons(500, noise=0.30, random_state=42), random_state=42)
 models = {
     "one tree": DecisionTreeClassifier(random_state=42),
-    "bag of 200 trees": BaggingClassifier(DecisionTreeClassifier(), n_estimators=200, random_state=42),
+    "bagging of 200 trees": BaggingClassifier(DecisionTreeClassifier(), n_estimators=200, random_state=42),
     "AdaBoost of 50 stumps": AdaBoostClassifier(n_estimators=50),
 }
 fitted = {}
@@ -32,14 +32,14 @@ for name, model in models.items():
 DecisionBoundaryGridDisplay.from_estimators(fitted, X, y)
 
 # %%
-# Three kinds of wine by two of their features.
+# Three wine cultivars and two features.
 wine = load_wine(as_frame=True)
 X, names = wine.data[["flavanoids", "proline"]], [f"cultivar {k}" for k in (1, 2, 3)]
 forest = RandomForestClassifier(min_samples_leaf=3, random_state=0).fit(X, wine.target)
 DecisionBoundaryDisplay.from_estimator(forest, X, wine.target, class_names=names)
 
 # %%
-# A forest of numbers has a colour bar.
+# For regression the plot has a colour bar.
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 forest = RandomForestRegressor(random_state=0).fit(X[["bmi", "s5"]], y)
 DecisionBoundaryDisplay.from_estimator(forest, X[["bmi", "s5"]], y)

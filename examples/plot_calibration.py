@@ -1,9 +1,9 @@
 """
-Do probabilities mean what they say?
-====================================
+Calibration of predicted probabilities
+======================================
 
-Of the rows with a predicted probability of 0.8, about 80 % should be of the class. A forest stays away from 0 and 1;
-AdaBoost, which goes on to raise margins, ends close to both.
+Of the rows with a predicted probability of 0.8, about 80 % should belong to the class. The probabilities of a forest
+stay away from 0 and 1. AdaBoost keeps increasing the margins, and its probabilities end close to 0 and 1.
 """
 
 import matplotlib.pyplot as plt

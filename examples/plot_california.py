@@ -2,9 +2,9 @@
 A map of house prices
 =====================
 
-Partial dependence on longitude and latitude, all else being equal: the Bay Area and Los Angeles stand out. The table is
-scikit-learn's copy of California housing, which is looked for in its data folder (or in the folder that the environment
-variable ``COMMITTEE_DATA`` names) and not downloaded.
+Partial dependence on longitude and latitude, averaged over all other features: the Bay Area and Los Angeles stand out.
+The data set is scikit-learn's copy of California housing. It is read from scikit-learn's data folder (or from the
+folder in the environment variable ``COMMITTEE_DATA``) and is not downloaded.
 """
 
 import os
@@ -26,7 +26,7 @@ try:
     )
 except OSError:
     housing = None
-    print("California housing is not here; call sklearn.datasets.fetch_california_housing() once to fetch it.")
+    print("California housing was not found; call sklearn.datasets.fetch_california_housing() once to download it.")
 
 if housing is not None:
     order = np.random.default_rng(0).permutation(len(housing.data))
@@ -38,7 +38,7 @@ if housing is not None:
     )
 
 # %%
-# Place, income and occupancy lead the importances, measured on other districts.
+# Location, income and occupancy have the largest permutation importances on held-out districts.
 if housing is not None:
     PartialDependenceDisplay.from_estimator(model, X, ["MedInc", "AveOccup", "HouseAge"], grid_resolution=40)
     ImportanceDisplay.from_estimator(model, X_test, y_test, kind="permutation", random_state=0)

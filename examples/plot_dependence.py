@@ -1,9 +1,9 @@
 """
-What a model says as a feature varies
-=====================================
+Partial dependence and interactions
+===================================
 
-Partial dependence of a forest on the progress of diabetes: grey lines are patients, the blue one is their mean, marks
-at the bottom are deciles of the patients.
+Partial dependence of a forest that predicts the progression of diabetes. Grey lines are single patients, the blue line
+is their mean, and the ticks at the bottom are deciles of the feature.
 """
 
 import matplotlib.pyplot as plt
@@ -19,18 +19,18 @@ forest = RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(X, y)
 PartialDependenceDisplay.from_estimator(forest, X, ["bmi", "bp", "sex"], grid_resolution=30)
 
 # %%
-# Two features at once.
+# Partial dependence on two features.
 PartialDependenceDisplay.from_estimator(forest, X, ("bmi", "s5"), grid_resolution=30)
 
 # %%
-# Accumulated local effects move each row only a little, so that no patient is made up whom nobody has ever seen.
+# Accumulated local effects change each row only slightly, and so avoid unrealistic combinations of features.
 LocalEffectsDisplay.from_estimator(forest, X, ["bmi", "bp", "sex"])
 
 # %%
-# Two features at once, less what each does alone: where it is white their effects add up.
+# Second-order effects of two features, without their main effects. White: the effects are additive.
 PairEffectsDisplay.from_estimator(forest, X, ("bmi", "s5"))
 
 # %%
-# Friedman's H: how much of the effect of two features is due to their acting together.
+# Friedman's H: the share of the joint effect of two features that is due to their interaction.
 InteractionDisplay.from_estimator(forest, X, ["bmi", "bp", "s3", "s5", "s6", "sex"], random_state=0)
 plt.show()

@@ -1,8 +1,9 @@
 """
-Which features matter
-=====================
+Feature importances
+===================
 
-Three ways to ask the same forest. Whiskers are standard deviations over the trees or the shuffles.
+Impurity importance, permutation importance and Shapley values of one forest. Error bars are standard deviations over
+the trees or the permutations.
 """
 
 import matplotlib.pyplot as plt
@@ -18,15 +19,15 @@ forest = RandomForestClassifier(random_state=0).fit(X, y)
 ImportanceDisplay.from_estimator(forest, max_features=12)
 
 # %%
-# Shuffled among held-out rows: features that tell the same stand in for one another, so that none matters much.
+# Permutation importance on held-out rows: correlated features replace each other, so each has a small importance.
 ImportanceDisplay.from_estimator(forest, X_test, y_test, kind="permutation", max_features=12, random_state=0)
 
 # %%
-# The mean size of Shapley values.
+# Mean absolute Shapley values.
 ImportanceDisplay.from_estimator(forest, X_test, kind="shap", max_features=12)
 
 # %%
-# Where features are pixels, importances are an image: digits differ in the middle.
+# If the features are pixels, the importances form an image: the digits differ in the centre.
 digits = RandomForestClassifier(random_state=0).fit(*load_digits(return_X_y=True))
 ImportanceMapDisplay.from_estimator(digits, (8, 8))
 plt.show()

@@ -1,9 +1,9 @@
 """
-Rows that boosting cannot get right
-===================================
+Detecting wrong labels with AdaBoost
+====================================
 
-Some labels were turned round on purpose. Boosting gives such rows ever more weight, so that the heaviest rows are the
-ones whose labels to look at again.
+Some labels were flipped. AdaBoost increases the weights of such rows, so the rows with the largest weights should be
+checked for wrong labels.
 """
 
 import matplotlib.pyplot as plt

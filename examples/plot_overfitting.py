@@ -1,9 +1,9 @@
 """
-How deep should a tree be?
+Tree depth and overfitting
 ==========================
 
-Training and test accuracy of a single tree against its depth. The deeper it is the better it knows its own rows; other
-rows soon gain nothing.
+Training and test accuracy of a single tree as a function of its depth. The training accuracy keeps increasing with the
+depth; the test accuracy soon does not.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-The rows as a forest sees them
-==============================
+Forest proximities
+==================
 
-Two rows are near if they end in the same leaves of many trees. Ten kinds of digits, of 64 pixels each, in two
-dimensions.
+Two rows are close if they fall into the same leaves of many trees. The plots show the proximities in two dimensions,
+first for wine, then for the ten classes of digits with 64 pixels each.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ forest = RandomForestClassifier(random_state=0).fit(wine.data, wine.target)
 ProximityDisplay.from_estimator(forest, wine.data, wine.target, class_names=list(wine.target_names))
 
 # %%
-# Many classes: colours come again, with other markers.
+# With many classes colours are reused with different markers.
 X, y = load_digits(return_X_y=True)
 trees = ExtraTreesClassifier(max_leaf_nodes=60, random_state=0).fit(X[:900], y[:900])
 ProximityDisplay.from_estimator(trees, X[900:], y[900:], max_rows=600)

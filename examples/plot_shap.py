@@ -1,9 +1,9 @@
 """
-Why this answer: Shapley values
-===============================
+Shapley values
+==============
 
-What each feature adds to the score of each row, exactly. A dot is a row; far from the middle it matters much, and its
-colour says whether the feature is high or low there.
+The exact contribution of each feature to the prediction of each row. Each dot is a row. Its horizontal position is the
+contribution, its colour is the value of the feature.
 """
 
 import matplotlib.pyplot as plt
@@ -17,11 +17,11 @@ forest = RandomForestRegressor(n_estimators=50, min_samples_leaf=3, random_state
 ShapSummaryDisplay.from_estimator(forest, X)
 
 # %%
-# One patient: from the mean of all to the prediction.
+# One patient: from the mean prediction to the prediction for this patient.
 ShapWaterfallDisplay.from_estimator(forest, X, row=9)
 
 # %%
-# AdaBoost is a sum of trees too; explained is its decision function, here against a background of a hundred rows.
+# AdaBoost is a sum of trees as well. The plot explains its decision function with a background set of about 100 rows.
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=30, random_state=0).fit(X, y)
 ShapSummaryDisplay.from_estimator(model, X, background=X[::6], max_features=10)

@@ -1,8 +1,8 @@
 """
-Trees as pictures
-=================
+Plotting trees
+==============
 
-A tree with what is in its nodes: shares of the classes, or the distribution of the values.
+A tree with the content of its nodes: class proportions, or the distribution of the target.
 """
 
 import matplotlib.pyplot as plt
@@ -16,13 +16,13 @@ tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(iris.data, iris.t
 TreeDisplay.from_estimator(tree, class_names=list(iris.target_names))
 
 # %%
-# A tree of values is sent the rows to show; the dashed line is what the node predicts.
+# For a regression tree, pass the rows to show. The dashed line is the prediction of the node.
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 tree = DecisionTreeRegressor(max_depth=3, min_samples_leaf=20).fit(X, y)
 TreeDisplay.from_estimator(tree, X, y)
 
 # %%
-# In numbers, as scikit-learn draws it.
+# The plot with numbers, as in scikit-learn.
 figure, ax = plt.subplots(figsize=(9, 5))
 plot_tree(DecisionTreeClassifier(max_depth=2).fit(iris.data, iris.target), filled=True, rounded=True, ax=ax)
 plt.show()

@@ -2,7 +2,7 @@
 Bias, variance and diversity
 ============================
 
-Why committees work: averaging keeps the bias and takes variance away, the more the less its members have in common.
+Averaging does not change the bias but reduces the variance. The reduction is larger if the members are less correlated.
 """
 
 import matplotlib.pyplot as plt
@@ -24,21 +24,21 @@ models = {
     "stump": DecisionTreeRegressor(max_depth=1),
     "depth 3": DecisionTreeRegressor(max_depth=3),
     "full tree": DecisionTreeRegressor(),
-    "bag of 20": BaggingRegressor(n_estimators=20),
+    "bagging of 20": BaggingRegressor(n_estimators=20),
 }
 BiasVarianceDisplay.from_estimators(models, X, y, n_rounds=50, random_state=0)
 
 # %%
-# The variance of an average of m members is σ²/m if they are independent. Bootstrap samples of one training set have
-# rows in common, so that there is a floor.
+# The variance of an average of m independent members is σ²/m. Bootstrap samples of one training set overlap, so the
+# variance has a lower limit.
 BagVarianceDisplay.from_estimator(DecisionTreeRegressor(), X, y, n_repeats=20, random_state=0)
 
 # %%
-# The jury theorem says the same of votes.
+# Condorcet's jury theorem is the corresponding result for majority votes.
 JuryDisplay.from_correlations(0.6, (0.0, 0.05, 0.2), random_state=0)
 
 # %%
-# Pairs of members: boosted ones are diverse and each for itself poor, bagged ones accurate and alike.
+# Pairs of members: boosted members are diverse but individually weak, bagged members are accurate but similar.
 X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
 ensembles = {
     "bagging": BaggingClassifier(n_estimators=25, random_state=0),

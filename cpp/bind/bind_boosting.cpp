@@ -53,14 +53,14 @@ Array<double> own_columns(std::vector<double> values, std::size_t n_rows, u32 n_
                        {1, static_cast<std::int64_t>(n_rows)});
 }
 
-nb::tuple find_slopes(const Loss& loss, const Vector<double>& y, const Columns& scores) {
+nb::tuple find_gradients(const Loss& loss, const Vector<double>& y, const Columns& scores) {
   const ScoreView view = check_view(loss, y, scores);
   const std::size_t n = view.stride;
   const u32 width = loss.n_scores();
   std::vector<double> g(n * width), h(n * width), block(2 * width * kLossBlock);
   for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
     const std::size_t end = std::min(n, begin + kLossBlock);
-    loss.find_slopes(view, begin, end, block.data(), block.data() + width * kLossBlock);
+    loss.find_gradients(view, begin, end, block.data(), block.data() + width * kLossBlock);
     for (u32 k = 0; k < width; ++k) {
       std::copy_n(block.data() + k * kLossBlock, end - begin, g.data() + k * n + begin);
       std::copy_n(block.data() + (width + k) * kLossBlock, end - begin, h.data() + k * n + begin);
@@ -86,7 +86,7 @@ void bind_loss(nb::module_& m) {
   c.def_prop_ro(
       "delta", [](const Loss& loss) { return loss.delta(0); },
       "Where Huber's loss (of the first output) turns linear.");
-  c.def("find_slopes", &find_slopes, nb::arg("y"), nb::arg("scores"),
+  c.def("find_slopes", &find_gradients, nb::arg("y"), nb::arg("scores"),
         "First and second derivative by each score: two arrays (n_rows, n_scores).");
   c.def(
       "find_values",

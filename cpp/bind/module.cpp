@@ -12,11 +12,11 @@ void bind_forest(nb::module_& m);
 void bind_shap(nb::module_& m);
 void bind_word_stump(nb::module_& m);
 void bind_boosting(nb::module_& m);
-void bind_boosting_answer(nb::module_& m);
-void bind_dependence(nb::module_& m);
+void bind_boosted_predict(nb::module_& m);
+void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
-void bind_class_lanes(nb::module_& m);
+void bind_testing(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
@@ -29,9 +29,9 @@ NB_MODULE(_core, m) {
   bind_shap(m);
   bind_word_stump(m);
   bind_boosting(m);
-  bind_boosting_answer(m);
-  bind_dependence(m);
+  bind_boosted_predict(m);
+  bind_partial_dependence(m);
   bind_stump(m);
   bind_permutation(m);
-  bind_class_lanes(m);
+  bind_testing(m);
 }

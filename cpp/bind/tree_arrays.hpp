@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bound_trees.hpp"
-#include "committee/describe.hpp"
+#include "committee/tree_summary.hpp"
 
 namespace committee {
 

@@ -54,6 +54,19 @@ def test_categories_are_binned_by_code() -> None:
     assert data.binned().columns[0].tolist() == [0, 1, 1, 2]
 
 
+def test_the_weights_of_the_table_decide_on_the_bins_whoever_asks_first() -> None:
+    rng = np.random.default_rng(0)
+    table, fold = rng.normal(size=(2000, 1)), np.repeat([1.0, 0.0], 1000)
+    target = np.arange(2000) % 2
+    late, early = (take_in(CommitteeEstimator(), table, target, task="classify") for _ in range(2))
+    early.reweighted(fold).binned(8)  # a copy of a copy asks first
+    early.reweighted(fold).reweighted(None).binned(16)
+    for max_bins in (8, 16):
+        np.testing.assert_array_equal(early.binned(max_bins).columns, late.binned(max_bins).columns)
+    alone = take_in(CommitteeEstimator(), table, target, fold, task="classify")
+    assert not np.array_equal(alone.binned(8).columns, late.binned(8).columns)
+
+
 def test_other_weights_share_the_bins() -> None:
     data = make()
     bins = data.binned()

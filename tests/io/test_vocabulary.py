@@ -215,6 +215,26 @@ def test_parts_must_fit_together(whole, tmp_path):
             load_with(tmp_path / "model", changed, data)
 
 
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (committee.RandomForestRegressor, "oob_prediction_"),
+        (committee.RandomForestClassifier, "oob_decision_function_"),
+        (committee.BaggingRegressor, "oob_prediction_"),
+        (committee.RandomForestRegressor, "_oob_errors"),
+    ],
+    ids=lambda part: getattr(part, "__name__", part),
+)
+def test_out_of_bag_arrays_must_have_an_entry_for_each_row(cls, name, tmp_path):
+    model = fit_model(make_model(cls, thorough=True))
+    committee.save(model, tmp_path / "whole")
+    assert len(getattr(committee.load(tmp_path / "whole"), name)) == 120
+    setattr(model, name, getattr(model, name)[:-1].copy())
+    committee.save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError, match=f"{name} must have an entry for each row"):
+        committee.load(tmp_path / "model")
+
+
 def test_wide_structures_are_small_in_memory_or_refused(whole, tmp_path):
     header, data = whole
     # Each object holds the one before twice: thirty of them would be a thousand million for whoever walks through.

@@ -10,8 +10,8 @@
 //
 // Everything that decides is a sum of integers: the same bytes for any number of threads.
 #pragma once
-#include "boosting_loss.hpp"
 #include "boosting_params.hpp"
+#include "loss.hpp"
 #include "parallel.hpp"
 #include "tree.hpp"
 

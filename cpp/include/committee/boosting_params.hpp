@@ -19,7 +19,6 @@ namespace committee {
   FIELD(double, reg_alpha, 0.0, "soft threshold of the sum of gradients of a leaf")              \
   FIELD(double, gamma, 0.0, "a split must lower the objective by more than this")                \
   FIELD(double, ccp_alpha, 0.0, "a leaf's price when a grown tree is pruned; 0: it is not")      \
-  FIELD(double, max_delta_step, 0.0, "largest step of a leaf before shrinkage; 0: the loss's")   \
   FIELD(double, colsample_tree, 1.0, "share of the features drawn for a tree")                   \
   FIELD(double, colsample_level, 1.0, "share of these drawn for each depth")                     \
   FIELD(double, colsample_node, 1.0, "share of these drawn for each node")                       \

@@ -1,7 +1,7 @@
 // Many trees over one set of bins: one tree a thread, each with rows and features of its own.
 #pragma once
-#include "bootstrap.hpp"
 #include "grower.hpp"
+#include "row_sampling.hpp"
 
 namespace committee {
 

@@ -1,14 +1,15 @@
-// One grower for all trees: pop a node, find its best split, part its rows, push the children.
+// One grower for all trees: pop a node, find its best split, partition its rows, push the children.
 #pragma once
-#include "narrow_records.hpp"
+#include "binning.hpp"
 #include "parallel.hpp"
-#include "params.hpp"
 #include "tree.hpp"
+#include "tree_params.hpp"
 
 namespace committee {
 
-class DrawnLevels;
-struct DrawnTable;
+class ExtraTreesLevels;
+class PackedRecords;
+struct ExtraTreesTable;
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set.
 struct Target {
@@ -19,12 +20,12 @@ struct Target {
 };
 
 struct GrowInput {
-  const BinnedMatrix* data = nullptr;     // always
-  const Presort* presort = nullptr;       // exact only
-  const NarrowRecords* narrow = nullptr;  // of the data; null: there are none
-  const DrawnTable* drawn = nullptr;      // of the data; null: made where it is wanted
-  GrownTree* spare = nullptr;             // memory to grow in, of a tree that is no longer needed
-  DrawnLevels* levels = nullptr;          // the same, where a tree may also stay as counts
+  const BinnedMatrix* data = nullptr;             // always
+  const Presort* presort = nullptr;               // exact only
+  const PackedRecords* packed_records = nullptr;  // of the data; null: there are none
+  const ExtraTreesTable* drawn = nullptr;         // of the data; null: made where it is wanted
+  GrownTree* spare = nullptr;          // memory to grow in, of a tree that is no longer needed
+  ExtraTreesLevels* levels = nullptr;  // the same, where a tree may also stay as counts
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
   std::span<const u32>

@@ -34,7 +34,8 @@ inline double natural_log(double x) {
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
 }
 
-// The parts of an exponential that are not arithmetic; exponentials.hpp has them for many numbers.
+// The parts of an exponential that are not arithmetic; base/exponentials.hpp has them for many
+// numbers.
 inline double hold_within(double x, double least, double most) {
   x = x < least ? least : x;
   return x > most ? most : x;
@@ -65,11 +66,11 @@ template <class Number>
   return scale_by_power(1.0 + (r + r2 * (low + r4 * upper)), shifted);
 }
 
-// The same within 2^-34 of its size, for slopes, which are kept in steps of 2^-30: e^r by the
+// The same within 2^-34 of its size, for gradients, which are kept in steps of 2^-30: e^r by the
 // polynomial of degree 7 that begins with 1 + r and has the least largest error. x is within
 // [-708, 709].
 template <class Number>
-[[gnu::always_inline]] inline Number quick_exponential(Number x) {
+[[gnu::always_inline]] inline Number fast_exp(Number x) {
   constexpr double kShift = 0x1.8p52;
   const Number shifted = x * 1.4426950408889634074 + kShift;
   const Number r = x - (shifted - kShift) * 0.69314718055994530942;

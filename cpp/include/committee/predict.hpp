@@ -41,7 +41,7 @@ struct PredictOptions {
   int n_jobs = 0;
 };
 
-class ByteTrees;
+class QuantizedTrees;
 class CodedTrees;
 class SplitSequence;
 
@@ -69,7 +69,7 @@ class Predictor {
   // Null where the arena has no such form.
   const SplitSequence* sequence() const;
   const CodedTrees* coded() const;
-  const ByteTrees* bytes(int n_threads) const;
+  const QuantizedTrees* bytes(int n_threads) const;
 
   Trees trees_;
   std::size_t most_leaves_ = 0;
@@ -77,7 +77,7 @@ class Predictor {
   mutable std::once_flag sequence_made_, coded_made_, bytes_made_;
   mutable std::unique_ptr<const SplitSequence> sequence_;
   mutable std::unique_ptr<const CodedTrees> coded_;
-  mutable std::unique_ptr<const ByteTrees> bytes_;
+  mutable std::unique_ptr<const QuantizedTrees> bytes_;
 };
 
 // out: [n_rows][out_width], row-major, written (not added to). out_width = trees.width, or the

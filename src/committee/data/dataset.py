@@ -151,6 +151,7 @@ class Dataset:
     target: ClassTarget | ValueTarget | None = None
     weights: FloatArray | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    _first: Dataset | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_rows(self) -> int:
@@ -168,10 +169,15 @@ class Dataset:
         return self.schema.n_levels
 
     def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
-        """The table in bytes, with at most ``max_bins`` bins a column; made once."""
+        """The table in bytes, with at most ``max_bins`` bins a column; made once.
+
+        Bins are learnt from the weights that the table was taken in with, whichever reweighted copy asks first:
+        copies share them, so that the result may not depend on the order of the calls.
+        """
         key = ("bins", max_bins)
         if key not in self._made:
-            made = binning.bin_columns(self.X, self.weights, self.n_levels, max_bins, n_jobs)
+            weights = self.weights if self._first is None else self._first.weights
+            made = binning.bin_columns(self.X, weights, self.n_levels, max_bins, n_jobs)
             # Of two threads that come here at once the first one's is kept; both are equal.
             self._made.setdefault(key, made)
         shared: _core.BinnedMatrix = self._made[key]
@@ -185,8 +191,8 @@ class Dataset:
         return shared
 
     def reweighted(self, weights: FloatArray | None) -> Dataset:
-        """The same data with other weights; the bins that were made already are shared, not made again."""
-        return replace(self, weights=weights)
+        """The same data with other weights; both share their bins, whichever of them makes them."""
+        return replace(self, weights=weights, _first=self._first or self)
 
     def without(self, feature: int) -> Dataset:
         """The same data without a column; bins that were made already are taken over, not made again."""

@@ -362,6 +362,7 @@ def _check_estimator(model: Any) -> None:
         _require(
             _is_a(state["_samples"], "SamplePlan") or _is_a(state["_samples"], "MemberSamples"), "samples are drawn"
         )
+        _check_row_counts(state)
     if "_members" in state:
         listed = ("TreeMembers", "AnyMembers", "BoostedTrees", "BoostedMembers")
         _require(any(_is_a(state["_members"], name) for name in listed), "members are listed")

@@ -1,4 +1,5 @@
-// Absolute error around the weighted median; no histogram form, see split_median.cpp.
+// Absolute error around the weighted median; no histogram form, see
+// split/absolute_error_finder.hpp.
 #pragma once
 #include "../types.hpp"
 

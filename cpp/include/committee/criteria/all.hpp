@@ -1,5 +1,5 @@
 // The list of split criteria. To add one:
-//   1. write criteria/<name>.hpp with worth() (copy gini.hpp or squared_error.hpp),
+//   1. write criteria/<name>.hpp with impurity_term() (copy gini.hpp or squared_error.hpp),
 //   2. include it here and add it to ClassCriteria or MomentCriteria.
 // The finder, the binding and the tests follow the list.
 #pragma once
@@ -11,14 +11,13 @@
 #include "friedman_mse.hpp"
 #include "gain_ratio.hpp"
 #include "gini.hpp"
-#include "newton.hpp"
 #include "poisson.hpp"
 #include "squared_error.hpp"
 
 namespace committee {
 
 using ClassCriteria = std::tuple<Gini, Entropy, GainRatio, ZeroOneError>;
-using MomentCriteria = std::tuple<SquaredError, FriedmanMse, Poisson, Newton>;
+using MomentCriteria = std::tuple<SquaredError, FriedmanMse, Poisson>;
 
 // Calls act(criterion) with the criterion of that name; false if the list has none.
 template <class List, class Act>

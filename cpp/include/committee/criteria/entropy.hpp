@@ -7,10 +7,10 @@ namespace committee {
 struct Entropy {
   static constexpr const char* kName = "entropy";
   static constexpr double kBase = 0.0;
-  // From shares rather than weights: nothing cancels, a pure node is worth exactly zero, and the
-  // unit of the weights stays out of the logarithms.
+  // From shares rather than weights: nothing cancels, the term of a pure node is exactly zero, and
+  // the unit of the weights stays out of the logarithms.
   template <class Count>
-  double worth(const Count* c, u32 n_classes, double w) const {
+  double impurity_term(const Count* c, u32 n_classes, double w) const {
     double sum = 0.0;
     for (u32 k = 0; k < n_classes; ++k) sum += weigh_log2(static_cast<double>(c[k]), w);
     return sum;

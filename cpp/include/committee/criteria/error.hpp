@@ -8,7 +8,7 @@ struct ZeroOneError {
   static constexpr const char* kName = "error";
   static constexpr double kBase = 1.0;
   template <class Count>
-  double worth(const Count* c, u32 n_classes, double) const {
+  double impurity_term(const Count* c, u32 n_classes, double) const {
     Count most = 0;
     for (u32 k = 0; k < n_classes; ++k) most = c[k] > most ? c[k] : most;
     return static_cast<double>(most);

@@ -4,8 +4,8 @@
 
 namespace committee {
 
-// w_l w_r (mean_l - mean_r)^2 = w (worth_l + worth_r - worth): within a node the same order as
-// squared error for one output, so the same expression decides both.
+// w_l w_r (mean_l - mean_r)^2 = w (impurity_term_l + impurity_term_r - impurity_term): within a
+// node the same order as squared error for one output, so the same expression decides both.
 struct FriedmanMse : SquaredError {
   static constexpr const char* kName = "friedman_mse";
 };

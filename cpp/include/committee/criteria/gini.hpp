@@ -6,11 +6,11 @@ namespace committee {
 
 struct Gini {
   static constexpr const char* kName = "gini";
-  // A node of weight w has impurity kBase - worth / w; a split is judged by the worth of its
-  // children.
+  // A node of weight w has impurity kBase - impurity_term / w; a split is judged by the
+  // impurity_term of its children.
   static constexpr double kBase = 1.0;
   template <class Count>
-  double worth(const Count* c, u32 n_classes, double w) const {
+  double impurity_term(const Count* c, u32 n_classes, double w) const {
     double squares = 0.0;
     for (u32 k = 0; k < n_classes; ++k) {
       squares += static_cast<double>(c[k]) * static_cast<double>(c[k]);

@@ -6,9 +6,9 @@ namespace committee {
 
 struct Poisson {
   static constexpr const char* kName = "poisson";
-  // Sum of w y log(y / mean) = sum of w y log y - worth. A child whose mean is zero would predict
-  // an impossible rate, so its worth is minus infinity.
-  double worth(double wy, double w) const {
+  // Sum of w y log(y / mean) = sum of w y log y - impurity_term. A child whose mean is zero would
+  // predict an impossible rate, so its impurity_term is minus infinity.
+  double impurity_term(double wy, double w) const {
     return wy > 0.0 ? wy * natural_log(wy / w) : -std::numeric_limits<double>::infinity();
   }
 };

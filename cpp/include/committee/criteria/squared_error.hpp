@@ -6,9 +6,10 @@ namespace committee {
 
 struct SquaredError {
   static constexpr const char* kName = "squared_error";
-  // Moments of a node: weight w, weighted target sum wy. Impurity = sum of w y^2 / w - worth / w.
-  double worth(double wy, double w) const { return wy * wy / w; }
-  // The worth of both children, by one division.
+  // Moments of a node: weight w, weighted target sum wy. Impurity = sum of w y^2 / w -
+  // impurity_term / w.
+  double impurity_term(double wy, double w) const { return wy * wy / w; }
+  // The impurity_term of both children, by one division.
   double score_sums(double left, double right, double wl, double wr) const {
     return (left * left * wr + right * right * wl) / (wl * wr);
   }

@@ -12,7 +12,9 @@ struct AbsoluteLoss {
                                     .rule = LeafRule::quantile};
   static constexpr double level() { return 0.5; }
   double value(double y, double f) const { return y > f ? y - f : f - y; }
-  Slope slope(double y, double f) const { return {f > y ? 1.0 : (f < y ? -1.0 : 0.0), 1.0}; }
+  GradientPair gradients(double y, double f) const {
+    return {f > y ? 1.0 : (f < y ? -1.0 : 0.0), 1.0};
+  }
   double mean(double f) const { return f; }
   double link(double mean) const { return mean; }
 };

@@ -9,7 +9,7 @@ struct ExponentialLoss {
   static constexpr const char* kName = "exponential";
   static constexpr LossShape kShape{.largest_step = 5.0};
   double value(double y, double f) const { return exponential((1.0 - 2.0 * y) * f); }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     const double sign = 1.0 - 2.0 * y, value = exponential(sign * f);
     return {sign * value, value};
   }

@@ -8,7 +8,7 @@ struct GammaLoss {
   static constexpr const char* kName = "gamma";
   static constexpr LossShape kShape{.largest_step = 5.0};
   double value(double y, double f) const { return f + y * exponential(-f); }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     const double ratio = y * exponential(-f);
     return {1.0 - ratio, ratio};
   }

@@ -15,7 +15,7 @@ struct HuberLoss {
     const double distance = y > f ? y - f : f - y;
     return distance <= delta ? 0.5 * distance * distance : delta * (distance - 0.5 * delta);
   }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     const double residual = f - y;
     const double held = residual > delta ? delta : residual;
     return {held < -delta ? -delta : held, 1.0};

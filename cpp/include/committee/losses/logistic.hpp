@@ -9,7 +9,7 @@ struct LogisticLoss {
   static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -2, .largest_step = 10.0};
   double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
   // From e^-f: loops take the exponentials of a block first.
-  Slope slope_by_power(double y, double power) const {
+  GradientPair gradients_by_power(double y, double power) const {
     const double p = 1.0 / (1.0 + power);
     return {p - y, p * (1.0 - p)};
   }

@@ -8,7 +8,7 @@ struct PoissonLoss {
   static constexpr const char* kName = "poisson";
   static constexpr LossShape kShape{.largest_step = 5.0};
   double value(double y, double f) const { return exponential(f) - y * f; }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     const double mu = exponential(f);
     return {mu - y, mu};
   }

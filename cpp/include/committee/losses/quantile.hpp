@@ -15,7 +15,7 @@ struct QuantileLoss {
   double value(double y, double f) const {
     return y > f ? parameter * (y - f) : (1.0 - parameter) * (f - y);
   }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     return {f > y ? 1.0 - parameter : (f < y ? -parameter : 0.0), 1.0};
   }
   double mean(double f) const { return f; }

@@ -7,10 +7,10 @@ namespace committee {
 
 // First and second derivative of a row's loss by its score.
 template <class Number>
-struct SlopeOf {
+struct GradientPairOf {
   Number gradient, hessian;
 };
-using Slope = SlopeOf<double>;
+using GradientPair = GradientPairOf<double>;
 
 // How far the baseline and the leaves of a loss are from the plain Newton step.
 enum class LeafRule : u8 {

@@ -12,7 +12,7 @@ struct SoftmaxLoss {
   u32 n_classes = 3;
   // p: probability of class k; is_class: one if the row is of it, or else zero.
   template <class Number>
-  SlopeOf<Number> slope(const Number& is_class, const Number& p) const {
+  GradientPairOf<Number> gradients(const Number& is_class, const Number& p) const {
     const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
     return {p - is_class, factor * p * (1.0 - p)};
   }

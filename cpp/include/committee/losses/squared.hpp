@@ -8,7 +8,7 @@ struct SquaredLoss {
   static constexpr const char* kName = "squared_error";
   static constexpr LossShape kShape{.constant_hessian = true, .residual = true};
   double value(double y, double f) const { return 0.5 * (y - f) * (y - f); }
-  Slope slope(double y, double f) const { return {f - y, 1.0}; }
+  GradientPair gradients(double y, double f) const { return {f - y, 1.0}; }
   double mean(double f) const { return f; }
   double link(double mean) const { return mean; }
 };

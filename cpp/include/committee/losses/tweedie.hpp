@@ -13,7 +13,7 @@ struct TweedieLoss {
     const double p = parameter;
     return exponential((2.0 - p) * f) / (2.0 - p) - y * exponential((1.0 - p) * f) / (1.0 - p);
   }
-  Slope slope(double y, double f) const {
+  GradientPair gradients(double y, double f) const {
     const double p = parameter;
     const double a = y * exponential((1.0 - p) * f), b = exponential((2.0 - p) * f);
     return {b - a, (2.0 - p) * b - (1.0 - p) * a};

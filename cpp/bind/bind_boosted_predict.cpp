@@ -1,0 +1,38 @@
+// Boosted trees to scores, predictions or probabilities, in one call.
+#include "bound_trees.hpp"
+#include "buffers.hpp"
+#include "committee/boosted_predict.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace committee {
+
+namespace {
+
+nb::object answer_boosted(const BoundTrees& self, nb::handle x, const nb::object& slots,
+                          const nb::object& baseline, const Loss* loss, bool two_classes,
+                          int n_jobs) {
+  const TableBuffer table(x);
+  const MatrixView view = table.view();
+  const Entries<u32> places(slots, "slots must be a 1-d array of uint32 or None.");
+  const Entries<double> starts(baseline, "baseline must be a 1-d array of float64.");
+  const BoostedAnswer answer{*self.predictor, places.view(), starts.view(), loss, two_classes};
+  const NewMatrix out(view.n_rows, answer.width());
+  run_released(view.n_rows * self.trees().n_trees,
+               [&] { answer_rows(answer, view, n_jobs, out.data()); });
+  return out.array;
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_boosted_predict(nb::module_& m) {
+  using namespace committee;
+  auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
+  c.def("answer_boosted", &answer_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a,
+        "loss"_a.none(), "two_classes"_a = false, "n_jobs"_a = 0,
+        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by its "
+        "inverse link; with two_classes the pair 1 - p, p of a single one.");
+}

@@ -1,0 +1,230 @@
+// From the values of a column to its bins; shared by dense and sparse tables.
+#pragma once
+#include "base/radix_sort.hpp"
+#include "binning/integer_bins.hpp"
+#include "committee/binning.hpp"
+
+namespace committee {
+
+// Throws std::invalid_argument with a sentence.
+void check_fit_arguments(std::size_t n_rows, std::size_t n_cols, std::size_t n_weights,
+                         std::size_t n_levels, int max_bins);
+
+ColumnBins describe_categories(u32 n_levels, bool has_missing);
+// The category code in a value, or kMissingCode.
+template <class T>
+inline u32 read_code(T x, u32 n_levels) {
+  if (!(x >= T(0)) || !(static_cast<double>(x) < static_cast<double>(n_levels))) {
+    return kMissingCode;
+  }
+  const u32 code = static_cast<u32>(x);
+  return static_cast<T>(code) == x ? code : kMissingCode;
+}
+
+// Parts m distinct values into at most max_bins (< m) bins of about equal weight; `cumulative[i]`
+// is the weight of values 0 .. i. Returns where each bin ends (exclusive).
+std::vector<std::size_t> share_bins(std::span<const u64> cumulative, std::size_t max_bins);
+
+// The distinct values of one column after another, sorted, with their cumulative weights.
+template <class T>
+class DistinctValues {
+ public:
+  using K = KeyOf<T>;
+  DistinctValues(std::size_t capacity, bool weighted)
+      : sorter_(capacity + 1, weighted), cumulative_(capacity + 1) {}
+
+  // weights: fixed point, or null for one each.
+  void collect(const T* values, const u64* weights, std::size_t n) {
+    if (!weights && n > 0 && whole_.count(values, n)) {
+      list_counted();
+      return;
+    }
+    std::size_t seen = 0;
+    K* keys = sorter_.keys();
+    for (std::size_t i = 0; i < n; ++i) {
+      keys[seen] = make_key(values[i]);
+      if (weights) sorter_.rows()[seen] = static_cast<u32>(i);
+      seen += values[i] == values[i];
+    }
+    has_missing_ = seen < n;
+    sorter_.sort(seen);
+    merge_equal(weights, seen);
+  }
+
+  // Zeros that a sparse column does not spell out.
+  void add_zeros(u64 weight) {
+    if (weight == 0) return;
+    K* keys = sorter_.keys();
+    const K zero = make_key(T(0));
+    const std::size_t at =
+        static_cast<std::size_t>(std::lower_bound(keys, keys + size_, zero) - keys);
+    if (at == size_ || keys[at] != zero) {
+      std::copy_backward(keys + at, keys + size_, keys + size_ + 1);
+      std::copy_backward(cumulative_.data() + at, cumulative_.data() + size_,
+                         cumulative_.data() + size_ + 1);
+      keys[at] = zero;
+      cumulative_[at] = at ? cumulative_[at - 1] : 0;
+      ++size_;
+    }
+    for (std::size_t i = at; i < size_; ++i) cumulative_[i] += weight;
+  }
+
+  std::size_t size() const { return size_; }
+  std::span<const K> keys() { return {sorter_.keys(), size_}; }
+
+  ColumnBins make_bins(int max_bins) {
+    const std::size_t most = static_cast<std::size_t>(max_bins);
+    std::vector<std::size_t> ends;
+    if (size_ > most) ends = share_bins({cumulative_.data(), size_}, most);
+    return make_bins_of(keys(), ends, has_missing_);
+  }
+
+  // `ends` empty: one bin a key.
+  static ColumnBins make_bins_of(std::span<const K> keys, const std::vector<std::size_t>& ends,
+                                 bool has_missing) {
+    ColumnBins bins;
+    bins.has_missing = has_missing;
+    bins.n_bins = static_cast<u32>(ends.empty() ? keys.size() : ends.size());
+    bins.low.resize(bins.n_bins);
+    bins.high.resize(bins.n_bins);
+    for (std::size_t b = 0, start = 0; b < bins.n_bins; ++b) {
+      const std::size_t end = ends.empty() ? b + 1 : ends[b];
+      bins.low[b] = read_key(keys[start]);
+      bins.high[b] = read_key(keys[end - 1]);
+      start = end;
+    }
+    bins.thresholds.resize(bins.n_bins ? bins.n_bins - 1 : 0);
+    for (std::size_t b = 0; b < bins.thresholds.size(); ++b) {
+      bins.thresholds[b] = choose_threshold(bins.high[b], bins.low[b + 1]);
+    }
+    return bins;
+  }
+
+ private:
+  void list_counted() {
+    has_missing_ = whole_.n_missing() > 0;
+    u64 sum = 0;
+    size_ = 0;
+    for (std::size_t place = 0; place < whole_.size(); ++place) {
+      if (whole_[place] == 0) continue;
+      sorter_.keys()[size_] = make_key(whole_.value(place));
+      cumulative_[size_++] = sum += whole_[place];
+    }
+  }
+
+  void merge_equal(const u64* weights, std::size_t n) {
+    K* keys = sorter_.keys();
+    u64 sum = 0;
+    size_ = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const K key = keys[i];
+      sum += weights ? weights[sorter_.rows()[i]] : 1;
+      keys[size_] = key;
+      cumulative_[size_] = sum;
+      size_ += i + 1 == n || keys[i + 1] != key;
+    }
+  }
+
+  WholeCounts<T> whole_;
+  KeySorter<K> sorter_;
+  AlignedBuffer<u64> cumulative_;
+  std::size_t size_ = 0;
+  bool has_missing_ = false;
+};
+
+// What a pass over every row of a column adds to its sample: missing values, the ends of its range,
+// and whether its distinct values, all told, are few enough for a bin each.
+template <class T>
+class FullScan {
+ public:
+  using K = KeyOf<T>;
+  // `keys`: the sample's distinct values; more than max_bins of them settle that bins are shared.
+  FullScan(std::span<const K> keys, int max_bins) : most_(static_cast<std::size_t>(max_bins)) {
+    if (keys.size() > most_) return;
+    counting_ = true;
+    for (const K key : keys) insert(key);
+  }
+
+  void add(const T* values, std::size_t n) {
+    if (n == 0) return;
+    using Lanes [[gnu::vector_size(16)]] = T;
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    Lanes low[2], high[2];
+    for (int k = 0; k < 2; ++k) low[k] = Lanes{} + kInfinity, high[k] = Lanes{} - kInfinity;
+    auto missing = Lanes{} != Lanes{};
+    const auto add_lanes = [&](const T* from) {
+      for (int k = 0; k < 2; ++k) {
+        Lanes some;
+        std::memcpy(&some, from + k * kLanes / 2, sizeof some);
+        low[k] = some < low[k] ? some : low[k];
+        high[k] = some > high[k] ? some : high[k];
+        missing |= some != some;
+      }
+    };
+    const std::size_t whole = n / kLanes * kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) add_lanes(values + i);
+    T tail[kLanes];
+    std::fill(tail, tail + kLanes, values[n - 1]);
+    std::copy(values + whole, values + n, tail);
+    add_lanes(tail);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      low_ = std::min(low_, static_cast<double>(low[2 * l / kLanes][l % (kLanes / 2)]));
+      high_ = std::max(high_, static_cast<double>(high[2 * l / kLanes][l % (kLanes / 2)]));
+      has_missing_ |= missing[l % (kLanes / 2)] != 0;
+    }
+    if (counting_) count_distinct(values, n);
+  }
+
+  void finish(ColumnBins& bins) {
+    if (counting_ && keys_.size() > bins.n_bins) {
+      std::sort(keys_.begin(), keys_.end());
+      bins = DistinctValues<T>::make_bins_of(keys_, {}, bins.has_missing);
+    }
+    bins.has_missing |= has_missing_;
+    if (bins.n_bins == 0) {  // the sample was all missing, and the rest has too many values
+      if (low_ > high_) return;
+      bins.n_bins = 1;
+      bins.low = {low_};
+      bins.high = {high_};
+    }
+    bins.low.front() = std::min(bins.low.front(), low_ + 0.0);
+    bins.high.back() = std::max(bins.high.back(), high_ + 0.0);
+  }
+
+ private:
+  static constexpr std::size_t kLanes = 32 / sizeof(T);
+  static constexpr std::size_t kSlots = 1024;  // at least four times the 255 values it may hold
+
+  static std::size_t slot_of(K key) {
+    return static_cast<std::size_t>((static_cast<u64>(key) * 0x9E3779B97F4A7C15ull) >> 54);
+  }
+
+  // False if the value is one too many.
+  bool insert(K key) {
+    std::size_t slot = slot_of(key);
+    for (; used_[slot]; slot = (slot + 1) % kSlots) {
+      if (table_[slot] == key) return true;
+    }
+    if (keys_.size() == most_) return false;
+    used_[slot] = 1;
+    table_[slot] = key;
+    keys_.push_back(key);
+    return true;
+  }
+
+  void count_distinct(const T* values, std::size_t n) {
+    for (std::size_t i = 0; i < n && counting_; ++i) {
+      if (values[i] == values[i]) counting_ = insert(make_key(values[i]));
+    }
+  }
+
+  std::size_t most_;
+  bool counting_ = false, has_missing_ = false;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
+  std::vector<K> keys_;
+  K table_[kSlots];
+  u8 used_[kSlots] = {};
+};
+
+}  // namespace committee

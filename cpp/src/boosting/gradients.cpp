@@ -1,0 +1,337 @@
+#include "boosting/gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "committee/parallel.hpp"
+
+namespace committee {
+
+namespace {
+
+// Whole weights may sum up to this many bits; beyond, gradients would be left with too few.
+constexpr int kWholeBits = 20;
+constexpr int kMostWeightBits = 31;
+// With fewer bits than this a gradient is rounded by chance, which keeps sums right on average.
+constexpr int kEnoughBits = 16;
+constexpr std::size_t kTaskRows = 16 * kLossBlock;
+// Gradients that cost no exponential are found sooner than a thread is woken, up to so many rows.
+constexpr std::size_t kSharedRows = 8192;
+
+int count_bits(u64 total) {
+  int bits = 0;
+  while ((u64{1} << bits) < total) ++bits;
+  return bits;
+}
+
+// The least power of two that no |x| <= largest exceeds.
+int find_power(double largest) {
+  if (!(largest > 0.0)) return 0;
+  int power;
+  const double part = std::frexp(largest, &power);
+  return part == 0.5 ? power - 1 : power;
+}
+
+i32 round_fixed(double x) {
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
+  return static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(x + kShift)));
+}
+
+// Without hessians: each is one.
+void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
+               FixedGradientPair* out) {
+  const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
+               h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
+  if (!h) {
+    const i32 one = round_fixed(h_scale);
+    for (std::size_t i = 0; i < n; ++i) out[i] = {round_fixed(g[i] * g_scale), one};
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
+}
+
+// The largest |x|, or what was found before; in lanes, each by itself. Numbers without a sign are
+// in the order of their bits.
+double find_largest(const double* x, std::size_t n, double found) {
+  using Bits [[gnu::vector_size(16)]] = i64;
+  constexpr i64 kNoSign = std::numeric_limits<i64>::max();
+  const i64 least = std::bit_cast<i64>(found);
+  Bits most[4];
+  for (Bits& lanes : most) lanes = Bits{least, least};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (std::size_t pair = 0; pair < 4; ++pair) {
+      Bits size;
+      std::memcpy(&size, x + i + 2 * pair, sizeof size);
+      size &= kNoSign;
+      most[pair] = size > most[pair] ? size : most[pair];
+    }
+  }
+  for (; i < n; ++i) found = std::max(found, std::abs(x[i]));
+  for (const Bits& lanes : most)
+    for (int lane = 0; lane < 2; ++lane)
+      found = std::max(found, std::bit_cast<double>(lanes[lane]));
+  return found;
+}
+
+// Rows of weight zero have no gradients: a block holds those of each score, and then the hessians.
+void clear_absent(const RowWeights& weights, std::size_t begin, std::size_t end,
+                  std::vector<double>& block) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (weights.values[i] > 0) continue;
+    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block[at] = 0.0;
+  }
+}
+
+}  // namespace
+
+RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
+  if (given.empty()) {
+    total = n_rows;
+    return;
+  }
+  const FixedWeights fixed = fix_weights(given, {kMostWeightBits, kMostWeightBits, 31});
+  total = fixed.total;
+  integral = fixed.integral;
+  values.assign(fixed.weights.begin(), fixed.weights.end());
+  if (fixed.weights.empty()) total = n_rows;
+  if (!integral) {
+    const auto n_present =
+        std::count_if(given.begin(), given.end(), [](double w) { return w > 0; });
+    unit = static_cast<double>(n_present) / static_cast<double>(total);
+  }
+  places_.resize(values.size());
+  const bool repeated = repeats();
+  u32 place = 0;
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    places_[row] = place;
+    place += repeated ? values[row] : std::min(1u, values[row]);
+  }
+}
+
+bool RowWeights::repeats() const {
+  return values.empty() || (integral && total <= (u64{1} << kWholeBits));
+}
+
+RowWeights RowWeights::multiplied(std::span<const double> factors) const {
+  // Eight bits of fraction: a factor is (1 - a) / b of some shares, which a user gives with two or
+  // three digits.
+  constexpr double kParts = 256.0;
+  RowWeights scaled = *this;
+  const int excess = std::max(0, count_bits(total) + 12 - kMostWeightBits);
+  scaled.values.resize(factors.size());
+  scaled.total = 0;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const double weight =
+        std::ldexp(factors[i] * kParts * static_cast<double>((*this)[i]), -excess);
+    scaled.values[i] = static_cast<u32>(weight > 0.0 ? std::max(1.0, std::nearbyint(weight)) : 0.0);
+    scaled.total += scaled.values[i];
+  }
+  scaled.integral = false;
+  scaled.unit = std::ldexp(unit / kParts, excess);
+  return scaled;
+}
+
+WordPlan plan_words(const RowWeights& weights, bool coarse) {
+  WordPlan plan;
+  const int total_bits = count_bits(weights.total);
+  plan.coarse = coarse;
+  plan.narrow = coarse && weights.values.empty();
+  plan.gradient_shift = std::max(total_bits, coarse ? kFixedBits - 14 : 0);
+  plan.hessian_shift = std::max(total_bits, coarse ? kFixedBits - 15 : 0);
+  plan.stochastic = kFixedBits - plan.gradient_shift < kEnoughBits;
+  return plan;
+}
+
+template <class Fill>
+void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads,
+                        Fill&& fill) {
+  const std::size_t n_tasks = (n_rows_ + kTaskRows - 1) / kTaskRows;
+  std::vector<double> largest;
+  std::mutex mutex;
+  const auto convert_all = [&] {
+    largest.assign(2 * n_scores, 0.0);
+    parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+      std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
+      double* const g = block.data();
+      double* const h = constant_hessian_ ? nullptr : g + n_scores * kLossBlock;
+      const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
+      for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
+        const std::size_t end = std::min(last, begin + kLossBlock);
+        fill(begin, end, g, h);
+        if (!weights.values.empty()) clear_absent(weights, begin, end, block);
+        for (u32 k = 0; k < n_scores; ++k)
+          fix_block(g + k * kLossBlock, h ? h + k * kLossBlock : nullptr, end - begin, powers_[k],
+                    pairs_.data() + k * n_rows_ + begin);
+        for (u32 k = 0; !bounded && k < (constant_hessian_ ? n_scores : 2 * n_scores); ++k)
+          found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);
+      }
+      const std::lock_guard lock(mutex);
+      for (u32 k = 0; k < 2 * n_scores; ++k) largest[k] = std::max(largest[k], found[k]);
+    });
+  };
+  convert_all();
+  if (bounded) return;
+  // Sizes were taken to be those of the round before; where they have passed a power of two, once
+  // more.
+  bool same = true;
+  for (u32 k = 0; k < n_scores; ++k) {
+    const GradientPowers needed{find_power(largest[k]),
+                                constant_hessian_ ? 0 : find_power(largest[n_scores + k])};
+    same = same && needed == powers_[k];
+    powers_[k] = needed;
+  }
+  if (!same) convert_all();
+}
+
+void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeights& weights,
+                        int n_threads) {
+  const LossShape& shape = loss.shape();
+  const bool bounded =
+      shape.gradient_power != LossShape::kUnbounded && shape.hessian_power != LossShape::kUnbounded;
+  for (GradientPowers& powers : powers_)
+    if (bounded) powers = {shape.gradient_power, shape.hessian_power};
+  constant_hessian_ = shape.constant_hessian && weights.values.empty();
+  if (shape.constant_hessian && n_rows_ * loss.n_scores() < kSharedRows) n_threads = 1;
+  convert(loss.n_scores(), bounded, weights, n_threads,
+          [&](std::size_t begin, std::size_t end, double* g, double* h) {
+            loss.find_gradients(view, begin, end, g, h);
+          });
+}
+
+void Gradients::take(const double* gradients, const double* hessians, const RowWeights& weights,
+                     int n_threads) {
+  const u32 n_scores = static_cast<u32>(powers_.size());
+  constant_hessian_ = false;
+  convert(n_scores, false, weights, n_threads,
+          [&](std::size_t begin, std::size_t end, double* g, double* h) {
+            for (u32 k = 0; k < n_scores; ++k) {
+              std::copy_n(gradients + k * n_rows_ + begin, end - begin, g + k * kLossBlock);
+              std::copy_n(hessians + k * n_rows_ + begin, end - begin, h + k * kLossBlock);
+            }
+          });
+}
+
+double Gradients::gradient_unit(u32 k) const {
+  return std::ldexp(1.0, powers_[k].gradient - kFixedBits);
+}
+
+double Gradients::hessian_unit(u32 k) const {
+  return std::ldexp(1.0, powers_[k].hessian - kFixedBits);
+}
+
+namespace {
+
+inline i64 pack(i64 gradient, i64 hessian) {
+  return static_cast<i64>(static_cast<u64>(gradient) << 32) + hessian;
+}
+
+using Lanes [[gnu::vector_size(16)]] = u32;
+using Halves [[gnu::vector_size(16)]] = i32;
+
+// Numbers below 2^32 that nothing but the row and the key decide, in 32-bit steps.
+template <class Rows>
+inline Rows scramble(Rows row, u32 key) {
+  Rows x = (row ^ key) * 0x9E3779B1u;
+  x ^= x >> 15;
+  x *= 0x85EBCA77u;
+  x ^= x >> 13;
+  x *= 0xC2B2AE3Du;
+  return x ^ (x >> 16);
+}
+
+// Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
+// the hessian is never negative. Returns the sum of the words.
+template <bool kConstant, class Word>
+i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                     std::size_t begin, std::size_t n, Word* words) {
+  const int gs = plan.gradient_shift, hs = plan.hessian_shift;
+  const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
+  const u32 low = static_cast<u32>(key), high = static_cast<u32>(key >> 32);
+  Lanes row = {0, 1, 2, 3};
+  row += static_cast<u32>(begin);
+  Halves g_sum = {}, h_sum = {};
+  const auto make_four = [&](const FixedGradientPair* from, Word* to) {
+    Halves first, second;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&second, from + 2, sizeof second);
+    Halves g = __builtin_shufflevector(first, second, 0, 2, 4, 6),
+           h = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+    g = (g + (Halves)(scramble(row, low) & g_mask)) >> gs;
+    // One and the same number in all rows is a power of two, of which nothing is cut off.
+    if constexpr (!kConstant) h += (Halves)(scramble(row, high) & h_mask);
+    h >>= hs;
+    g_sum += g;
+    h_sum += h;
+    if constexpr (sizeof(Word) == 4) {
+      const Lanes packed = ((Lanes)g << 16) + (Lanes)h;
+      std::memcpy(to, &packed, sizeof packed);
+    } else {
+      first = __builtin_shufflevector(h, g, 0, 4, 1, 5);
+      second = __builtin_shufflevector(h, g, 2, 6, 3, 7);
+      std::memcpy(to, &first, sizeof first);
+      std::memcpy(to + 2, &second, sizeof second);
+    }
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4, row += 4) make_four(gradients + i, words + i);
+  i64 total = pack(i64{g_sum[0]} + g_sum[1] + g_sum[2] + g_sum[3],
+                   i64{h_sum[0]} + h_sum[1] + h_sum[2] + h_sum[3]);
+  if (i == n) return total;
+  FixedGradientPair last[4] = {};
+  Word made[4];
+  std::copy_n(gradients + i, n - i, last);
+  make_four(last, made);
+  std::copy_n(made, n - i, words + i);
+  for (const Word word : std::span(made, n - i)) total += widen(word);
+  return total;
+}
+
+}  // namespace
+
+i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                      std::size_t begin, std::size_t end, u32* words) {
+  const auto make =
+      plan.constant_hessian ? make_plain_words<true, u32> : make_plain_words<false, u32>;
+  return make(gradients + begin, plan, key, begin, end - begin, words);
+}
+
+i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
+               u64 key, std::size_t begin, std::size_t end, i64* words) {
+  const int gs = plan.gradient_shift, hs = plan.hessian_shift;
+  const i64 g_half = gs > 0 ? i64{1} << (gs - 1) : 0, h_half = hs > 0 ? i64{1} << (hs - 1) : 0;
+  const std::size_t n = end - begin;
+  if (weights.values.empty() && plan.stochastic) {
+    const auto make =
+        plan.constant_hessian ? make_plain_words<true, i64> : make_plain_words<false, i64>;
+    return make(gradients + begin, plan, key, begin, n, words);
+  }
+  gradients += begin;
+  const auto round = [&](i64 g, i64 h, u32 place) {
+    i64 a = g_half, b = h_half;
+    if (plan.stochastic) {
+      a = static_cast<i64>(scramble(place, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
+      b = static_cast<i64>(scramble(place, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
+    }
+    return pack((g + a) >> gs, (h + b) >> hs);
+  };
+  const bool repeated = weights.repeats();
+  for (std::size_t i = 0; i < n; ++i) {
+    const u32 w = weights[begin + i], place = weights.place(begin + i);
+    const i64 g = gradients[i].gradient, h = gradients[i].hessian;
+    if (!repeated) {
+      words[i] = round(w * g, w * h, place);
+    } else if (!plan.stochastic) {
+      words[i] = w * round(g, h, place);
+    } else {  // every repetition by a chance of its own
+      words[i] = 0;
+      for (u32 k = 0; k < w; ++k) words[i] += round(g, h, place + k);
+    }
+  }
+  return std::accumulate(words, words + n, i64{0});
+}
+
+}  // namespace committee

@@ -1,0 +1,102 @@
+// Gradients and hessians of all rows in fixed point: 30 bits below a power of two that bounds them,
+// so that sums are exact and nobody's order matters. Leaf values are made of these; histograms take
+// them rounded to what n rows of them leave room for (Words).
+#pragma once
+#include "base/fixed_weights.hpp"
+#include "base/rng.hpp"
+#include "committee/loss.hpp"
+
+namespace committee {
+
+struct FixedGradientPair {
+  i32 gradient, hessian;
+};
+
+inline constexpr int kFixedBits = 30;
+
+// Powers of two that bound the gradients of all rows.
+struct GradientPowers {
+  int gradient = 0, hessian = 0;
+  bool operator==(const GradientPowers&) const = default;
+};
+
+// Row weights as the engine needs them: whole numbers, and what one of them is worth.
+struct RowWeights {
+  RowWeights(std::span<const double> given, std::size_t n_rows);
+  // These weights times a factor for each row (zero: the row is left out), as a sample by gradients
+  // gives it.
+  RowWeights multiplied(std::span<const double> factors) const;
+  std::vector<u32> values;  // empty: all one
+  u64 total = 0;
+  bool integral = true;
+  // Sums of hessians times this are what the user's regularisation is compared with: a whole weight
+  // counts as that many rows, other weights are brought to a mean of one.
+  double unit = 1.0;
+  u32 operator[](std::size_t row) const { return values.empty() ? 1 : values[row]; }
+  // Whether a row of weight w is in every respect the row w times.
+  bool repeats() const;
+  // The number that a row's chances of rounding are drawn by: of rows before it, had each been
+  // there as often as it weighs, or once where weights do not mean repetition.
+  u32 place(std::size_t row) const {
+    return places_.empty() ? static_cast<u32>(row) : places_[row];
+  }
+
+ private:
+  std::vector<u32> places_;
+};
+
+// The words of a histogram: gradient << 32 | hessian, rounded by shifts so that the sum over all
+// rows stays below 2^30 in both halves.
+struct WordPlan {
+  int gradient_shift = 0, hessian_shift = 0;
+  bool stochastic = false;        // few bits: round up by chance, in proportion to what is cut off
+  bool coarse = false;            // to what fits into 16 bits each
+  bool narrow = false;            // and stored in these: words of rows that have no weights
+  bool constant_hessian = false;  // of the tree at hand: every row has the same
+  double gradient_unit = 1.0, hessian_unit = 1.0;  // of the sums, set for each tree
+};
+WordPlan plan_words(const RowWeights& weights, bool coarse);
+
+class Gradients {
+ public:
+  Gradients(std::size_t n_rows, u32 n_scores) : n_rows_(n_rows), powers_(n_scores) {
+    pairs_ = AlignedBuffer<FixedGradientPair>(n_rows * n_scores);
+  }
+  void compute(const Loss& loss, const ScoreView& view, const RowWeights& weights, int n_threads);
+  // Gradients and hessians [score][row] that a caller found; hessians are >= 0, all are finite.
+  void take(const double* gradients, const double* hessians, const RowWeights& weights,
+            int n_threads);
+  const FixedGradientPair* pairs(u32 k) const { return pairs_.data() + k * n_rows_; }
+  double gradient_unit(u32 k) const;
+  double hessian_unit(u32 k) const;
+
+  // Whether the hessians of all rows are one and the same power of two.
+  bool constant_hessian() const { return constant_hessian_; }
+
+ private:
+  template <class Fill>
+  void convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads, Fill&& fill);
+
+  std::size_t n_rows_;
+  std::vector<GradientPowers> powers_;  // of each score, in the latest round
+  bool constant_hessian_ = false;
+  AlignedBuffer<FixedGradientPair> pairs_;  // [score][row]
+};
+
+// Words of rows begin .. end - 1 (all of them, whether or not they take part), at most 65,536;
+// returns their sum. `key` decides the chances of stochastic rounding.
+i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
+               u64 key, std::size_t begin, std::size_t end, i64* words);
+
+// A narrow word holds the gradient above 16 bits of hessian. Such words are made without weights.
+inline i64 widen(u32 word) {
+  return static_cast<i64>(static_cast<u64>(static_cast<i64>(static_cast<i32>(word) >> 16)) << 32) +
+         static_cast<i64>(word & 0xFFFFu);
+}
+inline i64 widen(i64 word) {
+  return word;
+}
+i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
+                      std::size_t begin, std::size_t end, u32* words);
+
+}  // namespace committee

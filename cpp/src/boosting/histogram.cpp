@@ -1,0 +1,233 @@
+// Rows added to the cells of a histogram.
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "boosting/row_records.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kPrefetchAhead = 16;
+
+template <bool kNarrow>
+using RecordWord = std::conditional_t<kNarrow, u32, i64>;
+
+template <bool kNarrow>
+inline i64 load_word(const u8* at) {
+  RecordWord<kNarrow> word;
+  std::memcpy(&word, at, sizeof word);
+  return widen(word);
+}
+
+// The bins of up to eight columns, which are read at once: memory is what a row waits for.
+inline u64 load_bins(const u8* at) {
+  static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
+  u64 bins;
+  std::memcpy(&bins, at, sizeof bins);  // a record is a multiple of 16 bytes
+  return bins;
+}
+
+template <std::size_t... kSlot>
+[[gnu::always_inline]] inline void add_columns(u64 bins, i64* cells, std::size_t step, i64 word,
+                                               std::index_sequence<kSlot...>) {
+  ((cells[kSlot * step + (bins >> (8 * kSlot) & 0xFF)] += word), ...);
+}
+
+struct RowsToAdd {
+  const RowItem* listed;  // null: rows from `begin` on
+  std::size_t begin, n;
+};
+
+// Eight columns at a time and kRest at the end, without a branch among them; the distance of the
+// columns' cells is known where it is 256. What a row begins with is loaded before the cells of the
+// row before it, and each eight before the cells of the eight before: they would wait otherwise.
+template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
+void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
+  const std::size_t step = kStep > 0 ? kStep : step_given;
+  const std::size_t tail = block.tail, n_eights = block.n_slots / 8;
+  const int shift = std::countr_zero(block.stride);  // a product would take longer
+  const u8* const records = block.bytes.data() + (rows.begin << shift);
+  const RowItem* const listed = rows.listed;
+  struct Head {
+    const u8* record;
+    u64 bins;
+    i64 word;
+  };
+  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
+    return records + ((kListed ? std::size_t{listed[i].row} : i) << shift);
+  };
+  const auto load_head = [=](std::size_t i) __attribute__((always_inline)) {
+    const u8* const record = find_record(i);
+    return Head{record, load_bins(record), load_word<kNarrow>(record + tail)};
+  };
+  const auto add_row = [=](const Head& head) __attribute__((always_inline)) {
+    const u8* record = head.record;
+    u64 bins = head.bins;
+    i64* at = cells;
+    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * step) {
+      record += 8;
+      const u64 next = load_bins(record);  // behind the last column is at least the word
+      add_columns(bins, at, step, head.word, std::make_index_sequence<8>());
+      bins = next;
+    }
+    add_columns(bins, at, step, head.word, std::make_index_sequence<kRest>());
+  };
+  if (rows.n == 0) return;
+  Head next = load_head(0);
+  std::size_t i = 0;
+  // No row beyond the last is looked at: it may be another thread's.
+  for (; kListed && i + kPrefetchAhead < rows.n; ++i) {
+    const Head head = next;
+    __builtin_prefetch(find_record(i + kPrefetchAhead));
+    next = load_head(i + 1);
+    add_row(head);
+  }
+  for (; i + 1 < rows.n; ++i) {
+    const Head head = next;
+    next = load_head(i + 1);
+    add_row(head);
+  }
+  add_row(next);
+}
+
+template <bool kNarrow, bool kListed, std::size_t kStep>
+void add_block_of(const SlotBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
+  [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
+    constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
+        add_rows<kNarrow, kListed, kStep, kRest>...};
+    kKernels[block.n_slots % 8](block, rows, step, cells);
+  }(std::make_index_sequence<8>());
+}
+
+// Cells of several words fill more than the first cache: of so many rows some slots are added to,
+// whose cells fit into it, then the next slots.
+constexpr std::size_t kVectorRows = 2048;
+constexpr std::size_t kVectorWords = 6144;
+
+struct SlotRange {
+  std::size_t begin, end;
+};
+
+// The words of a row, two by two: what the compiler makes of single ones are single additions.
+template <std::size_t kWidth>
+class RowWords {
+ public:
+  RowWords(const i64* at, std::size_t) : last_(at[kWidth - 1]) {
+    for (std::size_t k = 0; k < kWidth / 2; ++k) pairs_[k] = load_pair(at + 2 * k);
+  }
+  [[gnu::always_inline]] void add_to(i64* cell) const {
+    for (std::size_t k = 0; k < kWidth / 2; ++k) {
+      const Pair sum = load_pair(cell + 2 * k) + pairs_[k];
+      std::memcpy(cell + 2 * k, &sum, sizeof sum);
+    }
+    if constexpr (kWidth % 2 == 1) cell[kWidth - 1] += last_;
+  }
+
+ private:
+  using Pair [[gnu::vector_size(16)]] = i64;
+  static Pair load_pair(const i64* at) {
+    Pair pair;
+    std::memcpy(&pair, at, sizeof pair);
+    return pair;
+  }
+  Pair pairs_[kWidth / 2];
+  i64 last_;
+};
+// Of any number of words.
+template <>
+class RowWords<0> {
+ public:
+  RowWords(const i64* at, std::size_t width) : words_(at), width_(width) {}
+  void add_to(i64* cell) const {
+    for (std::size_t k = 0; k < width_; ++k) cell[k] += words_[k];
+  }
+
+ private:
+  const i64* words_;
+  std::size_t width_;
+};
+
+// kWidth words a cell, or as many as given where that is zero.
+template <std::size_t kWidth>
+void add_vectors(const SlotBlock& block, const RowsToAdd& rows, const SlotRange& slots,
+                 std::size_t step, const Records::Words& given, i64* cells) {
+  const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
+  const u8* const records = block.bytes.data();
+  const SlotRange range = slots;
+  const auto row_at = [&](std::size_t i) {
+    return rows.listed ? rows.listed[i].row : rows.begin + i;
+  };
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    if (rows.listed && i + kPrefetchAhead < rows.n) {
+      const std::size_t ahead = row_at(i + kPrefetchAhead);
+      __builtin_prefetch(records + ahead * stride);
+      __builtin_prefetch(given.words + ahead * width);
+    }
+    const std::size_t row = row_at(i);
+    const u8* const record = records + row * stride;
+    const i64* const words = given.words + row * width;
+    const RowWords<kWidth> own(words, width);
+    i64* at = cells + range.begin * step * width;
+    for (std::size_t slot = range.begin; slot < range.end; ++slot, at += step * width)
+      own.add_to(at + record[slot] * width);
+  }
+}
+
+void add_vector_block(const SlotBlock& block, const RowsToAdd& rows, std::size_t step,
+                      const Records::Words& words, i64* cells) {
+  constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
+                                                    add_vectors<3>, add_vectors<4>, add_vectors<5>,
+                                                    add_vectors<6>, add_vectors<7>, add_vectors<8>};
+  const auto add = kKernels[words.width < std::size(kKernels) ? words.width : 0];
+  const std::size_t at_once = std::max<std::size_t>(1, kVectorWords / (step * words.width));
+  i64* const own = cells + block.first_slot * step * words.width;
+  for (std::size_t begin = 0; begin < rows.n; begin += kVectorRows) {
+    const RowsToAdd some{rows.listed ? rows.listed + begin : nullptr, rows.begin + begin,
+                         std::min(kVectorRows, rows.n - begin)};
+    for (std::size_t slot = 0; slot < block.n_slots; slot += at_once)
+      add(block, some, {slot, std::min<std::size_t>(slot + at_once, block.n_slots)}, step, words,
+          own);
+  }
+}
+
+template <bool kListed>
+void add_block(const SlotBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
+               i64* cells) {
+  const auto add =
+      step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
+                  : (narrow ? add_block_of<true, kListed, 0> : add_block_of<false, kListed, 0>);
+  add(block, rows, step, cells + block.first_slot * step);
+}
+
+}  // namespace
+
+i64 Records::word(std::size_t row) const {
+  const u8* at = blocks_[0].bytes.data() + row * blocks_[0].stride + blocks_[0].tail;
+  return words_.narrow ? load_word<true>(at) : load_word<false>(at);
+}
+
+void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
+  for (const SlotBlock& block : blocks_)
+    add_block<true>(block, words_.narrow, {rows, 0, n}, cells_per_slot_, cells);
+}
+
+void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
+  for (const SlotBlock& block : blocks_)
+    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
+}
+
+void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
+                         i64* cells) const {
+  for (const SlotBlock& block : blocks_)
+    add_vector_block(block, {rows, 0, n}, cells_per_slot_, of_rows, cells);
+}
+
+void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
+                        i64* cells) const {
+  for (const SlotBlock& block : blocks_)
+    add_vector_block(block, {nullptr, begin, end - begin}, cells_per_slot_, of_rows, cells);
+}
+
+}  // namespace committee

@@ -1,0 +1,50 @@
+// Squared error, round after round, without finding a gradient twice. The gradient of a row is its
+// score less its target: a tree changes it by the value of the row's leaf. With values that are
+// multiples of the gradients' unit this holds to the last bit, so that
+//
+//   the words of the rows         get their leaf's value added,
+//   the histogram of the root     gets, for each leaf, that value times the leaf's rows in a cell,
+//   the leaves' values            come from the sums that the histograms have anyway,
+//
+// and what is left of a round is to partition rows and to add up those of the smaller children.
+// Words have as many bits for the gradient as their number of rows leaves. A row of weight w is w
+// rows: its word is w times that of one.
+#pragma once
+#include "boosting/leaf_values.hpp"
+
+namespace committee {
+
+class Residuals {
+ public:
+  // Whether the next round may follow the words of the one before, or be followed.
+  static bool suit(const Loss& loss, const RowWeights& weights, const BoostingParams& params,
+                   const Records& records);
+  Residuals(Records& records, BoostingGrower& grower, const RowWeights& weights, int n_threads)
+      : records_(records), grower_(grower), weights_(weights), n_threads_(n_threads) {}
+
+  // Scores, or words, were changed by others.
+  void forget() { current_ = false; }
+  // Makes sure that the words are those of the scores, and that their unit suits them.
+  void prepare(const ScoreView& view);
+  void plan(SearchPlan& plan) const;
+  // As settle_leaves, of the tree grown last.
+  void settle(const SearchPlan& plan, double learning_rate, GrownTree& tree, double* scores);
+
+ private:
+  double find_largest(const ScoreView& view) const;
+  void find_bound();
+  void start(const ScoreView& view);
+
+  Records& records_;
+  BoostingGrower& grower_;
+  const RowWeights& weights_;
+  const int n_threads_;
+  bool current_ = false;
+  std::size_t n_rows_ = 0;
+  int gradient_bits_ = 0;  // no gradient is larger than 2^gradient_bits_ units
+  WordHalves halves_;
+  double unit_ = 1.0;
+  i64 bound_ = 0;  // no gradient is larger, in units
+};
+
+}  // namespace committee

@@ -1,0 +1,297 @@
+#include "committee/loss.hpp"
+
+#include <algorithm>
+
+#include "base/exponentials.hpp"
+#include "base/weighted_quantile.hpp"
+#include "committee/losses/all.hpp"
+
+namespace committee {
+
+namespace {
+
+// A mean that has a link, also where all of the rows are on one side of it.
+constexpr double kLeastShare = 1e-9;
+
+template <class Function>
+class ScalarLoss final : public Loss {
+ public:
+  ScalarLoss(std::vector<Function> functions, bool ordered)
+      : Loss(Function::kShape, static_cast<u32>(functions.size())),
+        functions_(std::move(functions)),
+        ordered_(ordered) {}
+
+  void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                      double* hessians) const override {
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const Function function = functions_[k];  // a copy that the loop may keep in registers
+      const double* y = view.y + k * view.stride + begin;
+      const double* f = view.scores + k * view.stride + begin;
+      double* g = gradients + k * kLossBlock;
+      if constexpr (Function::kShape.constant_hessian) {
+        if (!hessians) {
+          for (std::size_t i = 0; i < end - begin; ++i)
+            g[i] = function.gradients(y[i], f[i]).gradient;
+          continue;
+        }
+      }
+      double* h = hessians + k * kLossBlock;
+      constexpr bool kByPower = requires { function.gradients_by_power(y[0], f[0]); };
+      if constexpr (kByPower) {
+        for (std::size_t i = 0; i < end - begin; ++i) g[i] = -f[i];
+        take_fast_exps(g, end - begin);
+      }
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        GradientPair pair;
+        if constexpr (kByPower) {
+          pair = function.gradients_by_power(y[i], g[i]);
+        } else {
+          pair = function.gradients(y[i], f[i]);
+        }
+        g[i] = pair.gradient;
+        h[i] = pair.hessian;
+      }
+    }
+  }
+
+  void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
+                   double* values) const override {
+    std::fill_n(values, end - begin, 0.0);
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const std::size_t at = k * view.stride + begin;
+      for (std::size_t i = 0; i < end - begin; ++i)
+        values[i] += functions_[k].value(view.y[at + i], view.scores[at + i]);
+    }
+  }
+
+  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
+    for (u32 k = 0; k < n_scores_; ++k) {
+      for (std::size_t i = 0; i < n; ++i)
+        scores[k * stride + i] = functions_[k].mean(scores[k * stride + i]);
+    }
+    if (!ordered_) return;
+    // Quantiles that cross are put in order, which brings each nearer to the true one
+    // [Chernozhukov2010].
+    std::vector<double> row(n_scores_);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (u32 k = 0; k < n_scores_; ++k) row[k] = scores[k * stride + i];
+      std::sort(row.begin(), row.end());
+      for (u32 k = 0; k < n_scores_; ++k) scores[k * stride + i] = row[k];
+    }
+  }
+
+  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
+                                    std::span<const double> weights) const override {
+    std::vector<double> baseline;
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* y = view.y + k * view.stride;
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(functions_[k], y, n, weights)
+                                                         : find_quantile(y, n, weights, level(k)));
+    }
+    return baseline;
+  }
+
+  void adapt(const ScoreView& view, std::size_t n, std::span<const double> weights) override {
+    if constexpr (requires(Function f) { f.delta; }) {
+      std::vector<double> distances(n);
+      for (u32 k = 0; k < n_scores_; ++k) {
+        for (std::size_t i = 0; i < n; ++i)
+          distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+        functions_[k].delta = find_quantile(distances.data(), n, weights, functions_[k].parameter);
+      }
+    }
+  }
+
+  double level(u32 k) const override {
+    if constexpr (requires(Function f) { f.level(); }) return functions_[k].level();
+    return Loss::level(k);
+  }
+
+  double delta(u32 k) const override {
+    if constexpr (requires(Function f) { f.delta; }) return functions_[k].delta;
+    return Loss::delta(k);
+  }
+
+ private:
+  static double find_quantile(const double* y, std::size_t n, std::span<const double> weights,
+                              double level) {
+    if (weights.empty()) return find_weighted_quantile(std::span(y, n), level);
+    std::vector<WeightedValue> values;
+    values.reserve(n);
+    for (std::size_t i = 0; i < n; ++i)
+      if (weights[i] > 0.0) values.push_back({y[i], weights[i]});
+    return find_weighted_quantile(values, level);
+  }
+
+  static double link_mean(const Function& function, const double* y, std::size_t n,
+                          std::span<const double> weights) {
+    double sum = 0.0, total = 0.0, least = std::numeric_limits<double>::infinity(), most = -least;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1.0 : weights[i];
+      if (!(weight > 0.0)) continue;
+      sum += weight * y[i];
+      total += weight;
+      least = std::min(least, y[i]);
+      most = std::max(most, y[i]);
+    }
+    if (least == most && std::is_same_v<Function, SquaredLoss>) return least;
+    double mean = sum / total;
+    if constexpr (!std::is_same_v<Function, SquaredLoss>) mean = std::max(mean, kLeastShare);
+    if constexpr (std::is_same_v<Function, LogisticLoss> ||
+                  std::is_same_v<Function, ExponentialLoss>) {
+      mean = std::min(mean, 1.0 - kLeastShare);
+    }
+    return function.link(mean);
+  }
+
+  std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
+  const bool ordered_;               // scores of a row are quantiles, ascending
+};
+
+class MulticlassLoss final : public Loss {
+ public:
+  explicit MulticlassLoss(u32 n_classes) : Loss(SoftmaxLoss::kShape, n_classes) {
+    function_.n_classes = n_classes;
+  }
+  bool has_classes() const override { return true; }
+
+  void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
+                      double* hessians) const override {
+    constexpr std::size_t kSize = EightDoubles::kSize;
+    std::size_t row = begin;
+    for (; row + kSize <= end; row += kSize)
+      find_row_gradients<EightDoubles>(view, row, gradients + (row - begin),
+                                       hessians + (row - begin));
+    for (; row < end; ++row)
+      find_row_gradients<double>(view, row, gradients + (row - begin), hessians + (row - begin));
+  }
+
+  void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
+                   double* values) const override {
+    for (std::size_t row = begin; row < end; ++row) {
+      double largest = view.scores[row], sum = 0.0;
+      for (u32 k = 1; k < n_scores_; ++k)
+        largest = std::max(largest, view.scores[k * view.stride + row]);
+      for (u32 k = 0; k < n_scores_; ++k)
+        sum += exponential(view.scores[k * view.stride + row] - largest);
+      const auto label = static_cast<std::size_t>(view.y[row]);
+      values[row - begin] = natural_log(sum) + largest - view.scores[label * view.stride + row];
+    }
+  }
+
+  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
+    std::vector<double> shares(std::size_t{n_scores_} * kLossBlock);
+    for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
+      const std::size_t size = std::min(kLossBlock, n - begin);
+      find_shares({nullptr, scores, stride}, begin, size, shares.data());
+      for (u32 k = 0; k < n_scores_; ++k) {
+        std::copy_n(shares.data() + k * kLossBlock, size, scores + k * stride + begin);
+      }
+    }
+  }
+
+  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
+                                    std::span<const double> weights) const override {
+    std::vector<double> sums(n_scores_, 0.0);
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1.0 : weights[i];
+      sums[static_cast<std::size_t>(view.y[i])] += weight;
+      total += weight;
+    }
+    for (double& sum : sums) sum = natural_log(std::max(sum / total, kLeastShare));
+    return sums;
+  }
+
+ private:
+  // Gradients of a row, or of eight: of score k at k * kLossBlock.
+  template <class Number>
+  void find_row_gradients(const ScoreView& view, std::size_t row, double* g, double* h) const {
+    const auto power = [](const Number& x) __attribute__((always_inline)) {
+      return fast_exp(take_larger(x, -708.0));
+    };
+    const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
+    const Number y = load_numbers<Number>(view.y + row);
+    for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {
+      const Number share = load_numbers<Number>(g) * factor;
+      const GradientPairOf<Number> pair =
+          function_.gradients(mark_equal(y, static_cast<double>(k)), share);
+      store_numbers(pair.gradient, g);
+      store_numbers(pair.hessian, h);
+    }
+  }
+
+  // Probabilities of n rows from `begin` on: shares[k * kLossBlock + i].
+  void find_shares(const ScoreView& view, std::size_t begin, std::size_t n, double* shares) const {
+    std::size_t i = 0;
+    for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
+      share_rows<EightDoubles>(view.scores + begin + i, view.stride, shares + i);
+    for (; i < n; ++i) share_rows<double>(view.scores + begin + i, view.stride, shares + i);
+  }
+
+  template <class Number>
+  void share_rows(const double* scores, std::size_t stride, double* shares) const {
+    const auto power = [](const Number& x)
+                           __attribute__((always_inline)) { return exponential(x); };
+    const Number factor = 1.0 / sum_powers<Number>(scores, stride, shares, power);
+    for (u32 k = 0; k < n_scores_; ++k) {
+      double* const at = shares + k * kLossBlock;
+      store_numbers(load_numbers<Number>(at) * factor, at);
+    }
+  }
+
+  // Sum over the scores of e^(score - the largest), and each of these.
+  template <class Number, class Power>
+  Number sum_powers(const double* scores, std::size_t stride, double* powers, Power&& power) const {
+    Number largest = load_numbers<Number>(scores);
+    for (u32 k = 1; k < n_scores_; ++k)
+      largest = take_larger(load_numbers<Number>(scores + k * stride), largest);
+    Number sum = power(load_numbers<Number>(scores) - largest);
+    store_numbers(sum, powers);
+    for (u32 k = 1; k < n_scores_; ++k) {
+      const Number share = power(load_numbers<Number>(scores + k * stride) - largest);
+      store_numbers(share, powers + k * kLossBlock);
+      sum = sum + share;
+    }
+    return sum;
+  }
+
+  SoftmaxLoss function_;
+};
+
+template <class Use>
+void for_each_loss(Use&& use) {
+  std::apply([&](auto... functions) { (use(functions), ...); }, ScalarLosses{});
+}
+
+}  // namespace
+
+std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores,
+                                std::span<const double> levels) {
+  std::unique_ptr<Loss> made;
+  if (!levels.empty() && (name != QuantileLoss::kName || levels.size() != n_scores))
+    throw std::invalid_argument("levels are for 'quantile', one a score");
+  if (name == SoftmaxLoss::kName) return std::make_unique<MulticlassLoss>(n_scores);
+  for_each_loss([&](auto function) {
+    if (name != function.kName) return;
+    std::vector<decltype(function)> functions(n_scores, function);
+    if constexpr (requires { function.parameter; }) {
+      for (u32 k = 0; k < n_scores; ++k) {
+        if (!std::isnan(parameter)) functions[k].parameter = parameter;
+        if (!levels.empty()) functions[k].parameter = levels[k];
+      }
+    }
+    made = std::make_unique<ScalarLoss<decltype(function)>>(std::move(functions), !levels.empty());
+  });
+  if (!made) throw std::invalid_argument("unknown loss '" + name + "'");
+  return made;
+}
+
+std::vector<std::string> list_losses() {
+  std::vector<std::string> names;
+  for_each_loss([&](auto function) { names.emplace_back(function.kName); });
+  names.emplace_back(SoftmaxLoss::kName);
+  return names;
+}
+
+}  // namespace committee

@@ -1,0 +1,156 @@
+#include "boosting/multi_output.hpp"
+
+#include <algorithm>
+
+namespace committee {
+
+void VectorWords::write(std::span<const TreeScore> scores, const RowWeights& weights,
+                        const WordPlan& plan, u64 key, std::size_t begin, std::size_t end) {
+  i64 words[kBlock];
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    make_words(scores[k].gradients, weights, plan, combine_keys(key, k), begin, end, words);
+    i64* at = words_.data() + begin * width_ + k;
+    for (std::size_t i = 0; i < end - begin; ++i, at += width_) *at = words[i];
+  }
+  for (std::size_t i = begin; i < end; ++i)
+    words_[i * width_ + scores.size()] = (i64{weights[i]} << 32) + 1;
+}
+
+VectorSearch::VectorSearch(std::span<const TreeScore> scores, std::vector<i64> total)
+    : scores_(scores),
+      params_(*scores[0].plan.params),
+      total_(std::move(total)),
+      left_(total_.size()) {
+  for (u32 k = 0; k < scores_.size(); ++k) own_sum_ += measure(k, total_[k]);
+}
+
+double VectorSearch::measure(u32 score, i64 word) const {
+  const SearchPlan& plan = scores_[score].plan;
+  const double g = static_cast<double>(gradient_of(word)) * plan.gradient_unit,
+               h = static_cast<double>(hessian_of(word)) * plan.hessian_unit;
+  const double whole = h + params_.reg_lambda + extra_l2_;
+  if (!plan.by_values) return whole > 0.0 ? g * g / whole : 0.0;
+  constexpr double kFree = std::numeric_limits<double>::infinity();
+  const double value = find_leaf_value(plan, g, h, -kFree, kFree);
+  return -2.0 * (g * value + 0.5 * whole * value * value + params_.reg_alpha * std::abs(value));
+}
+
+double VectorSearch::count_copies(i64 word) const {
+  return static_cast<double>(gradient_of(word)) * scores_[0].plan.weight_unit;
+}
+
+bool VectorSearch::is_allowed() const {
+  const std::size_t last = total_.size() - 1;
+  const i64 n_left = hessian_of(left_[last]), n_right = hessian_of(total_[last]) - n_left;
+  if (std::min(n_left, n_right) < std::max<i64>(1, params_.min_samples_leaf)) return false;
+  // A side's sum of hessians is the mean over the scores.
+  double left = 0.0, whole = 0.0;
+  for (std::size_t k = 0; k < last; ++k) {
+    left += static_cast<double>(hessian_of(left_[k])) * scores_[k].plan.hessian_unit;
+    whole += static_cast<double>(hessian_of(total_[k])) * scores_[k].plan.hessian_unit;
+  }
+  const double least = params_.min_child_weight * static_cast<double>(last);
+  return left >= least && whole - left >= least;
+}
+
+double VectorSearch::measure_gain() const {
+  double sum = 0.0;
+  for (u32 k = 0; k < scores_.size(); ++k)
+    sum += measure(k, left_[k]) + measure(k, total_[k] - left_[k]);
+  return 0.5 * (sum - own_sum_) - params_.gamma;
+}
+
+void VectorSearch::add(const i64* cell) {
+  for (std::size_t k = 0; k < left_.size(); ++k) left_[k] += cell[k];
+}
+
+void VectorSearch::scan(const VectorColumn& column, BoostSplit& best) {
+  if (column.categorical) {
+    scan_categories(column, best);
+    return;
+  }
+  scan_numeric(column, false, best);
+  const std::size_t width = total_.size();
+  if (column.has_missing && column.cells[(column.n_bins + 1) * width - 1] != 0)
+    scan_numeric(column, true, best);
+}
+
+void VectorSearch::scan_numeric(const VectorColumn& column, bool missing_left, BoostSplit& best) {
+  const std::size_t width = total_.size();
+  const i64* const missing = column.cells + column.n_bins * width;
+  const bool occurs = column.has_missing && missing[width - 1] != 0;
+  std::fill(left_.begin(), left_.end(), i64{0});
+  if (missing_left) add(missing);
+  // With missing values on the right, all values on the left are a split, too.
+  const u32 n_cuts = occurs && !missing_left ? column.n_bins : column.n_bins - 1;
+  for (u32 b = 0; b < n_cuts; ++b) {
+    const i64* const cell = column.cells + b * width;
+    if (cell[width - 1] == 0) continue;  // nobody: the split before
+    add(cell);
+    if (!is_allowed()) continue;
+    const double gain = measure_gain();
+    if (!(gain > best.gain) && !(gain == best.gain && column.feature < best.feature)) continue;
+    best.gain = gain;
+    best.feature = column.feature;
+    best.cut = b;
+    best.categorical = false;
+    best.missing_left = missing_left;
+    best.has_missing = occurs;
+    best.left = hessian_of(left_[width - 1]);
+  }
+}
+
+// The best subset of levels is a prefix in the order of one score's ratios where there is one score
+// [Fisher1958]; here the order of each score is tried. As with one score, levels of few rows stay
+// together on the right.
+void VectorSearch::scan_categories(const VectorColumn& column, BoostSplit& best) {
+  const std::size_t width = total_.size(), last = width - 1;
+  const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
+  std::vector<std::pair<double, u32>> keyed;
+  std::vector<u32> order;
+  extra_l2_ = params_.category_l2;
+  for (std::size_t k = 0; k < last; ++k) {
+    const double row = static_cast<double>(hessian_of(total_[k])) / count_copies(total_[last]);
+    keyed.clear();
+    for (u32 level = 0; level < n_cells; ++level) {
+      const i64* const cell = column.cells + level * width;
+      if (cell[last] == 0 || count_copies(cell[last]) < params_.min_samples_level - 0.5) continue;
+      keyed.emplace_back(static_cast<double>(gradient_of(cell[k])) /
+                             (static_cast<double>(hessian_of(cell[k])) +
+                              std::max(params_.category_smooth * row, 1.0)),
+                         level);
+    }
+    std::sort(keyed.begin(), keyed.end());
+    order.clear();
+    for (const auto& [key, level] : keyed) order.push_back(level);
+    scan_prefixes(column, order, best);
+    std::reverse(order.begin(), order.end());
+    scan_prefixes(column, order, best);
+  }
+  extra_l2_ = 0.0;
+}
+
+void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32> order,
+                                 BoostSplit& best) {
+  const std::size_t width = total_.size();
+  std::fill(left_.begin(), left_.end(), i64{0});
+  double found = -std::numeric_limits<double>::infinity();
+  std::size_t length = 0;
+  i64 n_left = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    add(column.cells + order[k] * width);
+    if (!is_allowed()) continue;
+    const double gain = measure_gain();
+    if (gain > found) found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
+  }
+  if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
+    return;
+  best = BoostSplit{};
+  best.gain = found;
+  best.feature = column.feature;
+  best.cut = static_cast<u32>(length - 1);
+  best.left = n_left;
+  best.take_levels(order.first(length), column.n_bins);
+}
+
+}  // namespace committee

@@ -1,0 +1,37 @@
+// What happens to a boosted tree after it has grown and before its leaves get values.
+#include "boosting/tree_grower.hpp"
+
+namespace committee {
+
+// Minimal cost-complexity pruning [Breiman1984, ch. 3] with the objective as risk: a split takes
+// 2 gain / (weight of all rows) off it, which is what it takes off the mean squared error where the
+// loss is that.
+void BoostingGrower::prune() {
+  const double unit = 2.0 / (static_cast<double>(weights_.total) * weights_.unit);
+  std::vector<double> risk(tree_.size(), 0.0);
+  for (u32 node = 0; node < tree_.size(); ++node) {
+    // Only the difference between a node and its children matters.
+    if (!tree_.is_leaf(node)) risk[tree_.left[node]] = risk[node] - unit * node_gains_[node];
+    tree_.weight[node] = 1.0;
+    tree_.impurity[node] = risk[node];
+    tree_.values[node * n_scores_] = static_cast<double>(node);  // to be recognised by
+  }
+  prune_tree(tree_, params_.ccp_alpha);
+  std::vector<u32> cuts;
+  std::vector<double> gains;
+  leaves_.clear();
+  for (u32 node = 0; node < tree_.size(); ++node) {
+    const auto before = static_cast<std::size_t>(tree_.values[node * n_scores_]);
+    cuts.push_back(cuts_[before]);
+    gains.push_back(node_gains_[before]);
+    if (tree_.is_leaf(node)) {
+      leaves_.push_back(node_places_[before]);
+      leaves_.back().node = node;
+    }
+    tree_.values[node * n_scores_] = tree_.weight[node] = tree_.impurity[node] = 0.0;
+  }
+  cuts_ = std::move(cuts);
+  node_gains_ = std::move(gains);
+}
+
+}  // namespace committee

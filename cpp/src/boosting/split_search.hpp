@@ -1,0 +1,135 @@
+// The best split of a node of a boosted tree: gain = [G_L^2 / (H_L + lambda) + G_R^2 / (H_R +
+// lambda) - G^2 / (H + lambda)] / 2 - gamma [ChenGuestrin2016, eq. 7], over cells of packed words.
+#pragma once
+#include "boosting/row_records.hpp"
+#include "committee/boosting_params.hpp"
+#include "split/split_candidate.hpp"
+
+namespace committee {
+
+// The gradient above and the hessian below, which is never negative: so both are exact.
+struct WordHalves {
+  int hessian_bits = 32;
+  i64 gradient(i64 word) const { return word >> hessian_bits; }
+  i64 hessian(i64 word) const { return word & ((i64{1} << hessian_bits) - 1); }
+};
+// Of words that are not followed from round to round.
+inline i64 gradient_of(i64 word) {
+  return WordHalves{}.gradient(word);
+}
+inline i64 hessian_of(i64 word) {
+  return WordHalves{}.hessian(word);
+}
+
+struct BoostSplit {
+  double gain = -std::numeric_limits<double>::infinity();
+  u32 feature = kNone, cut = 0;  // cells <= cut go left
+  bool categorical = false, missing_left = false, has_missing = false;
+  i64 left = 0;                 // sum of the words of the left child
+  std::vector<u32> left_codes;  // categorical: bit set
+  bool found() const { return feature != kNone; }
+  // By category: these levels go left (level n_bins: missing values).
+  void take_levels(std::span<const u32> levels, u32 n_bins);
+  // A total order, so that the winner does not depend on who looks first.
+  bool beats(const BoostSplit& other) const {
+    return gain != other.gain ? gain > other.gain : feature < other.feature;
+  }
+};
+
+// What stays the same while a tree grows.
+struct SearchPlan {
+  const BoostingParams* params = nullptr;
+  double gradient_unit = 1.0, hessian_unit = 1.0;  // of the halves of a word
+  double weight_unit = 1.0;                        // rows that a row of weight one counts as
+  double largest_step = std::numeric_limits<double>::infinity();
+  // Leaf values are bounded or soft-thresholded, so that a gain has to be taken from the values.
+  bool by_values = false;
+  bool constant_hessian = false;  // all rows have the same
+  WordHalves halves;
+  // Words are kept from round to round, and so are the cells of leaves; none of their gradients is
+  // larger than this.
+  bool follows = false;
+  i64 largest_gradient = 0;
+};
+
+struct NodeFacts {
+  i64 total = 0;
+  std::size_t n_rows = 0;
+  u64 weight = 0;                                           // of its rows
+  double lower = -std::numeric_limits<double>::infinity();  // monotone bounds of the leaf's value
+  double upper = std::numeric_limits<double>::infinity();
+};
+
+struct ColumnView {
+  u32 feature = 0, n_bins = 0;
+  bool has_missing = false, categorical = false;
+  i32 monotonic = 0;
+  const i64* cells = nullptr;
+  const u32* counts = nullptr;  // rows of each cell; null: judged by their share of the hessians
+  // Weight of each cell's rows (null: one each), and what a side of a split must have of the
+  // node's.
+  const u64* weights = nullptr;
+  double least_weight = 0.0;
+  u64 total_weight = 0;
+};
+
+// Value of a leaf before shrinkage: -S(G, alpha) / (H + lambda), S the soft threshold, held within
+// the largest step and the bounds.
+double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, double lower,
+                       double upper);
+
+class NodeSearch {
+ public:
+  NodeSearch(const SearchPlan& plan, const NodeFacts& node);
+  // Takes the best split of the column into `best` if it is better.
+  void scan(const ColumnView& column, BoostSplit& best);
+
+ private:
+  // Sums in units of a word; l2 includes what categories add.
+  struct Balance {
+    double l2, whole, ratio, shift;
+    double gain(double gradient, double hessian) const {
+      const double a = hessian + l2, c = whole - a, d = gradient - ratio * a;
+      return d * d * whole / (a * c) + shift;
+    }
+  };
+  Balance weigh(double l2) const;
+  void scan_numeric(const ColumnView& column, BoostSplit& best);
+  u32 list_sums(const ColumnView& column, i64 base, u32 n_cuts);
+  void scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
+                 BoostSplit& best);
+  // The left side of a split.
+  struct Side {
+    i64 sum = 0;
+    u64 n_rows = 0, weight = 0;
+    void add(const ColumnView& column, u32 cell) {
+      sum += column.cells[cell];
+      if (column.counts) n_rows += column.counts[cell];
+      if (column.weights) weight += column.weights[cell];
+    }
+  };
+  void scan_by_values(const ColumnView& column, Side left, u32 n_cuts, bool missing_left,
+                      BoostSplit& best);
+  void scan_categories(const ColumnView& column, BoostSplit& best);
+  void scan_prefixes(const ColumnView& column, std::span<const u32> order, BoostSplit& best);
+  double measure_by_values(i64 left, i32 direction) const;
+  bool is_allowed(const ColumnView& column, const Side& left) const;
+  double objective(double gradient, double hessian, double value) const;
+  void take(const ColumnView& column, double gain, i64 left, u32 cut, bool missing_left,
+            BoostSplit& best) const;
+
+  const SearchPlan& plan_;
+  const BoostingParams& params_;
+  NodeFacts node_;
+  double n_copies_;     // rows that the node's weight counts as
+  double gain_unit_;    // of a Balance's gain
+  i64 least_hessian_;   // that a child needs for min_child_weight
+  i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf
+  Balance balance_;
+  double parent_objective_ = 0.0;
+  int shift_ = 32;  // of a word, so that its gradient fits into an int
+  alignas(64) i64 sums_[kHistogramBins + 16];
+  u32 places_[kHistogramBins + 16];  // of the sums, where empty cells are left out
+};
+
+}  // namespace committee

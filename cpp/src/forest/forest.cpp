@@ -1,0 +1,221 @@
+#include "committee/forest.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "binning/packed_records.hpp"
+#include "predict/aggregate.hpp"
+#include "predict/tree_walk.hpp"
+#include "tree/fast/extra_trees_levels.hpp"
+
+namespace committee {
+
+namespace {
+
+// Memory of trees that are no longer needed, for the next ones: fresh pages cost as much as writing
+// nodes into them.
+struct SpareTree {
+  GrownTree tree;
+  std::unique_ptr<ExtraTreesLevels> levels;  // of extra-trees
+};
+class SpareTrees {
+ public:
+  SpareTree take() {
+    const std::lock_guard lock(mutex_);
+    if (trees_.empty()) return {};
+    SpareTree spare = std::move(trees_.back());
+    trees_.pop_back();
+    return spare;
+  }
+  void give_back(SpareTree spare) {
+    const std::lock_guard lock(mutex_);
+    trees_.push_back(std::move(spare));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<SpareTree> trees_;
+};
+
+constexpr double kMinThreadWork =
+    1e5;  // rows times trees: below, a thread costs more than it saves
+
+// Rows of a block of votes: enough to pay for unfolding a tree, few enough to stay in the cache.
+constexpr std::size_t kVoteRows = 16384, kVoteBytes = std::size_t{4} << 20;
+
+// Weights under which every class has the same share of a sample, times those that were given.
+std::vector<double> balance_weights(const GrowInput& input, std::span<const u32> counts) {
+  const Target& target = input.target;
+  const std::size_t n = counts.size(), n_outputs = target.n_classes.size();
+  std::vector<double> weights(n, 1.0);
+  if (!input.weights.empty())
+    std::copy(input.weights.begin(), input.weights.end(), weights.begin());
+  for (std::size_t o = 0; o < n_outputs; ++o) {
+    std::vector<double> totals(target.n_classes[o], 0.0);
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      totals[target.labels[i * n_outputs + o]] += counts[i];
+      total += counts[i];
+    }
+    const auto n_present =
+        std::count_if(totals.begin(), totals.end(), [](double t) { return t > 0.0; });
+    for (std::size_t i = 0; i < n; ++i) {
+      const double own = totals[target.labels[i * n_outputs + o]];
+      if (own > 0.0) weights[i] *= total / (static_cast<double>(n_present) * own);
+    }
+  }
+  return weights;
+}
+
+// Weights that leave some rows out, as a fold does, and are one otherwise.
+bool are_zeros_and_ones(std::span<const double> weights) {
+  return !weights.empty() &&
+         std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0.0 || w == 1.0; });
+}
+
+// Takes such weights into the counts, whole numbers that need no search for a unit. False: none of
+// them is one then, so that a unit may be larger.
+bool leave_out(std::span<const double> weights, std::span<u32> counts) {
+  bool has_one = false;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = weights[i] != 0.0 ? counts[i] : 0;
+    has_one |= counts[i] == 1;
+  }
+  return has_one;
+}
+
+// The params of one member: its number, and its features if it does not see all.
+GrowParams choose_params(const GrowParams& params, const ForestPlan& plan, std::size_t member,
+                         u32 n_features) {
+  GrowParams own = params;
+  own.tree = member;
+  own.n_jobs = 1;
+  if (plan.sampling.n_features > 0) {
+    own.member_features = draw_member_features(plan.sampling, params.seed, member, n_features);
+  }
+  return own;
+}
+
+}  // namespace
+
+ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const ForestPlan& plan,
+                         InterruptWatch& watch, std::atomic<std::size_t>* done) {
+  check_growth(input, params);
+  const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
+  std::vector<Trees> members(plan.n_trees);
+  ForestResult result;
+  result.importances.resize(plan.n_trees * n_features);
+  ArenaOptions options;
+  options.n_features = n_features;
+  options.outputs = input.target.n_classes;
+  const int n_threads =
+      choose_threads(params.n_jobs, static_cast<double>(n_rows) * static_cast<double>(plan.n_trees),
+                     kMinThreadWork);
+  // A few trees on many rows: threads within a tree instead of over trees.
+  const bool over_trees = plan.n_trees > 1;
+  SpareTrees spares;
+  input.data->make_records(n_threads);
+  const std::unique_ptr<const PackedRecords> packed_records =
+      PackedRecords::make(*input.data, n_threads);
+  std::unique_ptr<const ExtraTreesTable> drawn;
+  if (params.random_splits && input.target.n_classes == std::vector<u32>{2})
+    drawn = ExtraTreesTable::make(*input.data);
+  const bool is_fold = !plan.balance_classes && are_zeros_and_ones(input.weights);
+  parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
+    const std::size_t member = plan.first_tree + k;
+    std::vector<u32> counts(n_rows);
+    draw_rows(plan.sampling, params.seed, member, counts);
+    GrowInput own = input;
+    own.counts = counts;
+    if (is_fold && leave_out(input.weights, counts)) own.weights = {};
+    own.packed_records = packed_records.get();
+    own.drawn = drawn.get();
+    SpareTree spare = spares.take();
+    own.spare = &spare.tree;
+    if (drawn && !spare.levels) spare.levels = std::make_unique<ExtraTreesLevels>();
+    own.levels = spare.levels.get();
+    std::vector<double> balanced;
+    if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
+    GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
+    if (!over_trees) own_params.n_jobs = params.n_jobs;
+    GrowResult grown = grow_tree(own, own_params, watch);
+    members[k] = grown.is_counted ? spare.levels->tree().compact(*input.data->bins, options)
+                                  : compact_trees({&grown.tree, 1}, options);
+    spare.tree = std::move(grown.tree);
+    spares.give_back(std::move(spare));
+    std::copy(grown.importances.begin(), grown.importances.end(),
+              result.importances.begin() + k * n_features);
+    if (done) done->fetch_add(1, std::memory_order_relaxed);
+  });
+  result.trees = concatenate_trees(members, n_threads);
+  return result;
+}
+
+namespace {
+
+template <class X>
+void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::vector<u64>> in_bag,
+                std::size_t begin, std::size_t end, double* sums, u32* n_votes) {
+  const std::size_t n_cols = x.n_cols;
+  const X* data = static_cast<const X*>(x.data);
+  std::vector<X> rows((end - begin) * n_cols);
+  std::vector<u32> chosen(end - begin), ends(end - begin);
+  TreeWalker<X> walker(trees, end - begin, true);
+  Terms terms;
+  terms.trees = &trees;
+  for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    // Nobody can guess which rows a sample holds: no branch.
+    std::size_t n = 0;
+    for (std::size_t row = begin; row < end; ++row) {
+      chosen[n] = static_cast<u32>(row);
+      n += ~(in_bag[t][row / 64] >> (row % 64)) & 1;
+    }
+    if (n == 0) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      const X* from = data + static_cast<std::ptrdiff_t>(chosen[i]) * x.row_stride;
+      for (std::size_t c = 0; c < n_cols; ++c) {
+        rows[i * n_cols + c] = from[static_cast<std::ptrdiff_t>(c) * x.col_stride];
+      }
+    }
+    walker.take_tree(t);
+    walker.end_rows({rows.data(), static_cast<std::ptrdiff_t>(n_cols)}, Ending::leaf,
+                    {ends.data(), n});
+    add_leaves_to(terms, t, {ends.data(), n}, chosen.data(), sums);
+    for (std::size_t i = 0; i < n; ++i) ++n_votes[chosen[i]];
+  }
+}
+
+}  // namespace
+
+void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& plan, u64 seed,
+                    int n_jobs, double* sums, u32* n_votes) {
+  if (x.n_cols != trees.n_features)
+    throw std::invalid_argument("X has another number of columns than the trees");
+  const std::size_t n_table_rows = plan.n_table_rows > 0 ? plan.n_table_rows : x.n_rows;
+  if (x.n_rows > n_table_rows || plan.first_row > n_table_rows - x.n_rows)
+    throw std::invalid_argument("the rows of x are not in the table");
+  const int n_threads = choose_threads(
+      n_jobs, static_cast<double>(x.n_rows) * static_cast<double>(trees.n_trees), kMinThreadWork);
+  std::vector<std::vector<u64>> in_bag(trees.n_trees);
+  parallel_for(trees.n_trees, n_threads, [&](std::size_t t) {
+    std::vector<u32> counts(n_table_rows);
+    draw_rows(plan.sampling, seed, plan.first_tree + t, counts);
+    in_bag[t].assign((x.n_rows + 63) / 64, 0);
+    for (std::size_t row = 0; row < x.n_rows; ++row) {
+      if (counts[plan.first_row + row] > 0) in_bag[t][row / 64] |= u64{1} << (row % 64);
+    }
+  });
+  const std::size_t fitting = kVoteBytes / (x.n_cols * sizeof(double));
+  const std::size_t share = x.n_rows / static_cast<std::size_t>(n_threads) + 1;
+  const std::size_t block = std::min(share, std::clamp<std::size_t>(fitting, 256, kVoteRows));
+  parallel_for((x.n_rows + block - 1) / block, n_threads, [&](std::size_t b) {
+    const std::size_t begin = b * block, end = std::min(x.n_rows, begin + block);
+    if (x.is_double) {
+      vote_block<double>(trees, x, in_bag, begin, end, sums, n_votes);
+    } else {
+      vote_block<float>(trees, x, in_bag, begin, end, sums, n_votes);
+    }
+  });
+}
+
+}  // namespace committee

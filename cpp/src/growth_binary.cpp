@@ -1,7 +1,0 @@
-#include "growth_search.hpp"
-
-namespace committee {
-
-template class Growth<BinaryTally>;
-
-}  // namespace committee

@@ -1,8 +1,0 @@
-#include "growth_search.hpp"
-
-namespace committee {
-
-template class Growth<ClassTally<u32>>;
-template class Growth<ClassTally<u64>>;
-
-}  // namespace committee

@@ -1,8 +1,0 @@
-#include "growth_search.hpp"
-
-namespace committee {
-
-template class Growth<MomentTally<false>>;
-template class Growth<MomentTally<true>>;
-
-}  // namespace committee

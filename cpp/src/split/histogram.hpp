@@ -1,0 +1,115 @@
+// Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
+// bins were touched, so that small nodes scan and clear a few cells instead of 256.
+#pragma once
+#include "binning/packed_records.hpp"
+#include "split/accumulators.hpp"
+
+namespace committee {
+
+inline constexpr std::size_t kPrefetchAhead = 12;  // items
+inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
+
+// Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
+// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
+template <int kFeatures, class Accumulator>
+void fill_features(const Accumulator& accumulator, const u8* records, std::size_t stride,
+                   const typename Accumulator::Item* items, std::size_t n, const u32* columns,
+                   typename Accumulator::Element* hist, u64* touched) {
+  const u32 cell = accumulator.cell();
+  const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
+  u64 groups[kFeatures] = {};
+  u32 at[kFeatures];
+  for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
+  auto add_item = [&](const typename Accumulator::Item item) {
+    const u8* record = records + item.row * stride;
+#pragma GCC unroll 8
+    for (int k = 0; k < kFeatures; ++k) {
+      const u32 bin = record[at[k]];
+      accumulator.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
+      groups[k] |= u64{1} << (bin >> 2);
+    }
+  };
+  // Items past the end may belong to another thread: the look-ahead stops at the end.
+  const std::size_t n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    add_item(items[i]);
+  }
+  for (; i < n; ++i) add_item(items[i]);
+  for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
+}
+
+// Calls run with a number of features, 1 .. kBatch, as a constant.
+template <class Run>
+void with_features(std::size_t n, Run&& run) {
+  switch (n) {
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    case 4:
+      return run.template operator()<4>();
+    case 5:
+      return run.template operator()<5>();
+    case 6:
+      return run.template operator()<6>();
+    case 7:
+      return run.template operator()<7>();
+    default:
+      return run.template operator()<8>();
+  }
+}
+
+// Records of one group of columns: the table's own, or a copy of some rows that stays in the cache.
+// An item's row is the number of its record here.
+struct RecordBlock {
+  const u8* records;
+  std::size_t stride;
+  std::size_t first_col;
+  const FieldPlace* places = nullptr;  // per feature, of packed records
+  FieldPlace place(u32 feature) const {
+    if (places) return places[feature];
+    return {static_cast<u8>(feature - first_col), 255, 255};
+  }
+};
+
+// Bytes of a run of features, at most kBatch, within the records of their group.
+struct RunColumns {
+  u32 at[kBatch] = {};
+  u8 masks[kBatch] = {}, most[kBatch] = {};
+  RunColumns(const RecordBlock& block, std::span<const u32> features) {
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const FieldPlace place = block.place(features[k]);
+      at[k] = place.byte;
+      masks[k] = place.mask;
+      most[k] = place.most;
+    }
+  }
+};
+
+// fill_features for a run-time number of features of one record group, which have a byte each.
+template <class Accumulator>
+void fill_histograms(const Accumulator& accumulator, const RecordBlock& block,
+                     std::span<const typename Accumulator::Item> items,
+                     std::span<const u32> features, typename Accumulator::Element* hist,
+                     u64* touched) {
+  const RunColumns columns(block, features);
+  with_features(features.size(), [&]<int kFeatures>() {
+    fill_features<kFeatures>(accumulator, block.records, block.stride, items.data(), items.size(),
+                             columns.at, hist, touched);
+  });
+}
+
+// Zeroes the touched groups of one feature's histogram.
+template <class Element>
+void clear_touched(Element* hist, u64 touched, u32 cell) {
+  for (; touched; touched &= touched - 1) {
+    const std::size_t group = static_cast<std::size_t>(__builtin_ctzll(touched));
+    std::memset(hist + group * 4 * cell, 0, sizeof(Element) * 4 * cell);
+  }
+}
+
+}  // namespace committee

@@ -1,0 +1,186 @@
+// The best split of a node: what a candidate is, when it is allowed, how ties are broken.
+#pragma once
+#include <cmath>
+#include <stdexcept>
+
+#include "base/rng.hpp"
+#include "split/accumulators.hpp"
+
+namespace committee {
+
+inline constexpr u32 kNone = 0xFFFFFFFFu;
+
+// A code is a bin, or with exact splits the rank of a value, or a category. Codes <= cut go left.
+struct Candidate {
+  double score = -std::numeric_limits<double>::infinity();
+  u32 feature = kNone;
+  u64 place = ~u64{0};  // of the feature in the node's order of features
+  u32 cut = 0;
+  u32 next =
+      kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
+  bool categorical = false;
+  bool missing_left = false;
+  bool has_missing = false;  // missing values of the feature occur in the node
+  double middle = 0.0;  // between the levels of the two sides, where monotone bounds are in force
+  std::vector<u32> left_codes, right_codes;  // categorical only
+
+  bool found() const { return feature != kNone; }
+  // A total order, so that the winner does not depend on who looks first: score, then the feature
+  // that comes first in the node's order of features, then the lowest cut.
+  bool loses_to(double other_score, u64 other_place, u32 other_cut) const {
+    if (other_score != score) return other_score > score;
+    if (other_place != place) return other_place < place;
+    return other_cut < cut;
+  }
+};
+
+// What a split must respect, in the units of the accumulator.
+struct NodeLimits {
+  u32 min_samples_leaf = 1;
+  double min_weight_leaf = 0.0;
+  double rare_weight =
+      0.0;               // levels of a category below it may have one voice (categorical_order.hpp)
+  bool bounded = false;  // monotone constraints are in force
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+};
+
+// One feature of the node at hand.
+struct FeatureView {
+  u32 feature = 0;
+  u64 place = 0;  // in the node's order of features: equal splits go to the first
+  i32 monotonic = 0;
+  const std::vector<double>* low = nullptr;   // smallest value of each code, for random thresholds
+  const std::vector<double>* high = nullptr;  // largest value of each code
+  u64 number = 0;                             // the node's random number for this feature
+};
+
+// Rows of the node in the order of their codes: code << 32 | index into the items. Missing last.
+struct SortedRows {
+  std::span<const u64> keyed;
+  u32 n_missing = 0;
+  u32 only_cut = kNone;  // evaluate the boundary around this code alone (random splits)
+  bool only_missing_left = false;
+};
+
+template <class Element>
+struct CategoryCell {
+  u32 code;  // kMissingCode for missing
+  const Element* cell;
+};
+
+// The cut of a random split between two codes lo < hi: a threshold uniform between the extreme
+// values, by the upper 53 bits of the view's number, then the last code whose values lie at or
+// below it. Which side missing values take is the number's lowest bit.
+u32 draw_split_bin(const FeatureView& view, u32 lo, u32 hi);
+inline bool draw_missing_left(const FeatureView& view) {
+  return (view.number & 1) != 0;
+}
+
+// Rows of a node that scan_few takes at most: an index of one byte, and room on the stack.
+inline constexpr std::size_t kMostFew = 256;
+
+// Where a boundary lies: after code `cut`, before `next`, the next one that occurs.
+struct Cut {
+  u32 cut, next;
+  bool missing_left, has_missing;
+};
+
+inline void take_cut(Candidate& best, double score, const FeatureView& view, const Cut& at) {
+  best.score = score;
+  best.feature = view.feature;
+  best.place = view.place;
+  best.cut = at.cut;
+  best.next = at.next;
+  best.categorical = false;
+  best.missing_left = at.missing_left;
+  best.has_missing = at.has_missing;
+}
+
+// The boundaries between rows that come in the order of their bins (bin << 8 | row), missing ones
+// last: start a side that is empty, move a row to it, look at what it is. False: there are none.
+template <class Start, class Move, class Look>
+bool scan_boundaries(std::span<const u16> keyed, Start start, Move move, Look look) {
+  std::size_t n_values = keyed.size();
+  while (n_values > 0 && keyed[n_values - 1] >> 8 == kMissingBin) --n_values;
+  const bool has_missing = n_values < keyed.size();
+  if (n_values == 0) return false;
+  const u32 lo = keyed[0] >> 8, hi = keyed[n_values - 1] >> 8;
+  if (lo == hi && !has_missing) return false;
+  for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+    start();
+    for (std::size_t i = n_values; pass == 1 && i < keyed.size(); ++i) move(keyed[i]);
+    u32 previous = lo;
+    for (std::size_t i = 0; i < n_values; ++i) {
+      const u32 bin = keyed[i] >> 8;
+      if (bin != previous) look(Cut{previous, bin, pass == 1, has_missing});
+      previous = bin;
+      move(keyed[i]);
+    }
+    if (has_missing && pass == 0) look(Cut{hi, kNone, false, true});
+  }
+  return true;
+}
+
+// The only boundary of a feature that is looked at, and which of some sums belongs to it.
+struct SingleCut {
+  FeatureView view;
+  Cut at{};
+  u32 lane = 0;
+};
+
+struct RowLists;
+
+// Finds the best split of one node, feature by feature. Each scan returns false if the feature is
+// constant in the node. Made by make_finder for an accumulator and the name of a criterion.
+template <class Accumulator>
+class SplitFinder {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+  virtual ~SplitFinder() = default;
+  virtual void begin_node(const Element* total, const NodeLimits& limits) = 0;
+  virtual bool scan_bins(const Element* hist, u64 touched, const FeatureView& view,
+                         Candidate& best) = 0;
+  // scan_bins of some features, kBatch at most, whose histograms lie one behind the other; clears
+  // them.
+  virtual void scan_run(Element*, const u64*, std::span<const FeatureView>, Candidate&, u8*) {
+    throw std::logic_error("not a finder of histograms");
+  }
+  // Up to how many rows of the node (kMostFew at most) scan_few is the fastest way; 0: never, or
+  // not allowed.
+  virtual std::size_t most_few() const = 0;
+  // As scan_bins, from rows in the order of their bins: bin << 8 | index into the items.
+  virtual bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
+                        Candidate& best) = 0;
+  // One boundary for each of some features, by the sums of what lies left of them: sums[lane * cell
+  // ..].
+  virtual void take_single(std::span<const SingleCut> cuts, const Element* sums,
+                           Candidate& best) = 0;
+  // All features of `varying` at once, by sorted lists of the node's rows (presorted_rows.hpp),
+  // where no limit can forbid a boundary; those that turn out constant are taken out.
+  virtual void scan_lists(const RowLists&, u64&, Candidate&) {
+    throw std::logic_error("lists are for squared error of one output");
+  }
+  // One boundary for each of some features of two classes, by what lies left of them: the first of
+  // the best if its score is larger than `score`, which becomes it; else kNone. A side may be
+  // empty: that is no boundary.
+  virtual u32 take_best_lane(std::span<const Element>, double&) {
+    throw std::logic_error("not a finder of random cuts");
+  }
+  virtual bool scan_categories(std::span<const CategoryCell<Element>> cells, bool random,
+                               const FeatureView& view, Candidate& best) = 0;
+  virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
+                           Candidate& best) = 0;
+  // Weighted impurity decrease of the candidate that won since begin_node, in the units of the
+  // accumulator.
+  virtual double measure_decrease(const Candidate& best) = 0;
+  // What lies left of the candidate that won since begin_node.
+  virtual const Element* best_left() const = 0;
+};
+
+template <class Accumulator>
+std::unique_ptr<SplitFinder<Accumulator>> make_finder(const Accumulator& accumulator,
+                                                      const std::string& criterion);
+
+}  // namespace committee

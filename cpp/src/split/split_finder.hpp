@@ -1,0 +1,498 @@
+// The split finder for criteria that are sums over children: one template over accumulator and
+// criterion, instantiated in finders_<family>.cpp.
+#pragma once
+#include <algorithm>
+
+#include "committee/criteria/all.hpp"
+#include "split/categorical_order.hpp"
+#include "split/gini_binary_simd.hpp"
+#include "split/gini_multiclass.hpp"
+#include "split/histogram.hpp"
+#include "split/split_candidate.hpp"
+#include "split/tiny_nodes.hpp"
+
+namespace committee {
+
+template <class Accumulator, class Criterion>
+class CriterionFinder final : public SplitFinder<Accumulator> {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+  using Cells = std::span<const CategoryCell<Element>>;
+
+  CriterionFinder(const Accumulator& accumulator, const Criterion& criterion)
+      : accumulator_(accumulator),
+        criterion_(criterion),
+        left_(accumulator.cell()),
+        right_(accumulator.cell()),
+        total_(accumulator.cell()),
+        best_left_(accumulator.cell()),
+        order_(accumulator),
+        gini_multiclass_(accumulator) {}
+
+  void begin_node(const Element* total, const NodeLimits& limits) override {
+    std::copy_n(total, accumulator_.cell(), total_.begin());
+    limits_ = limits;
+    order_.set_rare_weight(limits.rare_weight);
+    total_weight_ = accumulator_.weight(total);
+    if constexpr (kUsesGiniMulticlass) gini_multiclass_.begin_node(total_.data(), total_weight_);
+    total_impurity_term_ = measure_impurity_term(total, total_weight_);
+    if (accumulator_.counted) total_count_ = accumulator_.count(total);
+    // Weights are integers >= 1, so every boundary between bins that occur satisfies these limits.
+    unlimited_ = !limits.bounded && limits.min_samples_leaf <= 1 && limits.min_weight_leaf <= 1.0;
+  }
+
+  bool scan_bins(const Element* hist, u64 touched, const FeatureView& view,
+                 Candidate& best) override {
+    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();
+    const bool has_missing = (touched >> 63) != 0 && !accumulator_.is_empty(missing);
+    if constexpr (Accumulator::kFixedCell > 0) {
+      if (unlimited_) return scan_all_boundaries(hist, touched, has_missing, view, best);
+    }
+    if constexpr (kUsesGiniMulticlass) {
+      if (unlimited_ && accumulator_.outputs.size() == 1)
+        return gini_multiclass_.scan_bins({hist, touched, has_missing}, view, best,
+                                          best_left_.data());
+    }
+    bool varies = false;
+    CellSum<Accumulator> left(accumulator_, left_);
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      left.set(accumulator_, pass == 1 ? missing : nullptr);
+      u32 previous = kNone;
+      for (u64 groups = touched; groups; groups &= groups - 1) {
+        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
+          const Element* cell = hist + static_cast<std::size_t>(bin) * accumulator_.cell();
+          if (accumulator_.is_empty(cell)) continue;
+          if (previous != kNone) {
+            varies = true;
+            consider(left.data(), view, {previous, bin, pass == 1, has_missing}, best);
+          }
+          left.add(accumulator_, cell);
+          previous = bin;
+        }
+      }
+      if (has_missing && pass == 0 && previous != kNone) {
+        varies = true;
+        consider(left.data(), view, {previous, kNone, false, true}, best);
+      }
+    }
+    return varies;
+  }
+
+  void scan_run(Element* hist, const u64* touched, std::span<const FeatureView> views,
+                Candidate& best, u8* varies) override {
+    const std::size_t feature_cells =
+        static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
+    if constexpr (kUsesGiniSimd) {
+      const auto score = [this](const Element* left) { return score_boundary(left); };
+      if (unlimited_ && gini_simd_.knows({hist, touched}, views.size(), total_weight_))
+        return gini_simd_.scan({hist, touched}, views, total_[0], score, {best, best_left_.data()},
+                               varies);
+    }
+    for (std::size_t k = 0; k < views.size(); ++k, hist += feature_cells) {
+      varies[k] = scan_bins(hist, touched[k], views[k], best);
+      clear_touched(hist, touched[k], accumulator_.cell());
+    }
+  }
+
+  std::size_t most_few() const override {
+    if (!unlimited_) return 0;
+    if constexpr (kSweepsClasses)
+      return accumulator_.outputs.size() == 1 && !accumulator_.counted ? kFewClassRows : 0;
+    return Accumulator::kFixedCell > 0 ? kFewRows : 0;
+  }
+
+  bool scan_few(std::span<const u16> keyed, const Item* items, const FeatureView& view,
+                Candidate& best) override {
+    if constexpr (kSweepsClasses) {
+      return gini_multiclass_.scan_few(keyed, items, view, best, best_left_.data());
+    } else if constexpr (Accumulator::kFixedCell > 0) {
+      Element left[Accumulator::kFixedCell];
+      [[maybe_unused]] double bar = set_bar(best.score);
+      return scan_boundaries(
+          keyed, [&] { std::fill_n(left, Accumulator::kFixedCell, Element{0}); },
+          [&](u16 key) { accumulator_.add(left, items[key & 0xFF]); },
+          [&](const Cut& at) {
+            if constexpr (kHasRatios) {
+              const auto ratio =
+                  criterion_.ratio_binary(accumulator_.weight(left), accumulator_.positive(left),
+                                          total_weight_, accumulator_.positive(total_.data()));
+              if (ratio.dividend < bar * ratio.divisor) return;
+            }
+            const double score = score_boundary(left);
+            if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
+            std::copy_n(left, Accumulator::kFixedCell, best_left_.begin());
+            take_cut(best, score, view, at);
+            bar = set_bar(score);
+          });
+    } else {
+      throw std::logic_error("most_few says never");
+    }
+  }
+
+  void take_single(std::span<const SingleCut> cuts, const Element* sums, Candidate& best) override {
+    for (const SingleCut& cut : cuts)
+      consider(sums + cut.lane * accumulator_.cell(), cut.view, cut.at, best);
+  }
+
+  void scan_lists(const RowLists& lists, u64& varying, Candidate& best) override {
+    if constexpr (kScoresSums) {
+      const auto score = [this](const Element* left) { return score_boundary(left); };
+      if (lists.n <= RowLists::kFewRows)
+        return FewRowsScan(lists, total_.data(), score, best_left_.data()).scan(best);
+      ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best);
+    } else {
+      SplitFinder<Accumulator>::scan_lists(lists, varying, best);
+    }
+  }
+
+  u32 take_best_lane(std::span<const Element> sums, double& score) override {
+    if constexpr (kHasRatios) {
+      const double total_p = accumulator_.positive(total_.data());
+      double scores[kBatch];
+      for (std::size_t k = 0; k < sums.size(); ++k) {
+        scores[k] = criterion_.score_binary(
+            accumulator_.weight(&sums[k]), accumulator_.positive(&sums[k]), total_weight_, total_p);
+      }
+      u32 lane = kNone;
+      for (u32 k = 0; k < sums.size(); ++k) {
+        // An empty side has no score (0 / 0), which is not larger.
+        const bool is_larger = scores[k] > score;
+        lane = is_larger ? k : lane;
+        score = is_larger ? scores[k] : score;
+      }
+      if (lane != kNone) best_left_[0] = sums[lane];
+      return lane;
+    } else {
+      return SplitFinder<Accumulator>::take_best_lane(sums, score);
+    }
+  }
+
+  bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
+                   Candidate& best) override {
+    const std::size_t n_values = rows.keyed.size() - rows.n_missing;
+    const bool has_missing = rows.n_missing > 0;
+    if (n_values == 0) return false;
+    const u32 lo = static_cast<u32>(rows.keyed[0] >> 32);
+    const u32 hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
+    if (lo == hi && !has_missing) return false;
+    CellSum<Accumulator> left(accumulator_, left_);
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      if (rows.only_cut != kNone && (pass == 1) != rows.only_missing_left) continue;
+      left.set(accumulator_, nullptr);
+      for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i) {
+        accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
+      }
+      u32 previous = lo;
+      for (std::size_t i = 0; i < n_values; ++i) {
+        const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
+        if (code != previous) {
+          if (rows.only_cut == kNone || (previous <= rows.only_cut && code > rows.only_cut)) {
+            consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
+          }
+          previous = code;
+        }
+        accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
+      }
+      if (has_missing && pass == 0 && (rows.only_cut == kNone || lo == hi)) {
+        consider(left.data(), view, {hi, kNone, false, true}, best);
+      }
+    }
+    return true;
+  }
+
+  bool scan_categories(Cells cells, bool random, const FeatureView& view,
+                       Candidate& best) override {
+    if (cells.size() < 2) return false;
+    if (random) {
+      order_.shuffle(cells, view.number);
+    } else {
+      order_.sort(cells, total_.data());
+    }
+    CellSum<Accumulator> left(accumulator_, left_);
+    left.set(accumulator_, nullptr);
+    for (std::size_t k = 0; k + 1 < order_.size(); ++k) {
+      left.add(accumulator_, cells[order_[k]].cell);
+      if (random ? k + 1 != order_.random_size() : !order_.cuts_after(k)) continue;
+      const double score = evaluate(left.data(), 0);
+      if (score > kForbidden && best.loses_to(score, view.place, static_cast<u32>(k))) {
+        std::copy_n(left.data(), accumulator_.cell(), best_left_.begin());
+        take_categories(cells, k, score, view, best);
+      }
+    }
+    return true;
+  }
+
+  double measure_decrease(const Candidate&) override {
+    const Element* left = best_left_.data();
+    for (u32 s = 0; s < accumulator_.cell(); ++s) right_[s] = total_[s] - left[s];
+    const double decrease =
+        measure_impurity_term(left, accumulator_.weight(left)) +
+        measure_impurity_term(right_.data(), accumulator_.weight(right_.data())) -
+        total_impurity_term_;
+    return decrease > 0.0 ? decrease : 0.0;
+  }
+
+  const Element* best_left() const override { return best_left_.data(); }
+
+ private:
+  static constexpr bool kUsesGiniMulticlass =
+      Accumulator::kKind == AccumulatorKind::classes && std::is_same_v<Criterion, Gini>;
+  // Gini over the classes of one output, whose squares are exact integers.
+  static constexpr bool kSweepsClasses = Accumulator::kKind == AccumulatorKind::classes &&
+                                         sizeof(Element) == 4 && std::is_same_v<Criterion, Gini>;
+  // Gini over two classes, by GiniBinarySimd.
+  static constexpr bool kUsesGiniSimd =
+      Accumulator::kKind == AccumulatorKind::binary && std::is_same_v<Criterion, Gini>;
+  // Measured: below, sorting rows beats histograms of their bins.
+  static constexpr std::size_t kFewClassRows = 256, kFewRows = kUsesGiniSimd ? 8 : 16;
+  static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
+
+  // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
+  // listed without branches, scored in one vector loop, and only then looked at for the best.
+  bool scan_all_boundaries(const Element* hist, u64 touched, bool has_missing,
+                           const FeatureView& view, Candidate& best) {
+    constexpr u32 kCell = Accumulator::kFixedCell;
+    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * kCell;
+    Element sum[kCell] = {};
+    u32 n = 0;
+    for (u64 groups = touched; groups; groups &= groups - 1) {
+      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      for (u32 bin = first; bin < first + 4; ++bin) {
+        const Element* cell = hist + bin * kCell;
+        listed_bins_[n] = static_cast<u8>(bin);
+        for (u32 s = 0; s < kCell; ++s) {
+          listed_sums_[s][n] = sum[s];
+          sum[s] += cell[s];
+        }
+        n += !accumulator_.is_empty(cell);
+      }
+    }
+    if (has_missing) --n;  // the missing bin comes last; its entry is the sum of all values
+    bool varies = n > 1;
+    if (n > 1) take_best_listed(1, n, nullptr, has_missing, view, best);
+    if (has_missing && n > 0) {
+      varies = true;
+      take_best_listed(n, n + 1, nullptr, true, view, best);
+      if (n > 1) take_best_listed(1, n, missing, true, view, best);
+    }
+    return varies;
+  }
+
+  // Scores the listed boundaries [from, to), with the missing cell added to the left if there is
+  // one.
+  void take_best_listed(u32 from, u32 to, const Element* missing, bool has_missing,
+                        const FeatureView& view, Candidate& best) {
+    constexpr u32 kCell = Accumulator::kFixedCell;
+    u32 at = from;
+    double most = kForbidden;
+    if constexpr (kHasRatios) {
+      most = find_best_ratio(from, to, missing ? *missing : 0, best.score, at);
+    } else {
+      for (u32 k = from; k < to; ++k) {
+        Element left[kCell];
+        for (u32 s = 0; s < kCell; ++s)
+          left[s] = listed_sums_[s][k] + (missing ? missing[s] : Element{0});
+        scores_[k] = score_boundary(left);
+      }
+      for (u32 k = from; k < to; ++k) most = scores_[k] > most ? scores_[k] : most;
+    }
+    if (!(most > kForbidden) || most < best.score) return;
+    if constexpr (!kHasRatios) {
+      while (scores_[at] != most) ++at;
+    }
+    const u32 cut = listed_bins_[at - 1];
+    if (!best.loses_to(most, view.place, cut)) return;
+    for (u32 s = 0; s < kCell; ++s)
+      best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Element{0});
+    const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
+    take_cut(best, most, view,
+             {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
+  }
+
+  // The first of the largest scores, if any reaches `best`: dividends and divisors in one vector
+  // loop, quotients only where a product does not show that they lose.
+  double find_best_ratio(u32 from, u32 to, u64 missing, double best, u32& at) {
+    const double w = total_weight_, total_p = accumulator_.positive(total_.data());
+    const u64* sums = listed_sums_[0];
+    for (u32 k = from; k < to; ++k) {
+      const u64 left = sums[k] + missing;
+      const auto ratio = criterion_.ratio_binary(accumulator_.weight(&left),
+                                                 accumulator_.positive(&left), w, total_p);
+      scores_[k] = ratio.dividend;
+      divisors_[k] = ratio.divisor;
+    }
+    const u32 middle = from + (to - from) / 2;
+    double bar = set_bar(std::max(best, scores_[middle] / divisors_[middle])), most = kForbidden;
+    for (u32 k = from; k < to; ++k) {
+      if (scores_[k] < bar * divisors_[k]) continue;
+      const double score = scores_[k] / divisors_[k];
+      if (!(score > most)) continue;
+      most = score;
+      at = k;
+      bar = std::max(bar, set_bar(score));
+    }
+    return most;
+  }
+
+  // Two classes, and a criterion that is one quotient.
+  static constexpr bool kHasRatios =
+      Accumulator::kKind == AccumulatorKind::binary &&
+      requires(const Criterion& c) { c.ratio_binary(0.0, 0.0, 0.0, 0.0); };
+
+  // One output, and a criterion that scores both sides at once.
+  static constexpr bool kScoresSums =
+      Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0 &&
+      requires(const Criterion& c) { c.score_sums(0.0, 0.0, 0.0, 0.0); };
+
+  double score_sums(const Element* left, double wl, double wr) const {
+    return criterion_.score_sums(static_cast<double>(left[1]),
+                                 static_cast<double>(total_[1] - left[1]), wl, wr);
+  }
+
+  // Score of a split that no limit forbids.
+  double score_boundary(const Element* left) const {
+    const double wl = accumulator_.weight(left), wr = total_weight_ - wl;
+    if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
+        return criterion_.score_binary(wl, accumulator_.positive(left), total_weight_,
+                                       accumulator_.positive(total_.data()));
+      }
+    }
+    if constexpr (kScoresSums) return score_sums(left, wl, wr);
+    Element right[Accumulator::kFixedCell == 0 ? 1 : Accumulator::kFixedCell];
+    for (u32 s = 0; s < Accumulator::kFixedCell; ++s) right[s] = total_[s] - left[s];
+    const double a = measure_impurity_term(left, wl), b = measure_impurity_term(right, wr);
+    if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+      return a + b;
+    } else {
+      return criterion_.score(a, b, total_impurity_term_, wl, wr);
+    }
+  }
+
+  double measure_impurity_term(const Element* sum, double weight) const {
+    if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+      const double p = accumulator_.positive(sum);
+      const double counts[2] = {weight - p, p};
+      return criterion_.impurity_term(counts, 2, weight);
+    } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+      double term = 0.0;
+      for (std::size_t o = 0; o < accumulator_.outputs.size(); ++o) {
+        term += criterion_.impurity_term(sum + accumulator_.offsets[o], accumulator_.outputs[o],
+                                         weight);
+      }
+      return term / static_cast<double>(accumulator_.outputs.size());
+    } else {
+      double term = 0.0;
+      for (u32 o = 1; o < accumulator_.cell(); ++o) {
+        term += criterion_.impurity_term(static_cast<double>(sum[o]), weight);
+      }
+      return term;
+    }
+  }
+
+  bool is_monotone(const Element* left, double left_weight, double right_weight,
+                   i32 direction) const {
+    const double a = measure_level(accumulator_, left, left_weight);
+    const double b = measure_level(accumulator_, right_.data(), right_weight);
+    return a >= limits_.lower && a <= limits_.upper && b >= limits_.lower && b <= limits_.upper &&
+           (b - a) * direction >= 0.0;
+  }
+
+  static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+
+  // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
+  double evaluate(const Element* left_sum, i32 direction) {
+    const double wl = accumulator_.weight(left_sum), wr = total_weight_ - wl;
+    if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return kForbidden;
+    if (limits_.min_samples_leaf > 1) {
+      const u32 count = accumulator_.count(left_sum);
+      if (count < limits_.min_samples_leaf || total_count_ - count < limits_.min_samples_leaf) {
+        return kForbidden;
+      }
+    }
+    if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
+        if (!limits_.bounded) {
+          return criterion_.score_binary(wl, accumulator_.positive(left_sum), total_weight_,
+                                         accumulator_.positive(total_.data()));
+        }
+      }
+    }
+    for (u32 s = 0; s < accumulator_.cell(); ++s) right_[s] = total_[s] - left_sum[s];
+    if (limits_.bounded && !is_monotone(left_sum, wl, wr, direction)) return kForbidden;
+    if constexpr (kScoresSums) return score_sums(left_sum, wl, wr);
+    const double left = measure_impurity_term(left_sum, wl),
+                 right = measure_impurity_term(right_.data(), wr);
+    if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+      return left + right;
+    } else {
+      return criterion_.score(left, right, total_impurity_term_, wl, wr);
+    }
+  }
+
+  void consider(const Element* left, const FeatureView& view, const Cut& at, Candidate& best) {
+    const double score = evaluate(left, view.monotonic);
+    if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
+    std::copy_n(left, accumulator_.cell(), best_left_.begin());
+    take_cut(best, score, view, at);
+    if (limits_.bounded) {
+      const double wl = accumulator_.weight(left);
+      best.middle = measure_level(accumulator_, left, wl) / 2 +
+                    measure_level(accumulator_, right_.data(), total_weight_ - wl) / 2;
+    }
+  }
+
+  void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
+                       Candidate& best) {
+    best = Candidate{};
+    best.score = score;
+    best.feature = view.feature;
+    best.place = view.place;
+    best.cut = static_cast<u32>(last);
+    best.categorical = true;
+    for (std::size_t k = 0; k < order_.size(); ++k) {
+      const u32 code = cells[order_[k]].code;
+      if (code == kMissingCode) {
+        best.has_missing = true;
+        best.missing_left = k <= last;
+      } else {
+        (k <= last ? best.left_codes : best.right_codes).push_back(code);
+      }
+    }
+  }
+
+  const Accumulator& accumulator_;
+  const Criterion criterion_;
+  NodeLimits limits_;
+  std::vector<Element> left_, right_, total_, best_left_;
+  bool unlimited_ = false;
+  // Boundaries of the feature at hand (accumulators of fixed size).
+  alignas(64) Element
+      listed_sums_[Accumulator::kFixedCell == 0 ? 1 : Accumulator::kFixedCell][kHistogramBins + 1];
+  alignas(64) double scores_[kHistogramBins + 1];
+  alignas(64) double divisors_[kHasRatios ? kHistogramBins + 1 : 1];
+  u8 listed_bins_[kHistogramBins + 1];
+  double total_weight_ = 0.0, total_impurity_term_ = 0.0;
+  u32 total_count_ = 0;
+  CategoryOrder<Accumulator> order_;
+  std::conditional_t<kUsesGiniMulticlass, GiniMulticlass<Element>, NoGiniMulticlass>
+      gini_multiclass_;
+  struct NoGiniSimd {};
+  std::conditional_t<kUsesGiniSimd, GiniBinarySimd, NoGiniSimd> gini_simd_;
+};
+
+template <class List, class Accumulator>
+std::unique_ptr<SplitFinder<Accumulator>> make_criterion_finder(const Accumulator& accumulator,
+                                                                const std::string& criterion) {
+  std::unique_ptr<SplitFinder<Accumulator>> finder;
+  const bool known = with_criterion<List>(criterion, [&](auto measure) {
+    finder =
+        std::make_unique<CriterionFinder<Accumulator, decltype(measure)>>(accumulator, measure);
+  });
+  if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");
+  return finder;
+}
+
+}  // namespace committee

@@ -1,0 +1,88 @@
+// The weights of the rows while stumps are boosted. Included by stump_trainer.cpp.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "base/fixed_weights.hpp"
+#include "committee/types.hpp"
+
+namespace committee {
+
+// weight of a row = units * level; as an integer, units * round(level * 2^54), at least units.
+// Levels are brought back by a power of two when the total leaves its range.
+class BoostedWeights {
+ public:
+  static constexpr WeightBits kUnitBits{40, 40, 40};
+  static constexpr int kLeastBits = 50, kFreshBits = 54, kMostBits = 61;  // of the total
+
+  BoostedWeights(std::span<const double> weights, std::size_t n_rows)
+      : levels_(n_rows, 1.0), fixed_(n_rows, 0) {
+    if (weights.empty()) {
+      rescale(static_cast<double>(n_rows));
+      return;
+    }
+    FixedWeights whole = fix_weights(weights, kUnitBits);
+    double total = static_cast<double>(whole.total);
+    if (whole.integral) {
+      units_ = std::move(whole.weights);  // empty: all one
+    } else {
+      // Not multiples of anything: the weight itself is the level.
+      total = 0.0;
+      double heaviest = 0.0;
+      for (const double w : weights) heaviest = std::max(heaviest, w);
+      for (std::size_t i = 0; i < n_rows; ++i) total += levels_[i] = weights[i] / heaviest;
+    }
+    rescale(total);
+  }
+
+  u64 operator[](std::size_t row) const { return fixed_[row]; }
+  bool all_one() const { return units_.empty(); }
+  u64 units(std::size_t row) const { return units_.empty() ? 1 : units_[row]; }
+  const u64* data() const { return fixed_.data(); }
+  double exact(std::size_t row) const {
+    return levels_[row] * (units_.empty() ? 1.0 : static_cast<double>(units_[row]));
+  }
+
+  // Multiplies a row's weight; what its integer gains (modulo 2^64).
+  u64 multiply(std::size_t row, double factor) {
+    const u64 before = fixed_[row];
+    levels_[row] = std::max(levels_[row] * factor, kLeastLevel);
+    fix(row);
+    return fixed_[row] - before;
+  }
+
+  static bool fits(double total) {
+    return total >= std::ldexp(1.0, kLeastBits) && total < std::ldexp(1.0, kMostBits);
+  }
+
+  // A new scale for a total of this much (in levels times units); all integers change. Powers of
+  // two only, so that no level loses a bit.
+  void rescale(double total) {
+    int exponent;
+    std::frexp(total, &exponent);
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      if (!(levels_[i] > 0.0)) continue;
+      levels_[i] = std::max(std::ldexp(levels_[i], -exponent), kLeastLevel);
+      fix(i);
+    }
+  }
+  // The total in levels times units, from the total of the integers.
+  static double to_levels(double fixed_total) { return fixed_total / kScale; }
+
+ private:
+  static constexpr double kScale = static_cast<double>(u64{1} << kFreshBits);
+  static constexpr double kLeastLevel = 1e-300;  // a row never goes, however light it gets
+
+  // Integers below 2^63, where the conversion is one instruction.
+  void fix(std::size_t row) {
+    const u64 level =
+        std::max<u64>(1, static_cast<u64>(static_cast<i64>(levels_[row] * kScale + 0.5)));
+    fixed_[row] = level * (units_.empty() ? 1 : units_[row]);
+  }
+
+  std::vector<double> levels_;
+  std::vector<u64> units_;  // empty: all one
+  std::vector<u64> fixed_;
+};
+
+}  // namespace committee

@@ -1,0 +1,129 @@
+// What the columns offer: the best split of each, between bins and within them.
+#include "split/categorical_order.hpp"
+#include "stumps/stump_trainer.hpp"
+
+namespace committee {
+
+void StumpTrainer::Rounds::index_order() {
+  constexpr std::size_t kStarts = kHistogramBins + 1;
+  const std::size_t n = data_.n_rows;
+  if (n >= ColumnOrder::kNewValue)
+    throw std::invalid_argument("exact stumps need fewer than 2^31 rows");
+  bin_starts_.assign(data_.n_cols * kStarts, 0);
+  order_ = AlignedBuffer<u32>(n * data_.n_cols);
+  const double work = static_cast<double>(n) * static_cast<double>(data_.n_cols);
+  parallel_for(data_.n_cols, count_threads(work, kMinThreadUpdates), [&](std::size_t col) {
+    u32* starts = bin_starts_.data() + col * kStarts;
+    const u8* column = data_.column(col);
+    for (std::size_t i = 0; i < n; ++i) ++starts[column[i] + 1];
+    for (std::size_t b = 0; b + 1 < kStarts; ++b) starts[b + 1] += starts[b];
+    const u32* order = presort_->order.data() + col * n;
+    const u32* rank = presort_->rank.data() + col * n;
+    u32 previous = kNone;
+    for (std::size_t i = 0; i < n; ++i) {
+      const u32 own = rank[order[i]];
+      order_[col * n + i] = order[i] | (own != previous ? ColumnOrder::kNewValue : 0);
+      previous = own;
+    }
+  });
+}
+
+void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
+  const double work = static_cast<double>(plane_size_) * n_classes_;
+  NodeLimits limits;
+  limits.rare_weight =
+      kRareRows * accumulator_.weight(total.data()) / static_cast<double>(n_units_);
+  share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
+    FoundSplit& found = found_[col];
+    found.best = Candidate{};
+    worker.search->begin_round(total.data());
+    if (bins(col).categorical) {
+      worker.categories->begin_node(total.data(), limits);
+      search_categories(col, worker, found);
+    } else {
+      worker.search->scan_bins(view_cells(col), static_cast<u32>(col), found);
+      if (presort_ && found.best.found()) rank_cut(col, found.best);
+    }
+  });
+}
+
+// Looks into bins that may hide a better split than the best one between bins, in the order of what
+// the columns have shown. With few classes there is little to look at; with many, or a criterion
+// that is not convex, every row of every column is.
+void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
+  const std::size_t n = data_.n_rows;
+  const double best = pick_best().best.score;
+  std::vector<std::size_t> columns;
+  for (std::size_t col = 0; col < data_.n_cols; ++col) {
+    if (!bins(col).categorical) columns.push_back(col);
+  }
+  std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) {
+    return found_[a].best.score > found_[b].best.score;
+  });
+  const double work = static_cast<double>(plane_size_) * n_classes_;
+  const std::size_t n_tasks =
+      std::min(workers_.size(), static_cast<std::size_t>(count_threads(work, kMinThreadScores)));
+  // What a task leaves out depends on what it has found, but the best split is never left out.
+  parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
+    double least = discount_rounding(best);
+    workers_[t].search->begin_round(total.data());
+    for (std::size_t k = t; k < columns.size(); k += n_tasks) {
+      const std::size_t col = columns[k];
+      const ColumnOrder order{order_.data() + col * n,
+                              bin_starts_.data() + col * (kHistogramBins + 1),
+                              presort_->rank.data() + col * n, weights_.data(), labels_.data()};
+      workers_[t].search->scan_within(view_cells(col), order, static_cast<u32>(col), least,
+                                      found_[col]);
+    }
+  });
+}
+
+void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
+                                             FoundSplit& found) const {
+  const ColumnCells cells = view_cells(col);
+  const u32 n_levels = bins(col).n_bins, missing = bins(col).wide ? n_levels : kMissingBin;
+  worker.cells.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
+  worker.listed.clear();
+  for (u32 code = 0; code <= n_levels; ++code) {
+    u64* cell = worker.cells.data() + static_cast<std::size_t>(code) * n_classes_;
+    const u32 bin = code == n_levels ? missing : code;
+    for (u32 k = 0; k < n_classes_; ++k) cell[k] = cells.slots[k * cells.stride + bin];
+    if (!accumulator_.is_empty(cell))
+      worker.listed.push_back({code == n_levels ? kMissingCode : code, cell});
+  }
+  FeatureView view;
+  view.feature = static_cast<u32>(col);
+  view.place = col;
+  if (!worker.categories->scan_categories(worker.listed, false, view, found.best)) return;
+  if (!found.best.found()) return;
+  found.left.assign(n_classes_, 0);
+  auto add = [&](std::size_t code) {
+    for (u32 k = 0; k < n_classes_; ++k) found.left[k] += worker.cells[code * n_classes_ + k];
+  };
+  for (const u32 code : found.best.left_codes) add(code);
+  if (found.best.has_missing && found.best.missing_left) add(n_levels);
+}
+
+// From bins to ranks: the last value below the boundary and the first above it.
+void StumpTrainer::Rounds::rank_cut(std::size_t col, Candidate& best) const {
+  const u32* order = presort_->order.data() + col * data_.n_rows;
+  const u32* rank = presort_->rank.data() + col * data_.n_rows;
+  const u32* starts = bin_starts_.data() + col * (kHistogramBins + 1);
+  u32 last = starts[best.cut + 1] - 1;
+  while (weights_[order[last]] == 0) --last;
+  best.cut = rank[order[last]];
+  if (best.next == kNone) return;
+  u32 first = starts[best.next];
+  while (weights_[order[first]] == 0) ++first;
+  best.next = rank[order[first]];
+}
+
+FoundSplit StumpTrainer::Rounds::pick_best() const {
+  FoundSplit best;
+  for (const FoundSplit& found : found_) {
+    if (found.beats(best)) best = found;
+  }
+  return best;
+}
+
+}  // namespace committee

@@ -1,0 +1,7 @@
+#include "tree/builder_search.hpp"
+
+namespace committee {
+
+template class TreeBuilder<BinaryAccumulator>;
+
+}  // namespace committee

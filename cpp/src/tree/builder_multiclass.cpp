@@ -1,0 +1,8 @@
+#include "tree/builder_search.hpp"
+
+namespace committee {
+
+template class TreeBuilder<ClassAccumulator<u32>>;
+template class TreeBuilder<ClassAccumulator<u64>>;
+
+}  // namespace committee

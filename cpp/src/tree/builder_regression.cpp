@@ -1,0 +1,8 @@
+#include "tree/builder_search.hpp"
+
+namespace committee {
+
+template class TreeBuilder<MomentAccumulator<false>>;
+template class TreeBuilder<MomentAccumulator<true>>;
+
+}  // namespace committee

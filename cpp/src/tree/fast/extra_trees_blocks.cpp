@@ -1,0 +1,186 @@
+#include "tree/fast/extra_trees_blocks.hpp"
+
+#include <algorithm>
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kRowsAhead = 32;  // whose records are on their way
+
+// The smallest and the largest bin of some rows.
+template <int kVectors>
+std::pair<u32, u32> find_ends(const RowLanes* column, const LaneSet<kVectors>& rows) {
+  RowLanes lo = column[0] | ~rows.lanes[0], hi = column[0] & rows.lanes[0];
+  for (int v = 1; v < kVectors; ++v) {
+    const RowLanes low = column[v] | ~rows.lanes[v], high = column[v] & rows.lanes[v];
+    lo = low < lo ? low : lo;
+    hi = high > hi ? high : hi;
+  }
+  return {least_lane(lo), largest_lane(hi)};
+}
+
+}  // namespace
+
+// The best of the cuts that were looked at. Gini's decrease is proportional to a ratio of whole
+// numbers (criteria/gini.hpp). Up to 512 rows two different ratios differ as doubles as well, so
+// that products decide as quotients would; equal ones go to the feature that was drawn first.
+struct ExtraTreesBlocks::Best {
+  i64 dividend = -1, divisor = 1;
+  u64 packed = 0;
+
+  bool found() const { return dividend >= 0; }
+  ExtraTreesSide left() const {
+    return {static_cast<u32>(packed & 0xFF), static_cast<u32>(packed >> 8 & 0xFF),
+            static_cast<u32>(packed >> 16 & 0xFFFF), static_cast<u32>(packed >> 32)};
+  }
+  void take(const ExtraTreesNode& node, const ExtraTreesSide& left) {
+    const i64 l = left.n_rows, p = left.n_positive, w = node.n_rows;
+    const i64 d = p * w - static_cast<i64>(node.n_positive) * l;
+    const i64 own_dividend = d * d, own_divisor = l * (w - l);
+    const u64 own =
+        left.feature | u64{left.cut} << 8 | u64{left.n_rows} << 16 | u64{left.n_positive} << 32;
+    // A mask, since a compiler would guess which is better.
+    const i64 all = -static_cast<i64>(own_dividend * divisor > dividend * own_divisor);
+    dividend ^= (dividend ^ own_dividend) & all;
+    divisor ^= (divisor ^ own_divisor) & all;
+    packed ^= (packed ^ own) & static_cast<u64>(all);
+  }
+};
+
+void ExtraTreesBlocks::finish(const ExtraTreesNode& top, const ExtraTreesRules& rules,
+                              const ExtraTreesRecords& records, std::span<const u32> rows,
+                              CompactTree& tree) {
+  rules_ = &rules;
+  records_ = records;
+  tree_ = &tree;
+  const std::size_t n = rows.size();
+  if (n <= ExtraTreesBlock<1>::kRows) return finish_in<1>(top, rows);
+  if (n <= ExtraTreesBlock<2>::kRows) return finish_in<2>(top, rows);
+  if (n <= ExtraTreesBlock<4>::kRows) return finish_in<4>(top, rows);
+  if (n <= ExtraTreesBlock<8>::kRows) return finish_in<8>(top, rows);
+  if (n <= ExtraTreesBlock<16>::kRows) return finish_in<16>(top, rows);
+  return finish_in<32>(top, rows);
+}
+
+template <int kVectors>
+void ExtraTreesBlocks::finish_in(const ExtraTreesNode& top, std::span<const u32> rows) {
+  Node<kVectors> node;
+  static_cast<ExtraTreesNode&>(node) = top;
+  std::copy(rows.begin(), rows.end(), block<kVectors>().rows);
+  fill<kVectors>(node);
+  grow<kVectors>(std::move(node));
+}
+
+// Columns of the block's rows, which are the node's.
+template <int kVectors>
+void ExtraTreesBlocks::fill(Node<kVectors>& node) {
+  ExtraTreesBlock<kVectors>& own = block<kVectors>();
+  const std::size_t n = node.n_rows;
+  u8 positives[ExtraTreesBlock<kVectors>::kRows] = {}, rows[ExtraTreesBlock<kVectors>::kRows] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    positives[i] = static_cast<u8>(0 - (own.rows[i] >> 31));
+    rows[i] = 255;
+  }
+  std::memcpy(&own.positives, positives, sizeof positives);
+  std::memcpy(&node.rows, rows, sizeof rows);
+  // Lanes beyond the rows hold the first one once more; what is left of the vectors counts nowhere.
+  for (std::size_t i = n; i % kRowLanes != 0; ++i) own.rows[i] = own.rows[0];
+  for (std::size_t first = 0; first < n; first += kRowLanes) {
+    if constexpr (kVectors > 2) {
+      for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
+        __builtin_prefetch(records_.find(own.rows[i]));
+    }
+    load_columns(records_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
+      own.columns[feature][first / kRowLanes] = lanes;
+    });
+  }
+}
+
+template <int kVectors>
+void ExtraTreesBlocks::grow(Node<kVectors> node) {
+  std::vector<Node<kVectors>>& open = block<kVectors>().open;
+  for (open.clear();;) {
+    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
+    bool is_split = false;
+    if (kVectors > 1 && !is_leaf && node.n_rows <= ExtraTreesBlock<kVectors>::kRows / 2) {
+      if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
+    } else {
+      const u32 id = tree_->add_node(node.n_rows, node.n_positive, node.depth);
+      Node<kVectors> right;
+      is_split = !is_leaf && split<kVectors>(node, id, right);
+      if (is_split) {
+        open.push_back(right);
+      } else {
+        tree_->close_leaf(node.n_rows, node.n_positive);
+      }
+    }
+    if (is_split) continue;
+    if (open.empty()) return;
+    node = open.back();
+    open.pop_back();
+    tree_->turn_right(node.parent);
+  }
+}
+
+// Grows the subtree in the smallest block that holds its rows.
+template <int kVectors, int kFrom>
+void ExtraTreesBlocks::hand_over(const Node<kFrom>& node) {
+  if constexpr (kVectors > 1) {
+    if (node.n_rows <= ExtraTreesBlock<kVectors>::kRows / 2)
+      return hand_over<kVectors / 2, kFrom>(node);
+  }
+  const ExtraTreesBlock<kFrom>& from = block<kFrom>();
+  u32* to = block<kVectors>().rows;
+  for (int v = 0; v < kFrom; ++v)
+    to = list_rows(node.rows.lanes[v], from.rows + v * static_cast<int>(kRowLanes), to);
+  Node<kVectors> top;
+  static_cast<ExtraTreesNode&>(top) = node;
+  fill<kVectors>(top);
+  grow<kVectors>(std::move(top));
+}
+
+// Splits the node, which becomes its left child; false: it must stay a leaf.
+template <int kVectors>
+bool ExtraTreesBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
+  Best found;
+  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+    look_at<kVectors>(node, features, numbers, found);
+    return found.found();
+  });
+  if (!found.found()) return false;
+  const ExtraTreesSide best = found.left();
+  descend(*tree_, id, best, node, right);
+  const RowLanes* column = block<kVectors>().columns[best.feature];
+  for (int v = 0; v < kVectors; ++v) {
+    const RowLanes left = find_left(column[v], node.rows.lanes[v], best.cut);
+    right.rows.lanes[v] = node.rows.lanes[v] & ~left;
+    node.rows.lanes[v] = left;
+  }
+  return true;
+}
+
+// A feature that is constant here has all rows on its left: a ratio of zeros, which never wins.
+template <int kVectors>
+[[gnu::always_inline]] inline void ExtraTreesBlocks::look_at(const Node<kVectors>& node,
+                                                             std::span<const u8> features,
+                                                             const NodeNumbers& numbers,
+                                                             Best& best) {
+  const ExtraTreesBlock<kVectors>& own = block<kVectors>();
+  ExtraTreesThresholds cuts;
+  for (std::size_t k = 0; k < features.size(); ++k)
+    std::tie(cuts.lo[k], cuts.hi[k]) = find_ends<kVectors>(own.columns[features[k]], node.rows);
+  cuts.draw(*rules_, features, numbers);
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const RowLanes* column = own.columns[features[k]];
+    RowLanes all{}, positive{};  // rows of every lane, up to 32
+    for (int v = 0; v < kVectors; ++v) {
+      const RowLanes left = find_left(column[v], node.rows.lanes[v], cuts.cuts[k]);
+      all -= left;
+      positive -= left & own.positives.lanes[v];
+    }
+    best.take(node, {features[k], cuts.cuts[k], add_lanes(all), add_lanes(positive)});
+  }
+}
+
+}  // namespace committee

@@ -1,0 +1,289 @@
+#include "tree/fast/extra_trees_levels.hpp"
+
+#include <algorithm>
+
+#include "committee/criteria/gini.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kRowsAhead = 32;     // whose records are on their way
+constexpr std::size_t kLaneVectors = 255;  // that a byte can count
+constexpr std::size_t kShare = 3;          // of a level that a set fills at least
+
+// Columns that are read side by side, so that what all of them want is read once.
+template <std::size_t kColumns>
+void find_ends(const RowLanes* const* columns, const RowLanes* set, std::size_t n_vectors, u32* los,
+               u32* his) {
+  RowLanes lo[kColumns], hi[kColumns];
+  for (std::size_t k = 0; k < kColumns; ++k) lo[k] = RowLanes{} - 1, hi[k] = RowLanes{};
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    const RowLanes rows = set[v];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      const RowLanes low = columns[k][v] | ~rows, high = columns[k][v] & rows;
+      lo[k] = low < lo[k] ? low : lo[k];
+      hi[k] = high > hi[k] ? high : hi[k];
+    }
+  }
+  for (std::size_t k = 0; k < kColumns; ++k)
+    los[k] = least_lane(lo[k]), his[k] = largest_lane(hi[k]);
+}
+
+// Rows of a set left of the cut of each column, and the positive ones among them.
+template <std::size_t kColumns>
+void count_left(const RowLanes* const* columns, const RowLanes* set, const RowLanes* positives,
+                std::size_t n_vectors, const u32* cuts, u32* n_rows, u32* n_positive) {
+  for (std::size_t k = 0; k < kColumns; ++k) n_rows[k] = n_positive[k] = 0;
+  for (std::size_t first = 0; first < n_vectors; first += kLaneVectors) {
+    RowLanes all[kColumns], positive[kColumns];
+    for (std::size_t k = 0; k < kColumns; ++k) all[k] = positive[k] = RowLanes{};
+    const std::size_t last = std::min(n_vectors, first + kLaneVectors);
+    for (std::size_t v = first; v < last; ++v) {
+      const RowLanes rows = set[v], kept = positives[v];
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kColumns; ++k) {
+        const RowLanes left = find_left(columns[k][v], rows, cuts[k]);
+        all[k] -= left;
+        positive[k] -= left & kept;
+      }
+    }
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      n_rows[k] += add_lanes(all[k]);
+      n_positive[k] += add_lanes(positive[k]);
+    }
+  }
+}
+
+// Calls use with a number of columns that is known when it is compiled.
+template <class Use>
+void with_columns(std::size_t n, Use&& use) {
+  static_assert(kThresholdsTogether == 8);
+  switch (n) {
+    case 1:
+      return use.template operator()<1>();
+    case 2:
+      return use.template operator()<2>();
+    case 3:
+      return use.template operator()<3>();
+    case 4:
+      return use.template operator()<4>();
+    case 5:
+      return use.template operator()<5>();
+    case 6:
+      return use.template operator()<6>();
+    case 7:
+      return use.template operator()<7>();
+    default:
+      return use.template operator()<8>();
+  }
+}
+
+u32 name_row(const BinaryAccumulator::Item& item) {
+  return item.row | (item.pack >> 16 != 0 ? kPositive : 0);
+}
+
+// Some rows at a time: missing values are often found soon.
+bool has_missing(const ExtraTreesRecords& records, std::span<const BinaryAccumulator::Item> items) {
+  constexpr std::size_t kAtOnce = 64;
+  for (std::size_t first = 0; first < items.size(); first += kAtOnce) {
+    RowLanes missing{};
+    for (std::size_t i = first; i < std::min(items.size(), first + kAtOnce); ++i) {
+      const u8* record = records.find(items[i].row);
+      for (std::size_t byte = 0; byte < records.stride; byte += kRowLanes)
+        missing |=
+            reinterpret_cast<RowLanes>(load_lanes(record + byte) == RowLanes{} + kMissingBin);
+    }
+    if (largest_lane(missing) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// The best of the cuts that were looked at; equal ones go to the feature that was drawn first.
+struct ExtraTreesLevels::Best {
+  double score = -std::numeric_limits<double>::infinity();
+  ExtraTreesSide left{};
+
+  bool found() const { return left.n_rows > 0; }
+  // An empty side has no score (0 / 0), which is not larger.
+  void take(const ExtraTreesNode& node, const ExtraTreesSide& side) {
+    const double own =
+        Gini().score_binary(side.n_rows, side.n_positive, node.n_rows, node.n_positive);
+    if (!(own > score)) return;
+    score = own;
+    left = side;
+  }
+};
+
+bool ExtraTreesLevels::finish(const ExtraTreesNode& top, const ExtraTreesRecords& records,
+                              std::span<const BinaryAccumulator::Item> items) {
+  if (rules_->table->has_missing && has_missing(records, items)) return false;
+  records_ = records;
+  tree_.begin(items.size(), rules_->table->data->n_cols, top.depth);
+  Node node;
+  static_cast<ExtraTreesNode&>(node) = top;
+  listed_.clear();
+  const BinnedMatrix& data = *rules_->table->data;
+  if (records.bytes == data.groups[0].bytes.data() && items.size() * kShare >= data.n_rows &&
+      items.size() > ExtraTreesBlocks::kMostRows) {
+    spread(node, items);
+  } else {
+    for (const BinaryAccumulator::Item& item : items) listed_.push_back(name_row(item));
+    if (items.size() > ExtraTreesBlocks::kMostRows) fill(node);
+  }
+  for (open_.clear();;) {
+    watch_->poll();
+    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
+    bool is_split = false;
+    if (!is_leaf && node.n_rows <= ExtraTreesBlocks::kMostRows) {
+      const std::size_t first = listed_.size() - node.n_rows;
+      blocks_.finish(node, *rules_, records, {listed_.data() + first, node.n_rows}, tree_);
+      listed_.resize(first);
+    } else {
+      if (!is_leaf && node.set.empty()) fill(node);
+      const u32 id = tree_.add_node(node.n_rows, node.n_positive, node.depth);
+      Node right;
+      is_split = !is_leaf && split(node, id, right);
+      if (is_split) {
+        open_.push_back(std::move(right));
+      } else {
+        tree_.close_leaf(node.n_rows, node.n_positive);
+      }
+    }
+    if (is_split) continue;
+    if (open_.empty()) return true;
+    node = std::move(open_.back());
+    open_.pop_back();
+    tree_.turn_right(node.parent);
+  }
+}
+
+ExtraTreesLevels::Level& ExtraTreesLevels::open_level(const Node& node, std::size_t n_rows) {
+  if (levels_.size() <= node.level) levels_.resize(node.level + 1);
+  Level& level = levels_[node.level];
+  level.n_rows = n_rows;
+  level.n_vectors = (n_rows + kRowLanes - 1) / kRowLanes;
+  if (level.positives.size() < level.n_vectors)
+    level.positives = AlignedBuffer<RowLanes>(level.n_vectors);
+  level.rows.resize(level.n_vectors * kRowLanes);
+  return level;
+}
+
+// Makes most of the table's rows a set of them all: its columns need no copy.
+void ExtraTreesLevels::spread(Node& node, std::span<const BinaryAccumulator::Item> items) {
+  const BinnedMatrix& data = *rules_->table->data;
+  Level& level = open_level(node, data.n_rows);
+  level.columns = reinterpret_cast<const RowLanes*>(data.columns.data());
+  level.step = data.column_stride / kRowLanes;
+  node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{});
+  std::fill_n(level.positives.data(), level.n_vectors, RowLanes{});
+  u8* const set = reinterpret_cast<u8*>(node.set.data());
+  u8* const positives = reinterpret_cast<u8*>(level.positives.data());
+  for (const BinaryAccumulator::Item& item : items) {
+    set[item.row] = 255;
+    level.rows[item.row] = name_row(item);
+    positives[item.row] = static_cast<u8>(0 - (level.rows[item.row] >> 31));
+  }
+}
+
+// Turns the last of the listed rows into a set of a level.
+void ExtraTreesLevels::fill(Node& node) {
+  const std::size_t n = node.n_rows;
+  Level& level = open_level(node, n);
+  // Columns that are a power of two apart would share their places in the cache.
+  level.step = (level.n_vectors + 7) / 8 * 8 + 5;
+  if (level.own_columns.size() < level.step * records_.stride)
+    level.own_columns = AlignedBuffer<RowLanes>(level.step * records_.stride);
+  RowLanes* const columns = level.own_columns.data();
+  level.columns = columns;
+  u32* const rows = level.rows.data();
+  std::copy(listed_.end() - static_cast<std::ptrdiff_t>(n), listed_.end(), rows);
+  std::fill(rows + n, rows + level.n_vectors * kRowLanes, rows[0]);
+  for (std::size_t v = 0; v < level.n_vectors; ++v) {
+    const std::size_t first = v * kRowLanes;
+    for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
+      __builtin_prefetch(records_.find(rows[i]));
+    load_columns(records_, rows + first, [&](std::size_t feature, RowLanes lanes) {
+      columns[feature * level.step + v] = lanes;
+    });
+    u8 positives[kRowLanes];
+    for (std::size_t i = 0; i < kRowLanes; ++i)
+      positives[i] = static_cast<u8>(0 - (rows[first + i] >> 31));
+    level.positives[v] = load_lanes(positives);
+  }
+  listed_.resize(listed_.size() - n);
+  node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{} - 1);
+  u8* const bytes = reinterpret_cast<u8*>(node.set.data());
+  std::fill(bytes + n, bytes + level.n_vectors * kRowLanes, u8{0});
+}
+
+// Splits the node, which becomes its left child; false: it must stay a leaf.
+bool ExtraTreesLevels::split(Node& node, u32 id, Node& right) {
+  Best best;
+  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+    look_at(node, features, numbers, best);
+    return best.found();
+  });
+  if (!best.found()) return false;
+  descend(tree_, id, best.left, node, right);
+  partition(node, best.left, right);
+  return true;
+}
+
+void ExtraTreesLevels::look_at(const Node& node, std::span<const u8> features,
+                               const NodeNumbers& numbers, Best& best) const {
+  const Level& level = levels_[node.level];
+  const RowLanes* set = node.set.data();
+  const RowLanes* columns[kThresholdsTogether];
+  for (std::size_t k = 0; k < features.size(); ++k)
+    columns[k] = level.columns + features[k] * level.step;
+  u32 n_rows[kThresholdsTogether], n_positive[kThresholdsTogether];
+  ExtraTreesThresholds cuts;
+  with_columns(features.size(), [&]<std::size_t kColumns>() {
+    find_ends<kColumns>(columns, set, level.n_vectors, cuts.lo, cuts.hi);
+    cuts.draw(*rules_, features, numbers);
+    count_left<kColumns>(columns, set, level.positives.data(), level.n_vectors, cuts.cuts, n_rows,
+                         n_positive);
+  });
+  for (std::size_t k = 0; k < features.size(); ++k)
+    best.take(node, {features[k], cuts.cuts[k], n_rows[k], n_positive[k]});
+}
+
+bool ExtraTreesLevels::stays(const ExtraTreesNode& node, const Level& level) const {
+  return node.n_rows > ExtraTreesBlocks::kMostRows && node.n_rows * kShare >= level.n_rows;
+}
+
+// Parts the set of a node that has become its left child. What does not stay in the level is
+// listed, the right side first: the left one is next.
+void ExtraTreesLevels::partition(Node& node, const ExtraTreesSide& best, Node& right) {
+  const Level& level = levels_[node.level];
+  const RowLanes* column = level.columns + best.feature * level.step;
+  right.level = node.level;
+  right.set = AlignedBuffer<RowLanes>(level.n_vectors);
+  for (std::size_t v = 0; v < level.n_vectors; ++v) {
+    const RowLanes left = find_left(column[v], node.set[v], best.cut);
+    right.set[v] = node.set[v] & ~left;
+    node.set[v] = left;
+  }
+  for (Node* child : {&right, &node}) {
+    if (!stays(*child, level)) list(*child, level);
+  }
+}
+
+void ExtraTreesLevels::list(Node& node, const Level& level) {
+  if (!rules_->is_leaf(node.n_rows, node.n_positive, node.depth)) {
+    const std::size_t first = listed_.size();
+    listed_.resize(first + node.n_rows + kRowLanes);
+    u32* to = listed_.data() + first;
+    for (std::size_t v = 0; v < level.n_vectors; ++v)
+      to = list_rows(node.set[v], level.rows.data() + v * kRowLanes, to);
+    listed_.resize(first + node.n_rows);
+  }
+  node.set = {};
+  ++node.level;
+}
+
+}  // namespace committee

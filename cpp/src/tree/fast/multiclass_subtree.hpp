@@ -1,0 +1,52 @@
+// Subtrees of some thousand rows of forests of up to eight classes, by Gini. Records lie in the
+// order of the nodes' rows and move with them; the class weights of a set of rows are one word, so
+// that a row is one addition; and what a boundary is worth is estimated for four of them at once,
+// in single precision. Most nodes of a tree have a few rows, and what they cost is neither sorting
+// nor counting, but whatever else happens.
+#pragma once
+#include "binning/packed_records.hpp"
+#include "committee/tree.hpp"
+#include "split/accumulators.hpp"
+#include "tree/fast/block_rules.hpp"
+#include "tree/fast/packed_counts.hpp"
+
+namespace committee {
+
+struct MulticlassRules : BlockRules {
+  using BlockRules::BlockRules;
+  const std::vector<ColumnBins>* bins = nullptr;
+  std::size_t n_rows = 0;                 // of the sample
+  std::size_t stride = 0;                 // of a record: 16, 32 or 64 bytes
+  FieldPlace places[kMostBlockFeatures];  // of every feature in it
+  bool draws_features = false, shuffle_ties = false;
+  u32 n_classes = 0;
+  double weight_unit = 1.0;
+};
+
+// The root of such a subtree, which is no leaf as far as known.
+struct MulticlassRoot {
+  u64 key;
+  u32 parent, depth;
+  bool is_right;
+  PackedCounts16 total;
+};
+
+class MulticlassSubtree {
+ public:
+  using Item = ClassAccumulator<u32>::Item;
+  // What a row, and a block, weigh at most.
+  static constexpr u32 kHeaviestRow = kMostWordWeight<PackedCounts8>;
+  static constexpr u32 kMostWeight = kMostWordWeight<PackedCounts16>;
+
+  virtual ~MulticlassSubtree() = default;
+  virtual std::size_t most_rows() const = 0;
+  // Grows the subtree of some rows, whose records they number, and appends it to the tree. False:
+  // nothing was done, since a value is missing.
+  virtual bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
+                      GrownTree& tree) = 0;
+
+  // The rules must outlive the block.
+  static std::shared_ptr<MulticlassSubtree> make(const MulticlassRules& rules);
+};
+
+}  // namespace committee

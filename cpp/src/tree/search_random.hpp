@@ -1,0 +1,394 @@
+// The search where each feature has a single cut: a random one, or the only one of a column of two
+// bins. Included by builder_search.hpp.
+#pragma once
+#include <algorithm>
+#include <bit>
+
+#include "split/feature_sampler.hpp"
+#include "tree/builder_loop.hpp"
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace committee {
+
+// The bytes of a run of features out of a record, the first in the lowest byte.
+template <int kFeatures>
+class ScalarPicker {
+ public:
+  explicit ScalarPicker(const RunColumns& columns) { std::copy_n(columns.at, kFeatures, at_); }
+  BinLanes pick(const u8* record) const {
+    u64 word = 0;
+#pragma GCC unroll 8
+    for (int k = 0; k < kFeatures; ++k) word |= static_cast<u64>(record[at_[k]]) << (8 * k);
+    return std::bit_cast<BinLanes>(word);
+  }
+
+ private:
+  u32 at_[kFeatures];
+};
+
+#if defined(__aarch64__)
+// The same by one look-up in the whole record, which is the table.
+template <int kStride>
+class TablePicker {
+ public:
+  TablePicker(const RunColumns& columns, std::size_t n_features) {
+    u8 at[kBatch];
+    for (u32 k = 0; k < kBatch; ++k) at[k] = k < n_features ? static_cast<u8>(columns.at[k]) : 255;
+    at_ = vld1_u8(at);
+  }
+  BinLanes pick(const u8* record) const {
+    if constexpr (kStride == 16) {
+      return std::bit_cast<BinLanes>(vqtbl1_u8(vld1q_u8(record), at_));
+    } else if constexpr (kStride == 32) {
+      return std::bit_cast<BinLanes>(vqtbl2_u8(vld1q_u8_x2(record), at_));
+    } else {
+      return std::bit_cast<BinLanes>(vqtbl4_u8(vld1q_u8_x4(record), at_));
+    }
+  }
+
+ private:
+  uint8x8_t at_;
+};
+#endif
+
+// The bins of packed records, from the bytes that a picker finds.
+template <class Picker>
+class PackedPicker {
+ public:
+  PackedPicker(const Picker& picker, const RunColumns& columns) : picker_(picker) {
+    std::memcpy(&masks_, columns.masks, sizeof masks_);
+    std::memcpy(&most_, columns.most, sizeof most_);
+  }
+  BinLanes pick(const u8* record) const {
+    const BinLanes bits = picker_.pick(record) & masks_;
+    return bits < most_ ? bits : most_;
+  }
+
+ private:
+  Picker picker_;
+  BinLanes masks_, most_;
+};
+
+// Rows that the look-ups run ahead: a row takes little time here, and may lie in the last cache.
+inline constexpr std::size_t kGatherAhead = 32;
+
+// Copies the bins of a run of features, a word a row, and finds their range.
+template <class Picker, class Item>
+BinRange gather_run(const Picker picker, const RecordBlock& block, std::span<const Item> items,
+                    u64* words) {
+  const u8* records = block.records;
+  const std::size_t stride = block.stride, n = items.size();
+  BinRange range;
+  auto take = [&](std::size_t i) {
+    const BinLanes bins = picker.pick(records + items[i].row * stride);
+    std::memcpy(words + i, &bins, sizeof bins);
+    range.take(bins);
+  };
+  const std::size_t n_ahead = n > kGatherAhead ? n - kGatherAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kGatherAhead].row * stride);
+    take(i);
+  }
+  for (; i < n; ++i) take(i);
+  return range;
+}
+
+// The same from columns, which are fewer cache lines where rows are many.
+template <int kFeatures, class Item>
+BinRange gather_columns(const BinnedMatrix& data, std::span<const u32> features,
+                        std::span<const Item> items, u64* words) {
+  const u8* columns[kFeatures];
+  for (int k = 0; k < kFeatures; ++k) columns[k] = data.column(features[k]);
+  BinRange range;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    u64 word = 0;
+#pragma GCC unroll 8
+    for (int k = 0; k < kFeatures; ++k)
+      word |= static_cast<u64>(columns[k][items[i].row]) << (8 * k);
+    words[i] = word;
+    range.take(std::bit_cast<BinLanes>(word));
+  }
+  return range;
+}
+
+// Calls use(picker) with the picker of a run of features.
+template <class Use>
+void with_picker(const RecordBlock& block, const RunColumns& columns, std::size_t n_features,
+                 Use&& use) {
+#if defined(__aarch64__)
+  if (block.stride == 16) return use(TablePicker<16>(columns, n_features));
+  if (block.stride == 32) return use(TablePicker<32>(columns, n_features));
+  use(TablePicker<64>(columns, n_features));
+#else
+  with_features(n_features, [&]<int kFeatures>() { use(ScalarPicker<kFeatures>(columns)); });
+#endif
+}
+
+template <class Item>
+BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
+                     std::span<const Item> items, u64* words) {
+  const RunColumns columns(block, features);
+  BinRange range;
+  with_picker(block, columns, features.size(), [&](const auto& picker) {
+    range = block.places ? gather_run(PackedPicker(picker, columns), block, items, words)
+                         : gather_run(picker, block, items, words);
+  });
+  return range;
+}
+
+template <class Accumulator>
+BinRange TreeBuilder<Accumulator>::gather_run_bins(const NodeRows& rows,
+                                                   std::span<const u32> features,
+                                                   Worker& worker) const {
+  const std::size_t n = rows.items.size();
+  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
+  worker.n_run = static_cast<u32>(features.size());
+  std::copy(features.begin(), features.end(), worker.run);
+  if (!prefers_columns(rows, features.size()))
+    return gather_bins(rows.block, features, rows.items, worker.run_bins.data());
+  BinRange range;
+  with_features(features.size(), [&]<int kFeatures>() {
+    range = gather_columns<kFeatures>(data_, features, rows.items, worker.run_bins.data());
+  });
+  return range;
+}
+
+// sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
+template <int kFeatures, class Accumulator>
+void sum_below(const Accumulator& accumulator, std::span<const typename Accumulator::Item> items,
+               const u64* words, const u8* limits, typename Accumulator::Element* sums) {
+  const u32 cell = accumulator.cell();
+  auto add_rows = [&](auto* into) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+#pragma GCC unroll 8
+      for (int k = 0; k < kFeatures; ++k)
+        accumulator.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
+    }
+  };
+  if constexpr (Accumulator::kFixedCell > 0) {
+    typename Accumulator::Element own[kFeatures * Accumulator::kFixedCell] = {};
+    add_rows(&own[0]);
+    std::copy_n(own, kFeatures * Accumulator::kFixedCell, sums);
+  } else {
+    std::fill_n(sums, kFeatures * cell, typename Accumulator::Element{0});
+    add_rows(sums);
+  }
+}
+
+// The same for two classes and weights up to `heaviest` < 256, all features at once: bytes are
+// added up for as many rows as cannot overflow them.
+inline void sum_lanes_below(std::span<const BinaryAccumulator::Item> items, u32 heaviest,
+                            const u64* words, BinLanes limit, u64* sums) {
+  std::fill_n(sums, kBatch, 0);
+  const std::size_t n = items.size(), n_safe = 255 / heaviest;
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    BinLanes weights{}, positives{};
+    for (std::size_t i = first; i < last; ++i) {
+      const BinLanes below = reinterpret_cast<BinLanes>(std::bit_cast<BinLanes>(words[i]) < limit);
+      weights += below & (BinLanes{} + static_cast<u8>(items[i].pack));
+      positives += below & (BinLanes{} + static_cast<u8>(items[i].pack >> 16));
+    }
+    const u64 w = std::bit_cast<u64>(weights), p = std::bit_cast<u64>(positives);
+    for (u32 k = 0; k < kBatch; ++k) sums[k] += (w >> (8 * k) & 0xFF) | (p >> (8 * k) & 0xFF) << 32;
+  }
+}
+
+// A comparison in lanes of 16 bits.
+template <class Mask>
+CountLanes widen(Mask mask) {
+  using Signs [[gnu::vector_size(kBatch)]] = signed char;
+  using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
+  return reinterpret_cast<CountLanes>(
+      __builtin_convertvector(reinterpret_cast<Signs>(mask), WideSigns));
+}
+
+// Adds what the lanes of each class hold to the cells of the features.
+inline void add_count_lanes(const std::vector<CountLanes>& lanes, u32* sums) {
+  const u32 cell = static_cast<u32>(lanes.size());
+  for (u32 c = 0; c < cell; ++c) {
+    for (u32 k = 0; k < kBatch; ++k) sums[k * cell + c] += lanes[c][k];
+  }
+}
+
+// The same for any classes of one output: a vector a class, lanes of 16 bits.
+inline void sum_class_lanes(std::span<const ClassAccumulator<u32>::Item> items, u64 heaviest,
+                            const u64* words, const u8* limits, std::vector<CountLanes>& lanes,
+                            u32 cell, u32* sums) {
+  BinLanes limit;
+  std::memcpy(&limit, limits, sizeof limit);
+  std::fill_n(sums, kBatch * cell, 0u);
+  lanes.resize(cell);
+  const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    std::fill(lanes.begin(), lanes.end(), CountLanes{});
+    for (std::size_t i = first; i < last; ++i) {
+      lanes[items[i].label] +=
+          widen(std::bit_cast<BinLanes>(words[i]) < limit) & (CountLanes{} + items[i].weight);
+    }
+    add_count_lanes(lanes, sums);
+  }
+}
+
+// What the rows add up to whose bits of a run of features are not set, straight from their records:
+// sum_class_lanes where the cut of each feature is known.
+template <class Picker>
+void sum_bit_lanes(const Picker picker, BinLanes masks, const RecordBlock& block,
+                   std::span<const ClassAccumulator<u32>::Item> items, u64 heaviest,
+                   std::vector<CountLanes>& lanes, u32* sums) {
+  const u32 cell = static_cast<u32>(lanes.size());
+  const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
+  std::fill_n(sums, kBatch * cell, 0u);
+  for (std::size_t first = 0; first < n; first += n_safe) {
+    const std::size_t last = std::min(n, first + n_safe);
+    std::fill(lanes.begin(), lanes.end(), CountLanes{});
+    for (std::size_t i = first; i < last; ++i) {
+      if (i + kGatherAhead < n)
+        __builtin_prefetch(block.records + items[i + kGatherAhead].row * block.stride);
+      const BinLanes bits = picker.pick(block.records + items[i].row * block.stride) & masks;
+      lanes[items[i].label] += widen(bits == BinLanes{}) & (CountLanes{} + items[i].weight);
+    }
+    add_count_lanes(lanes, sums);
+  }
+}
+
+// scan_single_cuts for bits of packed records and more rows than classes: one pass over the rows.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::scan_bits(const NodeRows& rows, std::span<const u32> features,
+                                         Worker& worker, Candidate& best, u8* varies) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    const u32 cell = sample_.accumulator.cell();
+    const RunColumns columns(rows.block, features);
+    BinLanes masks;
+    std::memcpy(&masks, columns.masks, sizeof masks);
+    worker.n_run = 0;
+    worker.run_sums.resize(kBatch * cell);
+    worker.lanes.resize(cell);
+    Element* sums = worker.run_sums.data();
+    with_picker(rows.block, columns, features.size(), [&](const auto& picker) {
+      sum_bit_lanes(picker, masks, rows.block, rows.items, sample_.heaviest, worker.lanes, sums);
+    });
+    const Element total = sample_.accumulator.total(worker.total.data());
+    SingleCuts& cuts = worker.cuts;
+    cuts.n = 0;
+    for (u32 k = 0; k < features.size(); ++k) {
+      const Element left = sample_.accumulator.total(sums + k * cell);
+      varies[k] = left != 0 && left != total;
+      if (!varies[k]) continue;
+      SingleCut& cut = cuts.list[cuts.n++];
+      fill_view(rows.numbers, features[k], worker, cut.view);
+      cut.at = {0, 1, false, false};
+      cut.lane = k;
+    }
+    worker.finder->take_single({cuts.list, cuts.n}, sums, best);
+  }
+}
+
+// The cut of every feature that varies. Two rows are partitioned by any feature alike: of those
+// only the first in the node's order is kept.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u32> features,
+                                         const BinRange& range, const Worker& worker,
+                                         SingleCuts& cuts, u8* varies) const {
+  const auto lane = [](BinLanes lanes, std::size_t k) {
+    return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
+  };
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const u32 lo = lane(range.lo, k), hi = lane(range.hi_next, k) - 1;
+    const bool has_missing = lane(range.lo_next, k) == 0;
+    varies[k] = lo != kMissingBin && (lo != hi || has_missing);
+    if (!varies[k]) continue;
+    if (has_missing && !params_.random_splits) {
+      cuts.has_more |= 1u << k;
+      continue;
+    }
+    SingleCut& cut = cuts.list[cuts.n];
+    fill_view(rows.numbers, features[k], worker, cut.view);
+    cut.at = {lo, hi, false, has_missing};
+    cut.lane = static_cast<u32>(k);
+    if (rows.items.size() == 2 && cuts.n == 1) {
+      if (cut.view.place < cuts.list[0].view.place) cuts.list[0] = cut;
+      continue;
+    }
+    ++cuts.n;
+  }
+  SplitBinSearch search;
+  for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
+    search.add(
+        {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
+        cuts.list[c].at.cut, cuts.list[c].at.next);
+  search.finish();
+  for (u32 c = 0; c < cuts.n; ++c) {
+    SingleCut& cut = cuts.list[c];
+    if (cut.at.cut == cut.at.next) {  // one value, and missing ones
+      cut.at.next = kNone;
+    } else {
+      if (params_.random_splits) cut.at.cut = search.cut(c);
+      cut.at.next = cut.at.cut + 1;
+      cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
+    }
+    cuts.limits[cut.lane] = static_cast<u8>(cut.at.cut + 1);
+  }
+}
+
+// A cut needs no histogram: the extremes of a run of features in one pass over the rows, what lies
+// left of the cuts in a second one over a copy of their bins. Returns a bit for every feature that
+// has more than one cut after all, since values are missing: nothing was done for these.
+template <class Accumulator>
+u32 TreeBuilder<Accumulator>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
+                                               Worker& worker, Candidate& best, u8* varies) {
+  const std::size_t n = rows.items.size();
+  const BinRange range = gather_run_bins(rows, features, worker);
+  const u64* words = worker.run_bins.data();
+  SingleCuts& cuts = worker.cuts;
+  cuts.n = cuts.has_more = 0;
+  std::fill_n(cuts.limits, kBatch, u8{0});
+  list_cuts(rows, features, range, worker, cuts, varies);
+  if (cuts.n == 0) return cuts.has_more;
+
+  const u32 cell = sample_.accumulator.cell();
+  worker.run_sums.resize(kBatch * cell);
+  Element* sums = worker.run_sums.data();
+  sum_left(rows.items, words, cuts.limits, features.size(), worker);
+  for (std::size_t c = 0; c < cuts.n; ++c) {
+    if (!cuts.list[c].at.missing_left) continue;
+    const u32 lane = cuts.list[c].lane;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool missing = (words[i] >> (8 * lane) & 0xFF) == kMissingBin;
+      sample_.accumulator.add_if(sums + lane * cell, rows.items[i], missing);
+    }
+  }
+  worker.finder->take_single({cuts.list, cuts.n}, sums, best);
+  return cuts.has_more;
+}
+
+template <class Accumulator>
+void TreeBuilder<Accumulator>::sum_left(std::span<const Item> items, const u64* words,
+                                        const u8* limits, std::size_t n_features,
+                                        Worker& worker) const {
+  Element* sums = worker.run_sums.data();
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    if (sample_.heaviest < 256) {
+      BinLanes limit;
+      std::memcpy(&limit, limits, sizeof limit);
+      return sum_lanes_below(items, static_cast<u32>(sample_.heaviest), words, limit, sums);
+    }
+  }
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    const Accumulator& accumulator = sample_.accumulator;
+    // A few rows cost less one by one than clearing and unpacking a vector a class.
+    if (accumulator.outputs.size() == 1 && !accumulator.counted &&
+        items.size() > accumulator.n_elements)
+      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes,
+                             accumulator.cell(), sums);
+  }
+  with_features(n_features, [&]<int kFeatures>() {
+    sum_below<kFeatures>(sample_.accumulator, items, words, limits, sums);
+  });
+}
+
+}  // namespace committee

@@ -1,0 +1,68 @@
+// The search in nodes of a few rows, which are sorted by their bins: most bins of a histogram would
+// be empty. Included by builder_search.hpp.
+#pragma once
+#include <algorithm>
+
+#include "base/rank_sort.hpp"
+#include "split/feature_sampler.hpp"
+#include "tree/builder_loop.hpp"
+
+namespace committee {
+
+// Up to 16 kBlocks rows. `bins` has room for whole blocks. keyed receives bin << 8 | row.
+template <std::size_t kBlocks>
+void sort_blocks(const u8* bins, std::size_t n, u16* keyed) {
+  u8 places[kBlocks * kRowLanes];
+  rank_rows<kBlocks>(bins, n, places);
+  for (std::size_t row = 0; row < n; ++row)
+    keyed[places[row]] = static_cast<u16>(bins[row] << 8 | row);
+}
+
+// More rows than that: by counting the rows of each bin.
+inline void sort_counting(const u8* bins, std::size_t n, u16* keyed) {
+  u16 place[kHistogramBins + 1] = {};
+  for (std::size_t row = 0; row < n; ++row) ++place[bins[row] + 1];
+  for (int bin = 0; bin < kHistogramBins; ++bin)
+    place[bin + 1] = static_cast<u16>(place[bin + 1] + place[bin]);
+  for (std::size_t row = 0; row < n; ++row)
+    keyed[place[bins[row]]++] = static_cast<u16>(bins[row] << 8 | row);
+}
+
+inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
+  if (n <= kRowLanes) return sort_blocks<1>(bins, n, keyed);
+  if (n <= 2 * kRowLanes) return sort_blocks<2>(bins, n, keyed);
+  if (n <= 3 * kRowLanes) return sort_blocks<3>(bins, n, keyed);
+  if (n <= 4 * kRowLanes) return sort_blocks<4>(bins, n, keyed);
+  sort_counting(bins, n, keyed);
+}
+
+template <class Accumulator>
+std::size_t TreeBuilder<Accumulator>::scan_few_rows(const NodeRows& rows,
+                                                    std::span<const u32> features, Worker& worker,
+                                                    Candidate& best, u8* varies) {
+  const std::size_t n = rows.items.size(), stride = rows.block.stride;
+  const Item* items = rows.items.data();
+  u8 bins[kMostFew];
+  u16 keyed[kMostFew];
+  std::fill_n(bins, 4 * kRowLanes, u8{0});  // what the blocks hold beyond the rows is not looked at
+  std::size_t n_varying = 0;
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const u8* column = rows.block.records + rows.block.place(features[k]).byte;
+    u32 differ = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      bins[i] = column[items[i].row * stride];
+      differ |= bins[i] ^ bins[0];
+    }
+    varies[k] = differ != 0;
+    if (!varies[k]) continue;
+    ++n_varying;
+    const FeatureView view = view_feature(rows.numbers, features[k], worker);
+    // Two rows are partitioned by any feature alike: only its place in the order matters.
+    if (n == 2 && best.found() && best.place < view.place) continue;
+    sort_few(bins, n, keyed);
+    worker.finder->scan_few({keyed, n}, items, view, best);
+  }
+  return n_varying;
+}
+
+}  // namespace committee

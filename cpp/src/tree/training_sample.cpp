@@ -1,0 +1,153 @@
+#include "tree/training_sample.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace committee {
+
+namespace {
+
+constexpr int kTargetBits = 42;  // of a single target; more would not change a double's decisions
+constexpr int kMomentSumBits = 61;
+constexpr int kOffsetBits = 20;  // of an offset, in the range of the targets
+
+template <class Item>
+AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows,
+                                   std::size_t& n) {
+  n = n_rows;
+  if (!weights.weights.empty()) {
+    n = static_cast<std::size_t>(
+        std::count_if(weights.weights.begin(), weights.weights.end(), [](u64 w) { return w > 0; }));
+  }
+  return AlignedBuffer<Item>(n);
+}
+
+}  // namespace
+
+FixedWeights fix_weights(const GrowInput& input, WeightBits bits) {
+  if (input.weights.empty()) {
+    if (!input.counts.empty()) return take_counts(input.counts);
+    FixedWeights ones;
+    ones.total = input.data->n_rows;
+    return ones;
+  }
+  if (input.counts.empty()) return fix_weights(input.weights, bits);
+  std::vector<double> weights(input.data->n_rows);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = input.weight(i);
+  return fix_weights(weights, bits);
+}
+
+FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
+                         bool centre) {
+  const std::size_t n_rows = values.size() / n_outputs;
+  FixedTargets fixed;
+  fixed.values.resize(values.size());
+  double largest = 0.0;
+  for (u32 o = 0; o < n_outputs; ++o) {
+    double mean = 0.0;
+    for (std::size_t i = 0; centre && i < n_rows; ++i) {
+      mean += static_cast<double>(weights[i]) / static_cast<double>(weights.total) *
+              values[i * n_outputs + o];
+    }
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - mean));
+    }
+    fixed.offsets.push_back(mean);
+  }
+  int exponent = 0;
+  if (largest > 0.0) std::frexp(largest, &exponent);
+  for (double& offset : fixed.offsets) {
+    const double digits = std::ldexp(offset, kOffsetBits - exponent);
+    if (std::abs(digits) < 0x1p53)
+      offset = std::ldexp(std::nearbyint(digits), exponent - kOffsetBits);
+  }
+  const int bits =
+      std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(weights.total)));
+  const int shift = bits - exponent;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (weights[i / n_outputs] == 0) continue;
+    const double centred = values[i] - fixed.offsets[i % n_outputs];
+    fixed.values[i] = static_cast<i64>(std::nearbyint(std::ldexp(centred, shift)));
+  }
+  fixed.unit = std::ldexp(1.0, -shift);
+  return fixed;
+}
+
+Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source) {
+  Sample<BinaryAccumulator> sample;
+  sample.accumulator.counted = source.weights.weights.empty();
+  sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
+  sample.heaviest = source.weights.largest;
+  sample.items = allocate_items<BinaryAccumulator::Item>(source.weights, source.n_rows, sample.n);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < source.n_rows; ++i) {
+    const u32 w = static_cast<u32>(source.weights[i]);
+    if (w > 0) sample.items[at++] = {static_cast<u32>(i), w | (w * source.target.labels[i]) << 16};
+  }
+  return sample;
+}
+
+template <class S>
+Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source) {
+  Sample<ClassAccumulator<S>> sample;
+  auto& accumulator = sample.accumulator;
+  accumulator.outputs = source.target.n_classes;
+  for (const u32 n_classes : accumulator.outputs) {
+    accumulator.offsets.push_back(accumulator.n_elements);
+    accumulator.n_elements += n_classes;
+  }
+  accumulator.counted = source.counted;
+  if constexpr (sizeof(S) == 4) accumulator.fill_up();
+  accumulator.labels = source.target.labels.data();
+  sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
+  sample.heaviest = source.weights.largest;
+  using Item = typename ClassAccumulator<S>::Item;
+  sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < source.n_rows; ++i) {
+    const u64 w = source.weights[i];
+    if (w == 0) continue;
+    Item& item = sample.items[at++];
+    item.row = static_cast<u32>(i);
+    item.label =
+        static_cast<decltype(item.label)>(source.target.labels[i * accumulator.outputs.size()]);
+    item.weight = static_cast<decltype(item.weight)>(w);
+  }
+  return sample;
+}
+
+template <bool kMulti>
+Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source, bool centre) {
+  Sample<MomentAccumulator<kMulti>> sample;
+  const u32 n_outputs = source.target.n_outputs;
+  sample.targets = fix_targets(source.target.values, n_outputs, source.weights, centre);
+  sample.accumulator.n_outputs = n_outputs;
+  sample.accumulator.targets = sample.targets.values.data();  // stays valid when the sample moves
+  sample.weight_unit = source.weights.unit;
+  sample.weighted = !source.weights.weights.empty();
+  sample.counts = source.weights.counts;
+  using Item = typename MomentAccumulator<kMulti>::Item;
+  sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < source.n_rows; ++i) {
+    const u64 w = source.weights[i];
+    if (w == 0) continue;
+    Item& item = sample.items[at++];
+    item.row = static_cast<u32>(i);
+    item.weight = static_cast<u32>(w);
+    if constexpr (!kMulti) item.wy = static_cast<i64>(w) * sample.targets.values[i];
+  }
+  return sample;
+}
+
+template Sample<ClassAccumulator<u32>> make_class_sample(const SampleSource&);
+template Sample<ClassAccumulator<u64>> make_class_sample(const SampleSource&);
+template Sample<MomentAccumulator<false>> make_moment_sample(const SampleSource&, bool);
+template Sample<MomentAccumulator<true>> make_moment_sample(const SampleSource&, bool);
+
+}  // namespace committee
