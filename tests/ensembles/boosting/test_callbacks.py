@@ -13,6 +13,7 @@ from committee.data import ClassTarget, Dataset
 from committee.data.intake import take_in
 from committee.engines import get_engine
 from committee.ensembles.boosting.booster import Booster, InitialScores, RoundCallback
+from committee.ensembles.boosting.callbacks import TrainingLoss
 from committee.ensembles.boosting.early_stopping import EarlyStopping, has_stopped_improving
 from committee.ensembles.boosting.objective import Objective, make_class_loss
 from committee.ensembles.boosting.scorer import BoostingScorer
@@ -62,6 +63,43 @@ def test_the_loop_with_callbacks_grows_the_trees_of_the_single_call() -> None:
     observed.boost(5, [RoundCallback()])
     np.testing.assert_array_equal(alone.state.scores, observed.state.scores)
     np.testing.assert_array_equal(alone.score_rows(X), observed.score_rows(X))
+
+
+@pytest.mark.parametrize(
+    ("params", "fit_params", "at_once"),
+    [
+        ({"early_stopping": False}, {}, True),
+        ({"early_stopping": False, "subsample": 1.0}, {}, True),
+        ({"early_stopping": False, "boosting": "goss"}, {}, True),
+        ({"stopping_folds": 2}, {}, True),  # the fit on all rows, after the folds
+        ({"stopping_folds": None, "refit": False}, {}, False),
+        ({"early_stopping": "oob"}, {}, False),
+        ({"early_stopping": False, "boosting": "dart"}, {}, False),
+        ({"early_stopping": False}, {"callbacks": [lambda report: False]}, False),
+        ({"early_stopping": False}, {"eval_set": [(X_VALUES, Y_VALUES)]}, False),
+        ({"early_stopping": False, "loss": "huber"}, {}, False),
+    ],
+    ids=["subsample", "all rows", "goss", "folds", "split", "oob", "dart", "callbacks", "eval_set", "huber"],
+)
+def test_one_call_of_the_engine_suffices_where_only_losses_are_recorded(
+    params: dict[str, Any], fit_params: dict[str, Any], at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+    run = Booster._boost_at_once
+
+    def count(self: Booster, n_rounds: int, callbacks: Any) -> None:
+        measured.extend([n_rounds] * bool(callbacks))
+        run(self, n_rounds, callbacks)
+
+    monkeypatch.setattr(Booster, "_boost_at_once", count)
+    model = GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X_VALUES, Y_VALUES, **fit_params)
+    assert measured == [model.n_estimators_] * at_once
+    monkeypatch.setattr(TrainingLoss, "records_losses_only", False)
+    looped = GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X_VALUES, Y_VALUES, **fit_params)
+    assert measured == [model.n_estimators_] * at_once
+    np.testing.assert_array_equal(looped.predict(X_VALUES), model.predict(X_VALUES))
+    for name in ("train_score_", "oob_improvement_", "oob_scores_"):
+        assert getattr(looped, name, np.nan) == pytest.approx(getattr(model, name, np.nan), abs=0.0, nan_ok=True)
 
 
 def test_scores_that_stop_improving() -> None:

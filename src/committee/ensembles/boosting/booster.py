@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.objective import Objective
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["Booster", "InitialScores", "PreviousFit", "RoundCallback"]
+__all__ = ["Booster", "InitialScores", "PreviousFit", "RoundCallback", "RoundLosses"]
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,24 @@ class InitialScores:
     previous: PreviousFit | None = None
 
 
+class RoundLosses(NamedTuple):
+    """Losses of each round: of the training rows after it, of its out-of-bag rows before and after it."""
+
+    training: FloatArray
+    out_of_bag_before: FloatArray
+    out_of_bag_after: FloatArray
+
+
 class RoundCallback:
     """Called before training and before and after each round; does nothing unless overridden."""
+
+    @property
+    def records_losses_only(self) -> bool:
+        """Whether `record` can be called once, with the losses of all rounds, in place of the calls in each round."""
+        return False
+
+    def record(self, losses: RoundLosses) -> None:
+        """Take the losses of all rounds."""
 
     def before_training(self, booster: Booster) -> None:
         """Called once, before the first round."""
@@ -151,11 +167,11 @@ class Booster:
 
     def boost(self, last: int, callbacks: Sequence[RoundCallback] = ()) -> None:
         """Gradient boosting [Friedman2001, Friedman2002], up to round ``last`` or until a callback stops it."""
-        if not callbacks and not self.loss.is_custom:
-            self.state.boost(max(0, last - self.n_rounds))
-            return
         for callback in callbacks:
             callback.before_training(self)
+        if not self.loss.is_custom and all(callback.records_losses_only for callback in callbacks):
+            self._boost_at_once(max(0, last - self.n_rounds), callbacks)
+            return
         for _ in range(self.n_rounds, last):
             self.state.draw_rows()
             for callback in callbacks:
@@ -166,6 +182,15 @@ class Booster:
             stops = [callback.after_round(self) for callback in callbacks]
             if any(stops):
                 break
+
+    def _boost_at_once(self, n_rounds: int, callbacks: Sequence[RoundCallback]) -> None:
+        """All rounds in one call of the engine, which measures the losses itself."""
+        if not callbacks:
+            self.state.boost(n_rounds)
+            return
+        losses = RoundLosses(*self.state.boost_measured(n_rounds, self.state.params.subsample < 1.0))
+        for callback in callbacks:
+            callback.record(losses)
 
     def score_rows(self, X: FloatMatrix | SparseMatrix, offset: FloatArray | None = None) -> FloatArray:
         """Scores of other rows by all trees so far."""

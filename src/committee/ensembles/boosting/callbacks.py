@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from committee.engines import BoostingParams
-    from committee.ensembles.boosting.booster import Booster
+    from committee.ensembles.boosting.booster import Booster, RoundLosses
     from committee.ensembles.boosting.dart import Dart
     from committee.ensembles.boosting.early_stopping import EarlyStopping
     from committee.ensembles.boosting.objective import BoostingLoss
@@ -51,6 +51,15 @@ class TrainingLoss(RoundCallback):
         self.losses: list[float] = []
         self._scorer = BoostingScorer("loss", loss)
 
+    @property
+    def records_losses_only(self) -> bool:
+        """Whether the engine can measure the loss."""
+        return self._scorer.runs_in_engine
+
+    def record(self, losses: RoundLosses) -> None:
+        """Take the losses of all rounds."""
+        self.losses.extend(losses.training.tolist())
+
     def before_training(self, booster: Booster) -> None:
         """Make losses comparable."""
         self._scorer.fix_loss(booster)
@@ -78,6 +87,16 @@ class OutOfBagLoss(RoundCallback):
         self.losses: list[float] = []
         self.improvements: list[float] = []
         self._patience, self._before = patience, np.nan
+
+    @property
+    def records_losses_only(self) -> bool:
+        """Whether it never stops."""
+        return self._patience is None
+
+    def record(self, losses: RoundLosses) -> None:
+        """Take the losses of all rounds."""
+        self.losses.extend(losses.out_of_bag_after.tolist())
+        self.improvements.extend((losses.out_of_bag_before - losses.out_of_bag_after).tolist())
 
     def before_round(self, booster: Booster) -> None:
         """Measure the rows that the round leaves out."""
