@@ -177,6 +177,16 @@ def test_an_initial_estimator_is_added_to() -> None:
     assert stopped.score(X_NEW, Y_NEW) > 0.95
 
 
+def test_all_levels_start_from_the_prediction_of_an_initial_estimator() -> None:
+    model = GradientBoostingRegressor(loss="quantile", alpha=[0.2, 0.8], init=Ridge(), **FEW).fit(X_VALUES, Y_VALUES)
+    first = next(iter(model.staged_predict(X_VALUES)))
+    ridge = Ridge().fit(X_VALUES, Y_VALUES).predict(X_VALUES)
+    assert np.abs(first - ridge[:, None]).max() < np.abs(Y_VALUES - ridge).max()
+    low, high = model.predict(X_VALUES).T
+    assert (low <= high).all()
+    assert np.mean(low > Y_VALUES) < np.mean(ridge > Y_VALUES) < np.mean(high > Y_VALUES)
+
+
 def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
     whole = GradientBoostingClassifier(**FEW).fit(X_IRIS, Y_IRIS)
     grown = GradientBoostingClassifier(**{**FEW, "n_estimators": 6}, warm_start=True).fit(X_IRIS, Y_IRIS)

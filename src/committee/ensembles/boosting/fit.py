@@ -129,8 +129,8 @@ class BaseGradientBoosting(BaseBoosting):
         init = self._fit_init(X, y, sample_weight)
         initial = self._find_initial_scores(X, init, loss)
         tables = self._read_eval_sets(dataset, init, loss, eval_set, eval_sample_weight, eval_names)
-        watched = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
-        return self._boost(dataset, loss, initial, seed, watched, init)
+        recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
+        return self._boost(dataset, loss, initial, seed, recorders, init)
 
     @available_if(_starts_from_constant)  # type: ignore[untyped-decorator]
     def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:

@@ -50,7 +50,7 @@ class Objective:
     loss : LossFunction or CustomLoss
         What is minimised.
     target : ClassTarget or ValueTarget
-        What is learnt.
+        The target of the data set.
     y : ndarray of float64
         The target as the engine reads it: classes as 0.0, 1.0, .., outputs one after another.
     weights : ndarray of shape (n_rows,) or None
@@ -170,7 +170,10 @@ def predict_initial_scores(init: Any, X: Any, loss: BoostingLoss, *, classes: bo
         return None
     link = loss.traits.link
     if not classes:
-        values = np.asarray(init.predict(X), dtype=np.float64).reshape(-1, loss.n_scores)
+        values = np.asarray(init.predict(X), dtype=np.float64)
+        # All levels of quantiles start from the same prediction.
+        values = values.reshape(-1, 1).repeat(loss.n_scores, axis=1) if loss.levels else values
+        values = values.reshape(-1, loss.n_scores)
         return np.log(np.maximum(values, _LEAST_MEAN)) if link == "log" else values
     if not hasattr(init, "predict_proba"):
         raise ParameterTypeError("The 'init' parameter of a classifier must have the method predict_proba.")

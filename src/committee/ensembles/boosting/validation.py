@@ -113,7 +113,7 @@ def _match_classes(found: ClassTarget, known: ClassTarget) -> ClassTarget:
 def split_validation(
     dataset: Dataset, size: float, seed: int, offset: FloatArray | None = None
 ) -> tuple[Dataset, ValidationSet, BoolArray]:
-    """Split the rows into training rows and a validation set; the mask tells which rows are in the latter.
+    """Split the rows into training rows and a validation set; the mask marks the rows of the latter.
 
     The split is stratified. At least one row of each class and all rows of weight zero stay in the training rows.
 
