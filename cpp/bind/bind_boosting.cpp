@@ -177,6 +177,24 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
   return std::make_unique<Boosting>(std::move(input), std::move(function), params);
 }
 
+// The rounds of boost() and the losses that a caller between them could measure.
+nb::tuple boost_measured(Boosting& self, std::size_t n_rounds, bool out_of_bag) {
+  require_target(self);
+  std::vector<double> training, before, after;
+  run_interruptible([&](InterruptWatch& watch) {
+    for (std::size_t round = 0; round < n_rounds; ++round) {
+      self.draw_rows();
+      if (out_of_bag) before.push_back(self.measure_held_out_loss());
+      self.compute_gradients();
+      self.grow_trees(watch);
+      training.push_back(self.measure_loss());
+      if (out_of_bag) after.push_back(self.measure_held_out_loss());
+    }
+  });
+  return nb::make_tuple(own_array<double>(std::move(training)),
+                        own_array<double>(std::move(before)), own_array<double>(std::move(after)));
+}
+
 void bind_rounds(nb::class_<Boosting>& c) {
   c.def("skip_trees", &Boosting::skip_trees, nb::arg("n_trees"),
         "Continue the random keys of a fit that has grown so many trees already (warm start).");
@@ -219,6 +237,11 @@ void bind_rounds(nb::class_<Boosting>& c) {
         });
       },
       nb::arg("n_rounds") = 1, "draw_rows, compute_gradients, grow_trees, so many times.");
+  c.def("boost_measured", &boost_measured, nb::arg("n_rounds"), nb::arg("out_of_bag"),
+        nb::sig("def boost_measured(self, n_rounds: int, out_of_bag: bool) -> "
+                "tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]"),
+        "boost(), with the losses of each round: of the training rows after it and, if out_of_bag, "
+        "of the rows that its draw held out before and after it (else two empty arrays).");
 }
 
 void bind_scores(nb::class_<Boosting>& c) {

@@ -1,6 +1,7 @@
-"""Losses by name: value, derivatives, baseline and inverse link, as the engine computes them.
+"""Losses of boosting by name: values, gradients, baseline, link function and the targets that they allow.
 
-The formulas are in ``cpp/include/committee/losses``, one file each; this is their face in Python.
+The formulas are in ``cpp/include/committee/losses``, one file each. What boosting has to know of a loss besides them is
+in one table here, `describe_loss`.
 """
 
 from __future__ import annotations
@@ -8,15 +9,59 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from committee import _core
+from committee.exceptions import DataError
 from committee.typing import FloatArray
 
-__all__ = ["LossFunction", "list_losses"]
+__all__ = ["Link", "LossFunction", "LossTraits", "TargetRange", "describe_loss", "list_losses", "list_value_losses"]
+
+Link: TypeAlias = Literal["identity", "log", "logit", "half_logit", "softmax", "other"]
+"""The function that turns predictions into scores; ``half_logit`` is half the log-odds."""
+TargetRange: TypeAlias = Literal["real", "non_negative", "positive", "classes"]
+
+
+@dataclass(frozen=True)
+class LossTraits:
+    """What boosting knows of a loss besides its formulas.
+
+    Attributes
+    ----------
+    link : Link
+        The link function; scores are turned into predictions by its inverse.
+    target_range : TargetRange
+        The targets that the loss is defined for.
+    takes_alpha : bool
+        Whether its parameter is a quantile in (0, 1), the ``alpha`` of `GradientBoostingRegressor`.
+    takes_levels : bool
+        Whether several such quantiles can be fitted together.
+    is_adaptive : bool
+        Whether the loss changes from round to round, so that its values in different rounds cannot be compared.
+    """
+
+    link: Link = "identity"
+    target_range: TargetRange = "real"
+    takes_alpha: bool = False
+    takes_levels: bool = False
+    is_adaptive: bool = False
+
+
+_TRAITS = {
+    "squared_error": LossTraits(),
+    "absolute_error": LossTraits(),
+    "huber": LossTraits(takes_alpha=True, is_adaptive=True),
+    "quantile": LossTraits(takes_alpha=True, takes_levels=True),
+    "poisson": LossTraits("log", "non_negative"),
+    "gamma": LossTraits("log", "positive"),
+    "tweedie": LossTraits("log", "non_negative"),
+    "logistic": LossTraits("logit", "classes"),
+    "exponential": LossTraits("half_logit", "classes"),
+    "softmax": LossTraits("softmax", "classes"),
+}
 
 
 def list_losses() -> list[str]:
@@ -28,6 +73,34 @@ def list_losses() -> list[str]:
     True
     """
     return _core.list_losses()
+
+
+def describe_loss(name: str) -> LossTraits:
+    """Link, target range and other traits of a loss.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_losses`.
+
+    Examples
+    --------
+    >>> describe_loss("gamma").link
+    'log'
+    """
+    return _TRAITS[name]
+
+
+def list_value_losses(link: Link | None = None) -> list[str]:
+    """Names of the losses of regression, or of those with a given link.
+
+    Examples
+    --------
+    >>> list_value_losses("log")
+    ['poisson', 'gamma', 'tweedie']
+    """
+    traits = ((name, describe_loss(name)) for name in list_losses())
+    return [name for name, known in traits if known.target_range != "classes" and link in (None, known.link)]
 
 
 @dataclass(frozen=True)
@@ -44,8 +117,8 @@ class LossFunction:
     n_scores : int
         Classes of ``softmax``; for all others the number of outputs.
     levels : tuple of float
-        Of ``quantile`` only: several levels, ascending, that are learnt of one target, one score each. Their
-        predictions are put in order, so that they never cross [Chernozhukov2010].
+        Of ``quantile`` only: several levels, ascending, that are fitted to one target, one score each. Predictions are
+        sorted, so that they never cross [Chernozhukov2010].
 
     Examples
     --------
@@ -65,8 +138,13 @@ class LossFunction:
 
     @cached_property
     def made(self) -> _core.Loss:
-        """The engine's own."""
+        """The engine's object."""
         return _core.Loss.make(self.name, self.parameter, self.n_scores, list(self.levels))
+
+    @property
+    def traits(self) -> LossTraits:
+        """Link, target range and other traits."""
+        return describe_loss(self.name)
 
     def __getstate__(self) -> dict[str, object]:
         return {"name": self.name, "parameter": self.parameter, "n_scores": self.n_scores, "levels": self.levels}
@@ -78,8 +156,8 @@ class LossFunction:
         """Loss of each row, of shape (n_rows,); the sum over outputs where there are several."""
         return self.made.find_values(self.lay_out(y), np.asfortranarray(scores))
 
-    def find_slopes(self, y: NDArray[np.float64], scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivative by each score, both of shape (n_rows, n_scores)."""
+    def find_gradients(self, y: NDArray[np.float64], scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients and hessians by each score, both of shape (n_rows, n_scores)."""
         gradients, hessians = self.made.find_slopes(self.lay_out(y), np.asfortranarray(scores))
         return gradients, hessians
 
@@ -88,10 +166,24 @@ class LossFunction:
         return self.made.find_means(np.asfortranarray(scores))
 
     def find_baseline(self, y: NDArray[np.float64], weights: FloatArray | None = None) -> FloatArray:
-        """Constant scores with the least loss, of shape (n_scores,); of ``huber``, whose turn moves, the median."""
+        """Constant scores with the least loss, of shape (n_scores,); for ``huber``, which is adaptive, the median."""
         return np.asarray(self.made.find_baseline(self.lay_out(y), weights, len(y)))
 
     def lay_out(self, y: NDArray[np.float64]) -> FloatArray:
-        """The target as the engine reads it: outputs one after another, one and the same for each of several levels."""
+        """The target as the engine reads it: outputs one after another; with several levels, a copy for each."""
         outputs = np.ascontiguousarray(np.asarray(y, dtype=np.float64).ravel(order="F"))
         return np.tile(outputs, len(self.levels)) if self.levels else outputs
+
+    def check_target(self, values: FloatArray) -> None:
+        """Raise DataError if the loss is not defined for these targets.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_outputs)
+            The targets of all rows of positive weight.
+        """
+        allowed = self.traits.target_range
+        if allowed == "non_negative" and ((values < 0.0).any() or not (values.sum(axis=0) > 0.0).all()):
+            raise DataError(f"loss='{self.name}' requires non-negative y and sum(y) > 0.")
+        if allowed == "positive" and (values <= 0.0).any():
+            raise DataError(f"loss='{self.name}' requires strictly positive y.")

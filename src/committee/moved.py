@@ -51,7 +51,7 @@ MODULES = {
     "committee.ensembles.boosting_dart": "committee.ensembles.boosting.dart",
     "committee.ensembles.boosting_log": "committee.ensembles.boosting.callbacks",
     "committee.ensembles.boosting_params": "committee.ensembles.boosting.params",
-    "committee.ensembles.boosting_rounds": "committee.ensembles.boosting.rounds",
+    "committee.ensembles.boosting_rounds": "committee.ensembles.boosting.booster",
     "committee.ensembles.boosting_stopping": "committee.ensembles.boosting.early_stopping",
     "committee.ensembles.boosting_trees": "committee.ensembles.boosting.trees",
     "committee.ensembles.boosting_watch": "committee.ensembles.boosting.validation",

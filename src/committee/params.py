@@ -28,7 +28,6 @@ from committee.constraints import (
 __all__ = [
     "ArrayLike",
     "BoostingScoring",
-    "BoostingValueLoss",
     "Calibration",
     "CategoricalFeatures",
     "CcpAlpha",
@@ -36,7 +35,6 @@ __all__ = [
     "ClassCriterion",
     "ClassWeight",
     "CrossValidation",
-    "EarlyStopping",
     "Exact",
     "FeatureShare",
     "ForestClassWeight",
@@ -272,10 +270,6 @@ FeatureShare: TypeAlias = Annotated[
     Interval(0.0, 1.0, closed="right"),
     "Share of the features that are drawn as candidates at each node.",
 ]
-EarlyStopping: TypeAlias = Annotated[
-    Literal["auto"] | bool,
-    "Whether to stop before all rounds when the score no longer gets better. ``'auto'``: with more than 10,000 rows.",
-]
 BoostingScoring: TypeAlias = Annotated[
     str | Callable[..., float] | None,
     "The score that early stopping looks at: ``'loss'``, the name of one of scikit-learn's scorers, a function of a "
@@ -318,10 +312,6 @@ QuantileLevel: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0)] | Sequence[float] | None,
     "The quantile that is fitted, with ``loss='quantile'``; a list of them, ascending, is learnt together, and their "
     "predictions never cross.",
-]
-BoostingValueLoss: TypeAlias = Annotated[
-    Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"],
-    "The loss that is made small. ``poisson``, ``gamma`` and ``tweedie`` predict through an exponential.",
 ]
 
 # --- running -------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_newton_steps_are_those_of_the_textbook(name: str) -> None:
     loss = LossFunction(name)
 
     def slopes(scores: NDArray[Any]) -> tuple[Any, Any]:
-        gradients, hessians = loss.find_slopes(y, scores[:, None])
+        gradients, hessians = loss.find_gradients(y, scores[:, None])
         return gradients[:, 0], hessians[:, 0]
 
     state = start(X, y, name, min_samples_leaf=1, max_leaf_nodes=5, reg_lambda=1.0, min_child_weight=0.0)

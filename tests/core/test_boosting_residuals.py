@@ -99,8 +99,8 @@ def test_slopes_of_a_row_do_not_depend_on_its_neighbours(name: str, n_scores: in
     scores[:3] = [[-1e4], [1e4], [0.0]]
     y = rng.integers(0, max(2, n_scores), 21).astype(float)
     loss = LossFunction(name, n_scores=n_scores)
-    together = loss.find_slopes(y, scores)
+    together = loss.find_gradients(y, scores)
     for row in range(21):
-        alone = loss.find_slopes(y[row : row + 1], np.asfortranarray(scores[row : row + 1]))
+        alone = loss.find_gradients(y[row : row + 1], np.asfortranarray(scores[row : row + 1]))
         for one, all_rows in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one[0], all_rows[row])

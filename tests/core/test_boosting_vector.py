@@ -26,7 +26,7 @@ def test_trees_of_classes_are_those_of_the_textbook(lam: float) -> None:
     state = start(X, y, "softmax", n_scores=3, vector_leaves=True, **told)
     state.boost(3)
     expected = naive.boost(
-        X, lambda f: loss.find_slopes(y, f), np.array(state.find_baseline()), 3, 0.1, n_leaves=6, lam=lam, min_leaf=5
+        X, lambda f: loss.find_gradients(y, f), np.array(state.find_baseline()), 3, 0.1, n_leaves=6, lam=lam, min_leaf=5
     )
     assert state.n_trees == 3
     np.testing.assert_allclose(state.scores, expected, atol=1e-7)

@@ -141,6 +141,7 @@ def test_losses_read_no_target_beyond_its_end() -> None:
         lambda state: state.boost(1),
         lambda state: state.find_baseline(),
         lambda state: state.measure_loss(),
+        lambda state: state.boost_measured(1, False),
         lambda state: state.measure_held_out_loss(),
     ],
 )

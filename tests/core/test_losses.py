@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from committee import _core
-from committee.losses import LossFunction, list_losses
+from committee.losses import LossFunction, describe_loss, list_losses, list_value_losses
 from tests.naive import boosting as naive
 
 PARAMETERS = {"quantile": 0.3, "huber": 0.9, "tweedie": 1.3}
@@ -50,7 +50,7 @@ def test_all_are_there() -> None:
 def test_the_gradient_is_the_slope_of_the_value(name: str) -> None:
     loss = make(name)
     y, scores = draw(name, 300, 0)
-    gradients, _ = loss.find_slopes(y, scores)
+    gradients, _ = loss.find_gradients(y, scores)
     step = 1e-6
     for k in range(loss.n_scores):
         shift = np.zeros(loss.n_scores)
@@ -63,7 +63,7 @@ def test_the_gradient_is_the_slope_of_the_value(name: str) -> None:
 def test_the_hessian_is_the_slope_of_the_gradient(name: str) -> None:
     loss = make(name)
     y, scores = draw(name, 300, 1)
-    _, hessians = loss.find_slopes(y, scores)
+    _, hessians = loss.find_gradients(y, scores)
     if name in KINKED:  # the second derivative is zero almost everywhere; one a row makes leaves of counts
         assert (hessians == 1.0).all()
         return
@@ -72,7 +72,7 @@ def test_the_hessian_is_the_slope_of_the_gradient(name: str) -> None:
     for k in range(loss.n_scores):
         shift = np.zeros(loss.n_scores)
         shift[k] = step
-        ahead, behind = loss.find_slopes(y, scores + shift)[0], loss.find_slopes(y, scores - shift)[0]
+        ahead, behind = loss.find_gradients(y, scores + shift)[0], loss.find_gradients(y, scores - shift)[0]
         slope = factor * (ahead[:, k] - behind[:, k]) / (2 * step)
         np.testing.assert_allclose(hessians[:, k], slope, rtol=1e-6, atol=1e-7)
 
@@ -114,7 +114,7 @@ def test_far_scores_give_numbers(name: str) -> None:
     loss = make(name)
     y, scores = draw(name, 50, 6)
     for factor in (-300.0, 300.0):
-        gradients, hessians = loss.find_slopes(y, np.sign(scores) * factor)
+        gradients, hessians = loss.find_gradients(y, np.sign(scores) * factor)
         assert np.isfinite(gradients).all()
         assert np.isfinite(hessians).all()
         assert (hessians >= 0.0).all()
@@ -126,9 +126,9 @@ def test_several_outputs_are_the_loss_of_each() -> None:
     y, scores = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
     both = LossFunction("squared_error", nan, 2)
     one = LossFunction("squared_error")
-    gradients, _ = both.find_slopes(y, scores)
+    gradients, _ = both.find_gradients(y, scores)
     for k in range(2):
-        np.testing.assert_array_equal(gradients[:, k], one.find_slopes(y[:, k], scores[:, k : k + 1])[0][:, 0])
+        np.testing.assert_array_equal(gradients[:, k], one.find_gradients(y[:, k], scores[:, k : k + 1])[0][:, 0])
     np.testing.assert_allclose(both.find_values(y, scores), 0.5 * ((y - scores) ** 2).sum(axis=1))
     np.testing.assert_allclose(both.find_baseline(y), y.mean(axis=0), rtol=1e-12)
 
@@ -144,7 +144,7 @@ def test_slopes_of_classes_are_those_of_numpy_to_ten_digits() -> None:
     y = np.random.default_rng(0).integers(0, 2, scores.shape).astype(float)
     with np.errstate(over="ignore"):
         shares = 1.0 / (1.0 + np.exp(-scores))
-    gradients, hessians = LossFunction("logistic").find_slopes(y, scores)
+    gradients, hessians = LossFunction("logistic").find_gradients(y, scores)
     np.testing.assert_allclose(gradients, shares - y, rtol=1e-10, atol=1e-15)
     np.testing.assert_allclose(hessians, shares * (1.0 - shares), rtol=1e-10, atol=1e-15)
 
@@ -154,12 +154,12 @@ def test_slopes_of_classes_are_those_of_numpy_to_ten_digits() -> None:
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares = powers / powers.sum(axis=1, keepdims=True)
     softmax = LossFunction("softmax", nan, 4)
-    gradients, hessians = softmax.find_slopes(labels, scores)
+    gradients, hessians = softmax.find_gradients(labels, scores)
     np.testing.assert_allclose(gradients, shares - np.eye(4)[labels.astype(int)], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(hessians, 4.0 / 3.0 * shares * (1.0 - shares), rtol=1e-9, atol=1e-15)
     # Whether a row is one of eight or by itself.
     for row in (0, 5, 1000, 1002):
-        alone = softmax.find_slopes(labels[row : row + 1], scores[row : row + 1])
+        alone = softmax.find_gradients(labels[row : row + 1], scores[row : row + 1])
         np.testing.assert_array_equal(alone[0][0], gradients[row])
         np.testing.assert_array_equal(alone[1][0], hessians[row])
 
@@ -224,3 +224,17 @@ def test_huber_moves_its_turn_and_its_leaves_as_the_textbook_does(weighted: bool
     for side in (X[:, 0] == 0.0, X[:, 0] == 1.0):
         step = naive.find_huber_step(residuals[side], counts[side], state.delta)
         np.testing.assert_allclose(y[side] - state.scores[side, 0], residuals[side] - step, rtol=0, atol=1e-12)
+
+
+def test_every_loss_has_traits() -> None:
+    for name in list_losses():
+        assert describe_loss(name) == LossFunction(name).traits
+    classes = [name for name in list_losses() if describe_loss(name).target_range == "classes"]
+    assert list_value_losses() == [name for name in list_losses() if name not in classes]
+
+
+@pytest.mark.parametrize("name", list_value_losses())
+def test_the_link_is_the_one_that_scores_are_turned_back_by(name: str) -> None:
+    scores = np.linspace(-2.0, 2.0, 5)[:, None]
+    inverse = {"identity": scores, "log": np.exp(scores)}[describe_loss(name).link]
+    np.testing.assert_allclose(LossFunction(name).find_means(scores), inverse, rtol=1e-12)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from committee._core import ForestPlan as ForestPlan
     from committee._core import GrowParams as GrowParams
     from committee._core import LabelWeights as LabelWeights
+    from committee._core import Loss as Loss
     from committee._core import PermutationStudy as PermutationStudy
     from committee._core import Presort as Presort
     from committee._core import RowSampling as RowSampling

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.engines import Trees
+    from committee.engines import Loss, Trees
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["apply_trees", "label_rows", "predict_trees"]
+__all__ = ["apply_trees", "label_rows", "predict_boosted", "predict_trees"]
 
 CombineMode: TypeAlias = Literal["mean", "sum", "vote"]
 
@@ -67,6 +67,46 @@ def predict_trees(
         trees.predict(block, combine, tree_weights, slots, out_width, first, last, jobs)
         for _, block in densify_blocks(rows)
     )
+
+
+def predict_boosted(
+    trees: Trees,
+    rows: FloatMatrix | SparseMatrix,
+    slots: IndexArray | None,
+    baseline: FloatArray,
+    n_jobs: int | None,
+    *,
+    loss: Loss | None = None,
+    two_classes: bool = False,
+) -> FloatArray:
+    """Scores of boosted trees or, by the inverse link of a loss, their predictions.
+
+    Parameters
+    ----------
+    trees : Trees
+        The arena.
+    rows : ndarray or CSR matrix of shape (n_rows, n_features)
+        From `committee.data.intake.take_in_rows`.
+    slots : ndarray of shape (n_trees,) or None
+        Score that each tree adds to; None for trees whose leaves have a value for each score.
+    baseline : ndarray of shape (n_scores,)
+        The scores before the first tree.
+    n_jobs : int or None
+        As in the estimators' parameter; a single row takes one thread.
+    loss : Loss, optional
+        The engine's loss, for predictions in place of scores.
+    two_classes : bool
+        Whether one prediction p becomes the two probabilities 1 - p and p.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_scores), or (n_rows, 2) for two classes
+    """
+    jobs = _count_threads(rows, n_jobs)
+    if isinstance(rows, np.ndarray):
+        return cast("FloatArray", trees.answer_boosted(rows, slots, baseline, loss, two_classes, jobs))
+    blocks = (block for _, block in densify_blocks(rows))
+    return _join(trees.answer_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
 
 
 def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""The flagship: its rules for the number of rounds, its options, its losses and what it writes down."""
+"""`GradientBoosting*`: early stopping, options, losses, callbacks and what is recorded."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_the_defaults_choose_rounds_and_rate() -> None:
 
 
 @pytest.mark.parametrize("refit", [False, True])
-def test_one_part_held_out_chooses_rounds(refit: bool) -> None:
-    told = {"stopping_folds": None, "learning_rate": 0.3, "n_iter_no_change": 5, "refit": refit}
-    model = GradientBoostingClassifier(**told, random_state=0).fit(X, Y)
+def test_a_validation_split_chooses_rounds(refit: bool) -> None:
+    params = {"stopping_folds": None, "learning_rate": 0.3, "n_iter_no_change": 5, "refit": refit}
+    model = GradientBoostingClassifier(**params, random_state=0).fit(X, Y)
     assert model.n_estimators_ == int(np.argmax(model.validation_score_))
     assert model.n_estimators_ + 5 <= len(model.validation_score_) < 200
-    # Rows that were held out are fitted worse than the others, unless all were learnt from in the end.
-    kept = GradientBoostingClassifier(**{**told, "refit": not refit}, random_state=0).fit(X, Y)
+    # Rows that were held out are fitted worse than the others, unless the model was fitted on all rows in the end.
+    kept = GradientBoostingClassifier(**{**params, "refit": not refit}, random_state=0).fit(X, Y)
     losses = log_loss(Y, model.predict_proba(X)), log_loss(Y, kept.predict_proba(X))
     assert (losses[0] < losses[1]) == refit
 
@@ -87,8 +87,8 @@ def test_tables_metrics_and_callbacks() -> None:
 
 
 def test_out_of_bag_improvements_and_stopping() -> None:
-    told = {"subsample": 0.5, "early_stopping": "oob", "learning_rate": 0.2, "n_iter_no_change": 10}
-    model = GradientBoostingRegressor(**told, random_state=0).fit(X_VALUES, Y_VALUES)
+    params = {"subsample": 0.5, "early_stopping": "oob", "learning_rate": 0.2, "n_iter_no_change": 10}
+    model = GradientBoostingRegressor(**params, random_state=0).fit(X_VALUES, Y_VALUES)
     assert model.oob_improvement_[:5].min() > 0
     assert model.oob_score_ == model.oob_scores_[-1]
     assert model.n_estimators_ == int(np.argmax(np.cumsum(model.oob_improvement_))) + 1
@@ -118,13 +118,13 @@ def test_a_loss_of_the_users_is_that_of_the_engine() -> None:
         GradientBoostingRegressor(loss=lambda y, f: (f * np.nan, f), **FEW).fit(X_VALUES, Y_VALUES)
 
 
-def test_dart_drops_trees_and_says_what_it_predicts() -> None:
-    told = {**FEW, "n_estimators": 40, "boosting": "dart", "skip_drop": 0.0}
-    model = GradientBoostingClassifier(**told).fit(X, Y, eval_set=[(X_NEW, Y_NEW)])
-    plain = GradientBoostingClassifier(**{**told, "boosting": "plain"}).fit(X, Y)
+def test_dart_drops_trees_and_records_what_it_predicts() -> None:
+    params = {**FEW, "n_estimators": 40, "boosting": "dart", "skip_drop": 0.0}
+    model = GradientBoostingClassifier(**params).fit(X, Y, eval_set=[(X_NEW, Y_NEW)])
+    plain = GradientBoostingClassifier(**{**params, "boosting": "plain"}).fit(X, Y)
     assert (model.predict_proba(X) != plain.predict_proba(X)).any()
     assert model.score(X_NEW, Y_NEW) > 0.93
-    # Scores that trees were taken out of and put back into are those of the finished trees.
+    # Scores that trees were subtracted from and added to again are those of the finished trees.
     assert model.train_score_[-1] == pytest.approx(log_loss(Y, model.predict_proba(X)), rel=1e-6)
     assert model.evals_result_["validation_0"]["loss"][-1] == pytest.approx(
         log_loss(Y_NEW, model.predict_proba(X_NEW)), rel=1e-6
@@ -177,6 +177,16 @@ def test_an_initial_estimator_is_added_to() -> None:
     assert stopped.score(X_NEW, Y_NEW) > 0.95
 
 
+def test_all_levels_start_from_the_prediction_of_an_initial_estimator() -> None:
+    model = GradientBoostingRegressor(loss="quantile", alpha=[0.2, 0.8], init=Ridge(), **FEW).fit(X_VALUES, Y_VALUES)
+    first = next(iter(model.staged_predict(X_VALUES)))
+    ridge = Ridge().fit(X_VALUES, Y_VALUES).predict(X_VALUES)
+    assert np.abs(first - ridge[:, None]).max() < np.abs(Y_VALUES - ridge).max()
+    low, high = model.predict(X_VALUES).T
+    assert (low <= high).all()
+    assert np.mean(low > Y_VALUES) < np.mean(ridge > Y_VALUES) < np.mean(high > Y_VALUES)
+
+
 def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
     whole = GradientBoostingClassifier(**FEW).fit(X_IRIS, Y_IRIS)
     grown = GradientBoostingClassifier(**{**FEW, "n_estimators": 6}, warm_start=True).fit(X_IRIS, Y_IRIS)
@@ -187,23 +197,23 @@ def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
 
 
 def test_a_warm_start_holds_the_same_rows_out_and_counts_all_rounds() -> None:
-    told = {"learning_rate": 0.1, "early_stopping": True, "stopping_folds": None, "random_state": 0}
-    grown = GradientBoostingRegressor(n_estimators=10, warm_start=True, **told).fit(X_VALUES, Y_VALUES)
+    params = {"learning_rate": 0.1, "early_stopping": True, "stopping_folds": None, "random_state": 0}
+    grown = GradientBoostingRegressor(n_estimators=10, warm_start=True, **params).fit(X_VALUES, Y_VALUES)
     assert grown.n_estimators_ == 10
     grown.set_params(n_estimators=25).fit(X_VALUES, Y_VALUES)
-    whole = GradientBoostingRegressor(n_estimators=25, refit=False, **told).fit(X_VALUES, Y_VALUES)
+    whole = GradientBoostingRegressor(n_estimators=25, refit=False, **params).fit(X_VALUES, Y_VALUES)
     assert grown.n_estimators_ == whole.n_estimators_ > 10
     np.testing.assert_allclose(grown.validation_score_, whole.validation_score_, rtol=1e-9)
     np.testing.assert_allclose(grown.predict(X_VALUES), whole.predict(X_VALUES), rtol=1e-9)
 
 
 def test_contradictions_are_refused() -> None:
-    for told, words in (
+    for params, words in (
         ({"init": "zero", "base_score": 1.0}, "set only one"),
         ({"boosting": "goss", "subsample": 0.5}, "draws rows by itself"),
         ({"boosting": "dart", "warm_start": True}, "cannot go on"),
     ):
         with pytest.raises(ParameterError, match=words):
-            GradientBoostingClassifier(**told).fit(X, Y)
+            GradientBoostingClassifier(**params).fit(X, Y)
     with pytest.raises(DataError, match="requires two classes"):
         GradientBoostingClassifier(loss="exponential").fit(X_IRIS, Y_IRIS)

@@ -1,4 +1,4 @@
-"""Boosted trees: both signatures, their stopping rules, and targets that drive others out of sight."""
+"""Boosted trees: both signatures, their stopping rules, and targets with outliers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_probabilities_of_two_classes_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma", "quantile"])
 def test_values_are_close_to_scikit_learn(loss: str) -> None:
-    told: dict[str, Any] = {"loss": loss, "max_iter": 50, "random_state": 0}
+    params: dict[str, Any] = {"loss": loss, "max_iter": 50, "random_state": 0}
     if loss == "quantile":
-        told["quantile"] = 0.8
+        params["quantile"] = 0.8
     X, X_new, y, y_new = train_test_split(X_VALUES, Y_VALUES, random_state=0)
-    mine, peer = (cls(**told).fit(X, y).predict(X_new) for cls in (HistGradientBoostingRegressor, PeerRegressor))
+    mine, peer = (cls(**params).fit(X, y).predict(X_new) for cls in (HistGradientBoostingRegressor, PeerRegressor))
     if loss == "quantile":
         found, wanted = (mean_pinball_loss(y_new, p, alpha=0.8) for p in (mine, peer))
     else:
@@ -72,9 +72,9 @@ def test_a_warm_start_goes_on_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("scoring", ["loss", "neg_log_loss", "roc_auc", None])
-def test_early_stopping_watches_rows_held_out(scoring: str | None) -> None:
-    told = {"max_iter": 200, "early_stopping": True, "n_iter_no_change": 5, "learning_rate": 0.3}
-    model = HistGradientBoostingClassifier(**told, scoring=scoring, random_state=0).fit(X_CANCER, Y_CANCER)
+def test_early_stopping_uses_a_validation_split(scoring: str | None) -> None:
+    params = {"max_iter": 200, "early_stopping": True, "n_iter_no_change": 5, "learning_rate": 0.3}
+    model = HistGradientBoostingClassifier(**params, scoring=scoring, random_state=0).fit(X_CANCER, Y_CANCER)
     assert model.do_early_stopping_
     assert 5 <= model.n_iter_ < 200
     assert len(model.train_score_) == len(model.validation_score_) == model.n_iter_ + 1
@@ -94,7 +94,7 @@ def test_rows_for_early_stopping_can_be_given() -> None:
         model.fit(X, y, X_val=X_val[:1], y_val=["x"])
 
 
-def test_huber_is_watched_by_one_and_the_same_loss() -> None:
+def test_scores_of_huber_use_one_and_the_same_loss() -> None:
     model = HistGradientBoostingRegressor("huber", early_stopping=True, random_state=0).fit(X_VALUES, Y_VALUES)
     assert (np.diff(model.train_score_) > 0).mean() > 0.9
 
@@ -112,8 +112,8 @@ def test_constraints_hold() -> None:
     rising = HistGradientBoostingRegressor(max_iter=30, monotonic_cst=[0, 0, 1] + [0] * 7).fit(X_VALUES, Y_VALUES)
     grid = np.tile(X_VALUES[:20], (50, 1, 1))
     grid[:, :, 2] = np.linspace(-0.1, 0.2, 50)[:, None]
-    answers = rising.predict(grid.reshape(-1, 10)).reshape(50, 20)
-    assert (np.diff(answers, axis=0) >= 0).all()
+    predictions = rising.predict(grid.reshape(-1, 10)).reshape(50, 20)
+    assert (np.diff(predictions, axis=0) >= 0).all()
     alone = HistGradientBoostingRegressor(max_iter=10, interaction_cst="no_interactions").fit(X_VALUES, Y_VALUES)
     moved = X_VALUES.copy()
     moved[:, 2] += 0.05
@@ -150,7 +150,7 @@ def test_several_outputs_are_fitted_each_by_itself() -> None:
     np.testing.assert_allclose(model.predict(X_VALUES)[:, 1], alone.predict(X_VALUES), rtol=1e-6)
 
 
-# --- targets that drive others out of sight ----------------------------------------------------------------------
+# --- targets with outliers ----------------------------------------------------------------------
 
 
 def test_rare_classes_keep_probabilities_sane() -> None:
@@ -161,10 +161,10 @@ def test_rare_classes_keep_probabilities_sane() -> None:
     X_new = rng.normal(size=(2000, 6))
     truth = (X_new[:, 0] > 0).astype(int)
     model = HistGradientBoostingClassifier(max_iter=200, early_stopping=False, random_state=0).fit(X, y)
-    shares = model.predict_proba(X_new)
+    probabilities = model.predict_proba(X_new)
     assert np.isfinite(model.decision_function(X_new)).all()
-    assert log_loss(truth, shares, labels=model.classes_) < 0.4
-    assert shares[:, 2:].mean() < 0.05
+    assert log_loss(truth, probabilities, labels=model.classes_) < 0.4
+    assert probabilities[:, 2:].mean() < 0.05
 
 
 @pytest.mark.parametrize("y", [np.zeros(60), np.ones(60)])
@@ -187,8 +187,8 @@ def test_huge_weights_stay_bounded(huge: float) -> None:
     weights = np.ones(len(Y_CANCER))
     weights[:3] = huge
     model = HistGradientBoostingClassifier(max_iter=50).fit(X_CANCER, Y_CANCER, sample_weight=weights)
-    shares = model.predict_proba(X_CANCER)
-    assert np.isfinite(shares).all()
+    probabilities = model.predict_proba(X_CANCER)
+    assert np.isfinite(probabilities).all()
     assert (model.predict(X_CANCER[:3]) == Y_CANCER[:3]).all()
     values = HistGradientBoostingRegressor(max_iter=50).fit(X_VALUES, Y_VALUES, sample_weight=weights[: len(Y_VALUES)])
     assert values.predict(X_VALUES).min() > -100

@@ -32,16 +32,16 @@ FEW |= {"subsample": 1.0, "max_features": None}
 ALONE = FEW | {"n_estimators": 1, "learning_rate": 1.0, "reg_lambda": 0.0, "max_leaf_nodes": None, "max_bins": 255}
 
 
-def grow_both(weights: Any = None, **told: Any) -> tuple[Any, Any]:
+def grow_both(weights: Any = None, **params: Any) -> tuple[Any, Any]:
     """One tree of ours, whose leaves are means, beside scikit-learn's: predictions of both, up to the baseline."""
-    told = {"min_samples_leaf": 1, **told}
-    ours = GradientBoostingRegressor(**ALONE, **told).fit(X_VALUES, Y_VALUES, sample_weight=weights)
-    peer = PeerTree(**told, random_state=0).fit(X_VALUES, Y_VALUES, sample_weight=weights)
+    params = {"min_samples_leaf": 1, **params}
+    ours = GradientBoostingRegressor(**ALONE, **params).fit(X_VALUES, Y_VALUES, sample_weight=weights)
+    peer = PeerTree(**params, random_state=0).fit(X_VALUES, Y_VALUES, sample_weight=weights)
     return ours, peer
 
 
 @pytest.mark.parametrize(
-    "told",
+    "params",
     [
         {"min_samples_split": 60},
         {"min_samples_split": 0.2},
@@ -53,31 +53,31 @@ def grow_both(weights: Any = None, **told: Any) -> tuple[Any, Any]:
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_limits_mean_what_they_mean_in_scikit_learn(told: dict[str, Any], weighted: bool) -> None:
+def test_limits_mean_what_they_mean_in_scikit_learn(params: dict[str, Any], weighted: bool) -> None:
     weights = np.random.default_rng(0).integers(1, 4, len(Y_VALUES)).astype(float) if weighted else None
-    ours, peer = grow_both(weights, **told)
+    ours, peer = grow_both(weights, **params)
     assert 2 < peer.get_n_leaves() < 200
     assert int(ours._trees.leaf_offsets[-1]) == peer.get_n_leaves()
     np.testing.assert_allclose(ours.predict(X_VALUES), peer.predict(X_VALUES), rtol=1e-6)
 
 
-def test_weights_of_leaves_are_weighed_where_hessians_differ() -> None:
+def test_min_weight_fraction_leaf_holds_where_hessians_differ() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600)
     y[X[:, 0] > 0.3] = 1
     weights = np.where(rng.random(600) < 0.5, 0.1, 3.0)
-    told = FEW | {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.07, "n_estimators": 8}
-    model = GradientBoostingClassifier(**told).fit(X, y, sample_weight=weights)
+    params = FEW | {"min_samples_leaf": 1, "min_weight_fraction_leaf": 0.07, "n_estimators": 8}
+    model = GradientBoostingClassifier(**params).fit(X, y, sample_weight=weights)
     for leaf in model.apply(X)[:, :, 0].T:
-        shares = np.bincount(leaf, weights) / weights.sum()
-        assert shares[shares > 0.0].min() >= 0.07 * (1 - 1e-9)
+        fractions = np.bincount(leaf, weights) / weights.sum()
+        assert fractions[fractions > 0.0].min() >= 0.07 * (1 - 1e-9)
 
 
 def test_pruned_splits_are_not_important() -> None:
-    told = FEW | {"n_estimators": 5}
-    whole = GradientBoostingRegressor(**told).fit(X_VALUES, Y_VALUES)
-    pruned = GradientBoostingRegressor(**told, ccp_alpha=40.0).fit(X_VALUES, Y_VALUES)
-    bare = GradientBoostingRegressor(**told, ccp_alpha=1e9).fit(X_VALUES, Y_VALUES)
+    params = FEW | {"n_estimators": 5}
+    whole = GradientBoostingRegressor(**params).fit(X_VALUES, Y_VALUES)
+    pruned = GradientBoostingRegressor(**params, ccp_alpha=40.0).fit(X_VALUES, Y_VALUES)
+    bare = GradientBoostingRegressor(**params, ccp_alpha=1e9).fit(X_VALUES, Y_VALUES)
     assert bare._trees.leaf_offsets[-1] == 5
     assert not bare.feature_importances_.any()
     assert 5 < pruned._trees.leaf_offsets[-1] < whole._trees.leaf_offsets[-1]
@@ -86,15 +86,15 @@ def test_pruned_splits_are_not_important() -> None:
     np.testing.assert_allclose(pruned.train_score_[-1], 0.5 * np.mean((Y_VALUES - sums) ** 2), rtol=1e-9)
 
 
-def test_a_monitor_is_asked_and_stops() -> None:
-    asked = []
+def test_a_monitor_is_called_and_stops() -> None:
+    calls = []
 
     def monitor(i: int, model: Any, seen: dict[str, Any]) -> bool:
-        asked.append((i, type(model).__name__, sorted(seen)))
+        calls.append((i, type(model).__name__, sorted(seen)))
         return i == 3
 
     model = GradientBoostingRegressor(**FEW).fit(X_VALUES, Y_VALUES, None, monitor)
-    assert asked == [(i, "GradientBoostingRegressor", ["evals", "params"]) for i in range(4)]
+    assert calls == [(i, "GradientBoostingRegressor", ["evals", "params"]) for i in range(4)]
     assert model.n_estimators_ == 4
 
 
@@ -111,12 +111,12 @@ LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
 
 @pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
-def test_quantiles_are_learnt_together_and_never_cross(strategy: str) -> None:
+def test_quantiles_are_fitted_together_and_never_cross(strategy: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (3000, 2))
     y = X[:, 0] + rng.normal(size=3000) * (0.2 + np.abs(X[:, 1]))
-    told = FEW | {"n_estimators": 60, "multi_strategy": strategy, "min_samples_leaf": 20, "max_leaf_nodes": 8}
-    model = GradientBoostingRegressor(loss="quantile", alpha=LEVELS, **told).fit(X[:2000], y[:2000])
+    params = FEW | {"n_estimators": 60, "multi_strategy": strategy, "min_samples_leaf": 20, "max_leaf_nodes": 8}
+    model = GradientBoostingRegressor(loss="quantile", alpha=LEVELS, **params).fit(X[:2000], y[:2000])
     found = model.predict(X[2000:])
     assert found.shape == (1000, 5)
     assert (np.diff(found, axis=1) >= 0.0).all()
@@ -129,10 +129,10 @@ def test_quantiles_are_learnt_together_and_never_cross(strategy: str) -> None:
 
 def test_each_of_several_quantiles_is_as_good_as_alone() -> None:
     X, X_new, y, y_new = train_test_split(X_VALUES, Y_VALUES, random_state=0)
-    told = {"max_iter": 40, "max_leaf_nodes": 6, "random_state": 0}
-    joint = HistGradientBoostingRegressor(loss="quantile", quantile=[0.2, 0.8], **told).fit(X, y).predict(X_new)
+    params = {"max_iter": 40, "max_leaf_nodes": 6, "random_state": 0}
+    joint = HistGradientBoostingRegressor(loss="quantile", quantile=[0.2, 0.8], **params).fit(X, y).predict(X_new)
     for k, level in enumerate((0.2, 0.8)):
-        alone = HistGradientBoostingRegressor(loss="quantile", quantile=level, **told).fit(X, y).predict(X_new)
+        alone = HistGradientBoostingRegressor(loss="quantile", quantile=level, **params).fit(X, y).predict(X_new)
         losses = mean_pinball_loss(y_new, joint[:, k], alpha=level), mean_pinball_loss(y_new, alone, alpha=level)
         assert losses[0] <= losses[1] * 1.001
 
@@ -148,7 +148,7 @@ def test_levels_are_checked() -> None:
         GradientBoostingRegressor(loss="quantile", alpha=[0.1, 0.9]).fit(X_VALUES, both)
 
 
-def test_early_stopping_judges_all_levels() -> None:
+def test_early_stopping_scores_all_levels() -> None:
     model = GradientBoostingRegressor(loss="quantile", alpha=[0.3, 0.7], random_state=0, n_iter_no_change=5)
     model.fit(X_VALUES, Y_VALUES)
     assert 1 <= model.n_estimators_ < 1000
@@ -159,9 +159,9 @@ def test_early_stopping_judges_all_levels() -> None:
 
 
 def test_one_tree_serves_all_classes() -> None:
-    told = FEW | {"n_estimators": 40, "multi_strategy": "multi_output_tree"}
+    params = FEW | {"n_estimators": 40, "multi_strategy": "multi_output_tree"}
     X, X_new, y, y_new = train_test_split(X_IRIS, Y_IRIS, random_state=0, stratify=Y_IRIS)
-    model = GradientBoostingClassifier(**told).fit(X, y)
+    model = GradientBoostingClassifier(**params).fit(X, y)
     assert model._trees.n_trees == 40
     assert model.n_trees_per_iteration_ == 1
     assert log_loss(y_new, model.predict_proba(X_new)) < 0.25
@@ -178,16 +178,16 @@ def test_one_tree_serves_all_classes() -> None:
 )
 def test_one_tree_serves_all_outputs(more: dict[str, Any]) -> None:
     both = np.column_stack([Y_VALUES, -2.0 * Y_VALUES + X_VALUES[:, 2] * 500])
-    told = FEW | {"n_estimators": 60, "multi_strategy": "multi_output_tree", **more}
-    model = GradientBoostingRegressor(**told).fit(X_VALUES, both)
+    params = FEW | {"n_estimators": 60, "multi_strategy": "multi_output_tree", **more}
+    model = GradientBoostingRegressor(**params).fit(X_VALUES, both)
     assert model._trees.width == 2
     assert model.score(X_VALUES, both) > 0.6
     assert model.predict(X_VALUES).shape == both.shape
 
 
 def test_one_tree_for_all_goes_on_from_earlier_ones() -> None:
-    told = FEW | {"multi_strategy": "multi_output_tree", "warm_start": True}
-    model = GradientBoostingClassifier(**told).fit(X_IRIS, Y_IRIS)
+    params = FEW | {"multi_strategy": "multi_output_tree", "warm_start": True}
+    model = GradientBoostingClassifier(**params).fit(X_IRIS, Y_IRIS)
     before = log_loss(Y_IRIS, model.predict_proba(X_IRIS))
     model.set_params(n_estimators=30).fit(X_IRIS, Y_IRIS)
     assert model._trees.n_trees == 30
@@ -195,12 +195,12 @@ def test_one_tree_for_all_goes_on_from_earlier_ones() -> None:
 
 
 def test_what_vectors_cannot_have() -> None:
-    told = FEW | {"multi_strategy": "multi_output_tree"}
+    params = FEW | {"multi_strategy": "multi_output_tree"}
     with pytest.raises(ParameterError, match="monotone"):
-        GradientBoostingClassifier(**told, monotonic_cst=[1, 0, 0, 0]).fit(X_IRIS, Y_IRIS)
+        GradientBoostingClassifier(**params, monotonic_cst=[1, 0, 0, 0]).fit(X_IRIS, Y_IRIS)
     weights = np.arange(150.0) + 1
     with pytest.raises(ParameterError, match="min_weight_fraction_leaf"):
-        GradientBoostingClassifier(**told, min_weight_fraction_leaf=0.1).fit(X_IRIS, Y_IRIS, sample_weight=weights)
+        GradientBoostingClassifier(**params, min_weight_fraction_leaf=0.1).fit(X_IRIS, Y_IRIS, sample_weight=weights)
 
 
 # --- shared data sets --------------------------------------------------------------------------------------------
@@ -212,11 +212,11 @@ def test_a_fold_of_a_shared_data_set_is_a_fit_on_its_rows(cls: Any) -> None:
     X = np.floor(rng.normal(size=(400, 4)) * 5)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     rows = np.flatnonzero(rng.random(400) < 0.7)
-    told = FEW if cls is GradientBoostingClassifier else {"max_iter": 15, "random_state": 0}
-    shared = take_in(cls(**told), X, y, None, task="classify")
+    params = FEW if cls is GradientBoostingClassifier else {"max_iter": 15, "random_state": 0}
+    shared = take_in(cls(**params), X, y, None, task="classify")
     weights = np.bincount(rows, minlength=400).astype(float)
-    fold = cls(**told).fit_dataset(shared, weights)
-    alone = cls(**told).fit(X[rows], y[rows])
+    fold = cls(**params).fit_dataset(shared, weights)
+    alone = cls(**params).fit(X[rows], y[rows])
     np.testing.assert_allclose(fold.decision_function(X[rows]), alone.decision_function(X[rows]), atol=1e-7)
 
 

@@ -50,14 +50,14 @@ def test_a_tree_is_shown_without_what_it_does_not_know() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "hint"),
     [
         (committee.RandomForestClassifier(3), r"estimators_\[0\]"),
         (committee.GradientBoostingClassifier(n_estimators=2), r"estimators_\[0, 0\]"),
     ],
 )
-def test_an_ensemble_is_no_tree(model: object, told: str) -> None:
+def test_an_ensemble_is_no_tree(model: object, hint: str) -> None:
     fitted = clone(model).fit(X, (Y > 150).astype(int))  # type: ignore[attr-defined]
     for show in (committee.export_text, committee.export_graphviz, committee.plot_tree):
-        with pytest.raises(TypeError, match=f"{show.__name__} shows a single tree; got .*{told}"):
+        with pytest.raises(TypeError, match=f"{show.__name__} shows a single tree; got .*{hint}"):
             show(fitted)

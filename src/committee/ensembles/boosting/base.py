@@ -1,103 +1,74 @@
-"""What boosted trees share: how the engine is told, the fitted state, scores and their way to answers."""
+"""What all boosted models share: the set-up of a fit, the fitted state, and predictions from scores."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
-from committee.data.dataset import ClassTarget
-from committee.data.intake import take_in
-from committee.data.weights import count_as_rows
+from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
-from committee.ensembles.boosting.rounds import KeptTrees, Rounds, Start
-from committee.exceptions import DataError, ParameterError
+from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
+from committee.ensembles.boosting.objective import Objective, predict_initial_scores
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator
-from committee.learners.tree_params import TreeSettings, set_up_growth
+from committee.learners.tree_params import TreeSettings, make_grow_params
+from committee.learners.tree_rows import predict_boosted, predict_trees
 from committee.learners.tree_view import normalize_importances
+from committee.losses import LossFunction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import ArrayLike, NDArray
+
     from committee.data import Dataset
-    from committee.typing import FloatArray
+    from committee.engines import BoostingParams
+    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.params import ClassWeight, InteractionCst, MonotonicCst, RandomState, Verbose, WarmStart
+    from committee.typing import FloatArray, IndexArray
 
-__all__ = ["BaseBoosting", "count_present", "count_repeated", "set_up_boosting"]
-
-_LINKS: dict[str, Literal["identity", "logit", "softmax", "log"]] = {
-    **dict.fromkeys(("squared_error", "absolute_error", "huber", "quantile"), "identity"),
-    **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
-    "logistic": "logit",
-    "softmax": "softmax",
-}
-"""What scores are of predictions, by the name of the loss."""
-
-
-def set_up_boosting(estimator: Any, dataset: Dataset, seed: int, **told: Any) -> Any:
-    """Fill the engine's BoostingParams.
-
-    Parameters
-    ----------
-    estimator : BaseBoosting
-        Its ``monotonic_cst``, ``interaction_cst`` and ``n_jobs`` are read.
-    dataset : Dataset
-        What constraints are checked against.
-    seed : int
-        Of all randomness.
-    told : Any
-        Fields of BoostingParams by name; None leaves the engine's default.
-
-    Returns
-    -------
-    The engine's BoostingParams.
-    """
-    params = get_engine().BoostingParams()
-    rules = TreeSettings(
-        type(estimator).__name__,
-        "squared_error",
-        monotonic_cst=estimator.monotonic_cst,
-        interaction_cst=estimator.interaction_cst,
-    )
-    growth = set_up_growth(rules, dataset, dataset.weights, seed)
-    params.monotonic = growth.monotonic
-    params.interaction_groups = growth.interaction_groups
-    params.seed, params.n_jobs = seed, resolve_jobs(estimator.n_jobs)
-    for name, value in told.items():
-        if value is not None:
-            setattr(params, name, value)
-    if params.min_samples_leaf == 1:
-        # Either side of a split has a row. The engine would judge by shares of hessians first, and light rows are less
-        # than one by these.
-        params.min_samples_leaf = 0
-    return params
+__all__ = ["BaseBoosting"]
 
 
 class BaseBoosting(TreeEstimator):
-    """All that boosted trees share; a subclass adds the target's side, the signature and its `fit`.
+    """A sum of trees and a baseline, with a loss that turns its scores into predictions.
 
-    A subclass says which loss (`_choose_loss`) and what the engine is told (`_tell_engine`).
+    A subclass has the constructor and a `fit`, chooses the loss (`_make_loss`) and sets the engine's parameters
+    (`_set_engine_params`). Whether it predicts classes or values is the matter of a mixin, see
+    `committee.ensembles.boosting.predictions`.
     """
 
-    _many_outputs: ClassVar[bool]
+    monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
+    random_state: RandomState
+    warm_start: WarmStart
+    verbose: Verbose
 
-    monotonic_cst: Any
-    interaction_cst: Any
-    random_state: Any
-    warm_start: Any
-    verbose: Any
-
-    _loss: Any
+    _loss: BoostingLoss
     _baseline: FloatArray
-    _slots: Any
+    _slots: IndexArray
     _gains: FloatArray
     _seed: int
 
+    def _make_loss(self, dataset: Dataset) -> BoostingLoss:
+        """The loss that the parameters name, checked against the target."""
+        raise NotImplementedError
+
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
+        """Set what the constructor's parameters mean for the engine."""
+        raise NotImplementedError
+
     # Fitting.
 
-    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+    def take_in(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: ClassWeight = None
+    ) -> Dataset:
+        """Read and check a table and its target as `fit` does; a regressor takes several outputs."""
         return take_in(
             self,
             X,
@@ -107,145 +78,148 @@ class BaseBoosting(TreeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
-            multi_output=self._many_outputs,
+            multi_output=self._task == "regress",
         )
 
     def _resolve_seed(self) -> int:
         """The seed, which a warm start keeps so that the same rows are held out again."""
-        return self._seed if self._keeps_trees() else resolve_seed(self.random_state)
+        return self._seed if self._continues() else resolve_seed(self.random_state)
 
-    def _keeps_trees(self) -> bool:
+    def _continues(self) -> bool:
+        """Whether the trees of the last fit are kept."""
         return bool(self.warm_start) and self.__sklearn_is_fitted__()
 
-    def _open_rounds(self, dataset: Dataset, loss: Any, seed: int, start: Start | None = None) -> Rounds:
-        """The engine's state for these data, with the trees of the last fit if they are to be kept."""
-        kept = self._recall(dataset) if self._keeps_trees() else None
-        start = replace(start or Start(), kept=kept)
-        n_kept = 0 if kept is None else kept.trees.n_trees
-        params = set_up_boosting(self, dataset, seed, **self._tell_engine(dataset))
-        # Regularisation is measured in rows, so that weights have to be as well.
-        weights = None if dataset.weights is None else count_as_rows(dataset.weights)
-        bins = dataset.binned(self.max_bins, params.n_jobs)
-        return Rounds(
-            dataset, bins, read_numbers(dataset.target), weights, loss, params, start, self._open_dart(seed, n_kept)
+    def _check_rounds(self, name: str, wanted: int, fitted: int) -> None:
+        if self._continues() and wanted < fitted:
+            raise ParameterError(
+                f"{name}={wanted} must be larger or equal to {fitted}, the rounds of the last fit, when "
+                "warm_start==True"
+            )
+
+    def _make_booster(self, dataset: Dataset, loss: BoostingLoss, seed: int, initial: InitialScores) -> Booster:
+        """The model before its first round, or after the rounds of the last fit if these are kept."""
+        if self._continues():
+            initial = replace(initial, previous=self._get_previous_fit(dataset))
+        params = get_engine().BoostingParams()
+        params.seed, params.n_jobs = seed, resolve_jobs(self.n_jobs)
+        self._set_engine_params(params, dataset)
+        constraints = TreeSettings(
+            type(self).__name__,
+            "squared_error",
+            monotonic_cst=self.monotonic_cst,
+            interaction_cst=self.interaction_cst,
         )
+        growth = make_grow_params(constraints, dataset, dataset.weights, seed)
+        params.monotonic, params.interaction_groups = growth.monotonic, growth.interaction_groups
+        if params.min_samples_leaf == 1:
+            # Every side of a split has a row. The engine first tests sums of hessians, which would refuse sides whose
+            # rows have small weights.
+            params.min_samples_leaf = 0
+        bins = dataset.binned(self.max_bins, params.n_jobs)
+        return Booster(dataset, bins, Objective.of(loss, dataset), params, initial)
 
-    def _open_dart(self, seed: int, n_kept: int) -> Any:
-        """What drops trees; nothing does by default."""
-        return None
-
-    def _recall(self, dataset: Dataset) -> KeptTrees:
-        """The trees of the last fit, if they go with these data."""
-        schema, named = dataset.schema, self._target_attributes(dataset.target)
-        same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in named.items())
+    def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
+        """The trees of the last fit, after a check that they fit these data."""
+        schema, attributes = dataset.schema, target_attributes(dataset.target)
+        same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in attributes.items())
         pairs = zip(schema.categories, self._schema.categories, strict=False)
         same_table = all(_are_equal(one, other) for one, other in pairs)
         if not same_target or not same_table or schema.n_features != self._schema.n_features:
             raise DataError(
-                f"{type(self).__name__} was told to keep its trees (warm_start=True), but these data have other "
-                "features, categories or classes than those that the trees were grown on."
+                f"{type(self).__name__} keeps its trees (warm_start=True), but these data have other features, "
+                "categories or classes than those that the trees were grown on."
             )
-        return KeptTrees(self._trees, self._slots, self._baseline, self._gains)
+        return PreviousFit(self._trees, self._slots, self._baseline, self._gains)
 
-    def _check_rounds(self, name: str, wanted: int, kept: int) -> None:
-        if self._keeps_trees() and wanted < kept:
-            raise ParameterError(
-                f"{name}={wanted} must be larger or equal to {kept}, the rounds of the last fit, when warm_start==True"
-            )
-
-    def _finalize(self, rounds: Rounds, last: int | None, told: dict[str, Any]) -> None:
-        """Take over the first ``last`` rounds (None: all) and what else the fit has to tell."""
-        n_trees = None if last is None else last * rounds.trees_per_round
-        trees, slots = rounds.finish(n_trees)
+    def _finalize(self, booster: Booster, n_rounds: int | None, attributes: dict[str, Any]) -> None:
+        """Store the first rounds (None: all) and other fitted attributes."""
+        trees, slots = booster.finish(n_rounds)
         fitted = {
-            **self._target_attributes(rounds.dataset.target),
+            **target_attributes(booster.objective.target),
             "_trees": trees,
             "_slots": slots,
-            "_baseline": rounds.baseline,
-            "_loss": rounds.loss,
-            "_gains": rounds.gains,
-            **told,
+            "_baseline": booster.baseline,
+            "_loss": booster.loss,
+            "_gains": booster.gains,
+            **attributes,
         }
-        self._set_fitted(fitted, rounds.dataset.schema)
+        self._set_fitted(fitted, booster.dataset.schema)
 
-    def _choose_loss(self, dataset: Dataset) -> Any:
-        raise NotImplementedError
-
-    def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
-        raise NotImplementedError
-
-    # Asking the fitted trees.
+    # Predicting.
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
-        trees = self._fitted_trees()
-        return self._ask(X, trees.answer_boosted, self._slots if trees.width == 1 else None, self._baseline, None)
+        trees, rows = self.fitted_trees(), take_in_rows(self, X, self._schema)
+        scores = predict_boosted(trees, rows, self._tree_slots(), self._baseline, self.n_jobs)
+        offset = self._predict_offset(X)
+        return scores if offset is None else scores + offset
 
     def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray:
-        """Predictions by the inverse link; for two classes the probabilities of both if these are asked."""
-        trees, loss = self._fitted_trees(), self._loss
-        if loss.is_custom or not self._is_trees_alone():
-            means: FloatArray = loss.find_means(self._raw_predict(X))
-            return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
-        slots = self._slots if trees.width == 1 else None
-        return self._ask(X, trees.answer_boosted, slots, self._baseline, loss.made, two_classes)
+        """Predictions by the inverse link; with ``two_classes``, the probabilities of both."""
+        trees, loss = self.fitted_trees(), self._loss
+        if isinstance(loss, LossFunction) and self._initial_estimator() is None:
+            rows = take_in_rows(self, X, self._schema)
+            return predict_boosted(
+                trees, rows, self._tree_slots(), self._baseline, self.n_jobs, loss=loss.made, two_classes=two_classes
+            )
+        means = loss.find_means(self._raw_predict(X))
+        return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
 
-    def _is_trees_alone(self) -> bool:
-        """Whether scores are the baseline and the trees, and nothing else."""
-        return True
-
-    def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
-        """Scores after each round; those of the last one are, to the bit, what all trees are asked for."""
-        trees, width = self._fitted_trees(), self._loss.n_scores
-        step = self._count_trees_per_round()
-        total: Any = 0.0
+    def _scores_by_round(self, X: Any) -> Iterator[FloatArray]:
+        """Scores after each round; those of the last one are, to the bit, those of all trees."""
+        trees, slots, n_scores = self.fitted_trees(), self._tree_slots(), self._loss.n_scores
+        rows, offset, step = take_in_rows(self, X, self._schema), self._predict_offset(X), self._count_trees_per_round()
+        total: FloatArray | float = 0.0
         for first in range(0, trees.n_trees, step):
-            part = trees.select(first, first + step)
-            slots = self._slots[first : first + step] if trees.width == 1 else None
-            total = total + self._ask(X, part.predict, "sum", None, slots, width)
-            yield total + self._baseline
+            newest = range(first, first + step)
+            total = total + predict_trees(trees, rows, "sum", self.n_jobs, slots=slots, out_width=n_scores, span=newest)
+            scores = total + self._baseline
+            yield scores if offset is None else scores + offset
+
+    def _initial_estimator(self) -> Any:
+        """The fitted estimator that scores start from (parameter ``init``), or None."""
+        init = self.__dict__.get("init_")
+        return None if isinstance(init, str) else init
+
+    def _predict_offset(self, X: Any) -> FloatArray | None:
+        """Scores of the initial estimator."""
+        return predict_initial_scores(self._initial_estimator(), X, self._loss, classes=self._task == "classify")
+
+    def _tree_slots(self) -> IndexArray | None:
+        """The score that each tree adds to; None where every tree adds to all."""
+        return self._slots if self._trees.width == 1 else None
 
     def _count_trees_per_round(self) -> int:
-        return int(self._loss.n_scores) if self._trees.width == 1 else 1
+        return self._loss.n_scores if self._trees.width == 1 else 1
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
-        trees, loss = self._fitted_trees(), self._loss
+        trees, loss, init = self.fitted_trees(), self._loss, self._initial_estimator()
+        if init is not None:
+            raise ParameterTypeError(
+                f"This {type(self).__name__} starts from a {type(init).__name__} (parameter 'init'), so that its trees "
+                "alone do not explain its predictions."
+            )
+        link = loss.traits.link
         return TreeModel(
             trees,
             self._schema,
             "sum",
-            slots=self._slots if trees.width == 1 else None,
+            slots=self._tree_slots(),
             n_columns=loss.n_scores,
             baseline=self._baseline,
-            # Several quantiles are put in order besides.
-            link="other" if loss.is_custom or loss.levels else _LINKS.get(loss.name, "other"),
+            # Several quantiles are sorted besides.
+            link="other" if loss.levels or link == "half_logit" else link,
         )
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the gain over all splits."""
-        self._fitted_trees()
+        """Gain of each feature over all splits, as a fraction of the sum."""
+        self.fitted_trees()
         return normalize_importances(self._gains)
 
 
-def count_present(dataset: Dataset) -> int:
-    """Rows of positive weight."""
-    return dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
-
-
-def count_repeated(dataset: Dataset) -> float:
-    """Rows that the weights stand for."""
-    return float(dataset.n_rows if dataset.weights is None else count_as_rows(dataset.weights).sum())
-
-
-def read_numbers(target: Any) -> FloatArray:
-    """The target as the engine of boosting reads it: classes as 0.0, 1.0, .., outputs one after another."""
-    values = target.labels if isinstance(target, ClassTarget) else target.values
-    return np.ascontiguousarray(values.T, dtype=np.float64).ravel()
-
-
-def _are_equal(one: Any, other: Any) -> bool:
+def _are_equal(one: NDArray[Any] | int | None, other: NDArray[Any] | int | None) -> bool:
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)

@@ -1,4 +1,4 @@
-"""Losses that a user writes in Python, behind the face that the losses of the engine have."""
+"""Losses that a user writes in Python, with the interface of `LossFunction`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from committee.exceptions import DataError
-from committee.losses import LossFunction
+from committee.losses import LossFunction, LossTraits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CustomLoss"]
 
-_FAR = 50.0
-"""Scores that the search for a baseline does not leave, in spreads of the target around its mean."""
+_SEARCH_WIDTH = 50.0
+"""How far from the target's mean the search for a baseline goes, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class CustomLoss:
-    """A loss of the user's: a function of target and scores that returns first and second derivatives, or an object.
+    """A loss of the user's: a function of target and scores that returns gradients and hessians, or an object.
 
-    Scores have the shape (n_rows,) if there is one, otherwise (n_rows, n_scores); the same holds for derivatives. An
-    object has the methods ``gradient`` and ``hessian``, of the same arguments, and may have ``value`` (loss of each
+    Scores have the shape (n_rows,) if there is one, otherwise (n_rows, n_scores), and so have gradients and hessians.
+    An object has the methods ``gradient`` and ``hessian``, of the same arguments, and may have ``value`` (loss of each
     row), ``mean`` (scores to predictions) and ``baseline`` (of the target and its weights).
 
     Attributes
@@ -38,74 +38,79 @@ class CustomLoss:
     n_scores : int
         Scores of a row.
     classes : bool
-        Whether scores are of classes, so that they become probabilities.
+        Whether the target is classes, so that scores become probabilities.
     """
 
     is_custom: ClassVar[bool] = True
     name: ClassVar[str] = "squared_error"
-    """The loss whose rule for leaves, -G / (H + λ), the engine follows."""
+    """The loss whose leaf values, -G / (H + λ), the engine uses."""
     parameter: ClassVar[float] = nan
     levels: ClassVar[tuple[float, ...]] = ()
+    traits: ClassVar[LossTraits] = LossTraits("other")
 
     function: Any
     n_scores: int
     classes: bool
 
-    def find_slopes(self, y: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivative by each score, both of shape (n_rows, n_scores)."""
-        target, given = self._lay_out(y, scores)
+    @property
+    def has_values(self) -> bool:
+        """Whether the loss of a row can be computed."""
+        return hasattr(self.function, "value")
+
+    def find_gradients(self, y: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients and hessians by each score, both of shape (n_rows, n_scores)."""
+        target, shaped = self._shape_target(y), self._shape_scores(scores)
+        found: Any
         if hasattr(self.function, "gradient"):
-            found: Any = (self.function.gradient(target, given), self.function.hessian(target, given))
+            found = (self.function.gradient(target, shaped), self.function.hessian(target, shaped))
         else:
-            found = self.function(target, given)
+            found = self.function(target, shaped)
         if not isinstance(found, tuple | list) or len(found) != 2:
             raise DataError("The loss must return two arrays: the first and the second derivative by the scores.")
-        slopes, bends = (np.asarray(part, dtype=np.float64) for part in found)
-        for part, what in ((slopes, "first"), (bends, "second")):
-            if part.size != scores.size or not np.isfinite(part).all():
+        gradients, hessians = (np.asarray(derivative, dtype=np.float64) for derivative in found)
+        for derivative, order in ((gradients, "first"), (hessians, "second")):
+            if derivative.size != scores.size or not np.isfinite(derivative).all():
                 raise DataError(
-                    f"The {what} derivative of the loss must be finite and of the shape of the scores, {given.shape}; "
-                    f"got an array of shape {part.shape}."
+                    f"The {order} derivative of the loss must be finite and of the shape of the scores, "
+                    f"{shaped.shape}; got an array of shape {derivative.shape}."
                 )
-        if (bends < 0.0).any():
+        if (hessians < 0.0).any():
             raise DataError("The second derivative of the loss must not be negative; bound it below by zero.")
-        return slopes.reshape(scores.shape), bends.reshape(scores.shape)
+        return gradients.reshape(scores.shape), hessians.reshape(scores.shape)
 
     def find_values(self, y: NDArray[Any], scores: FloatArray) -> FloatArray:
         """Loss of each row."""
-        if not hasattr(self.function, "value"):
-            raise DataError("The loss has no method 'value' to be watched by; give it one, or set 'scoring'.")
-        target, given = self._lay_out(np.asarray(y, dtype=np.float64).ravel(order="F"), scores)
-        values: FloatArray = np.asarray(self.function.value(target, given), dtype=np.float64)
-        return values
+        if not self.has_values:
+            raise DataError("The loss has no method 'value' to be measured by; give it one, or set 'scoring'.")
+        target = self._shape_target(np.asarray(y, dtype=np.float64).ravel(order="F"))
+        return np.asarray(self.function.value(target, self._shape_scores(scores)), dtype=np.float64)
 
     def find_means(self, scores: FloatArray) -> FloatArray:
         """Scores to predictions."""
         if hasattr(self.function, "mean"):
-            given = scores[:, 0] if self.n_scores == 1 else scores
-            means: FloatArray = np.asarray(self.function.mean(given), dtype=np.float64)
+            means = np.asarray(self.function.mean(self._shape_scores(scores)), dtype=np.float64)
             return means.reshape(scores.shape)
         if not self.classes:
             return scores
         return LossFunction("logistic" if self.n_scores == 1 else "softmax", nan, self.n_scores).find_means(scores)
 
     def find_baseline(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Where scores start: what the loss says, or the constant with the least value, or zero."""
+        """Initial scores: the loss's own, or the constant with the least loss, or zero."""
         if hasattr(self.function, "baseline"):
-            start = np.asarray(self.function.baseline(self._lay_out(y, None)[0], weights), dtype=np.float64)
-            return np.broadcast_to(start, (self.n_scores,)).copy()
-        if self.n_scores > 1 or not hasattr(self.function, "value"):
+            constant = np.asarray(self.function.baseline(self._shape_target(y), weights), dtype=np.float64)
+            return np.broadcast_to(constant, (self.n_scores,)).copy()
+        if self.n_scores > 1 or not self.has_values:
             return np.zeros(self.n_scores)
-        middle, spread = (0.0, 1.0) if self.classes else (float(y.mean()), float(y.std()) or 1.0)
+        center, spread = (0.0, 1.0) if self.classes else (float(y.mean()), float(y.std()) or 1.0)
 
-        def measure(score: float) -> float:
+        def average(score: float) -> float:
             return float(np.average(self.find_values(y, np.full((len(y), 1), score)), weights=weights))
 
-        bounds = (middle - _FAR * spread, middle + _FAR * spread)
-        return np.array([minimize_scalar(measure, bounds=bounds, method="bounded").x])
+        bounds = (center - _SEARCH_WIDTH * spread, center + _SEARCH_WIDTH * spread)
+        return np.array([minimize_scalar(average, bounds=bounds, method="bounded").x])
 
-    def _lay_out(self, y: FloatArray, scores: FloatArray | None) -> tuple[Any, Any]:
-        target = y if self.classes or self.n_scores == 1 else y.reshape(self.n_scores, -1).T
-        if scores is None:
-            return target, None
-        return target, scores[:, 0] if self.n_scores == 1 else scores
+    def _shape_target(self, y: FloatArray) -> FloatArray:
+        return y if self.classes or self.n_scores == 1 else y.reshape(self.n_scores, -1).T
+
+    def _shape_scores(self, scores: FloatArray) -> FloatArray:
+        return scores[:, 0] if self.n_scores == 1 else scores

@@ -6,56 +6,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.ensembles.boosting.booster import RoundCallback
+
 if TYPE_CHECKING:
-    from committee.ensembles.boosting.rounds import Rounds
+    from committee.ensembles.boosting.booster import Booster
 
 __all__ = ["Dart"]
 
 
-class Dart:
-    """Drops rounds at random, and shares their weight with the round that was grown without them.
+class Dart(RoundCallback):
+    """Drops rounds at random, and scales them and the round that was grown without them.
 
-    With k dropped rounds and a learning rate ν, the new round counts by ν / (k + ν) and the dropped ones by
-    k / (k + ν) of what they were: the sum neither overshoots nor falls short of what it was.
+    With k dropped rounds and a learning rate ν, the new round is scaled by 1 / (k + ν) and the dropped ones by
+    k / (k + ν): their sum neither overshoots nor falls short of what it was.
 
     Parameters
     ----------
     drop_rate : float
-        Chance of each earlier round to be dropped; where chance drops none, one is.
+        Probability of each earlier round to be dropped; if none is, one is chosen at random.
     skip_drop : float
-        Chance of a round to drop none.
+        Probability of a round to drop none.
     seed : int
-        Of all chances.
+        Seed of all random numbers.
     """
 
     def __init__(self, drop_rate: float, skip_drop: float, seed: int) -> None:
         self._drop_rate, self._skip_drop, self._seed = drop_rate, skip_drop, seed
+        self._dropped: list[int] = []
 
-    def drop_trees(self, rounds: Rounds) -> list[int]:
-        """Take some rounds out of the scores; their numbers."""
-        step = rounds.trees_per_round
-        n = int(rounds.state.n_trees) // step
-        rng = np.random.default_rng([self._seed, 3, n])
-        if n == 0 or rng.random() < self._skip_drop:
-            return []
-        dropped = np.flatnonzero(rng.random(n) < self._drop_rate)
-        chosen = [int(k) for k in dropped] or [int(rng.integers(n))]
-        for k in chosen:
-            rounds.state.readd_trees(k * step, (k + 1) * step, -1.0)
-        return chosen
+    def before_training(self, booster: Booster) -> None:
+        """Earlier trees will change: sums over them cannot be kept from round to round."""
+        booster.rescales_trees = True
 
-    def put_back(self, rounds: Rounds, dropped: list[int]) -> None:
-        """Scale the newest round and the dropped ones, and put these back into the scores."""
-        if not dropped:
+    def before_round(self, booster: Booster) -> None:
+        """Subtract some rounds from the scores."""
+        step = booster.trees_per_round
+        n_rounds = booster.state.n_trees // step
+        rng = np.random.default_rng([self._seed, 3, n_rounds])
+        self._dropped = []
+        if n_rounds == 0 or rng.random() < self._skip_drop:
             return
-        state, step = rounds.state, rounds.trees_per_round
-        rate = float(state.params.learning_rate)
-        newest = int(state.n_trees) - step
-        share = 1.0 / (len(dropped) + rate)
-        state.readd_trees(newest, newest + step, share - 1.0)
+        dropped = np.flatnonzero(rng.random(n_rounds) < self._drop_rate)
+        self._dropped = [int(k) for k in dropped] or [int(rng.integers(n_rounds))]
+        for k in self._dropped:
+            booster.state.readd_trees(k * step, (k + 1) * step, -1.0)
+
+    def after_round(self, booster: Booster) -> bool:
+        """Scale the newest round and the dropped ones, and add the latter to the scores again."""
+        if not self._dropped:
+            return False
+        state, step, n_dropped = booster.state, booster.trees_per_round, len(self._dropped)
+        newest = state.n_trees - step
+        scale = 1.0 / (n_dropped + state.params.learning_rate)
+        state.readd_trees(newest, newest + step, scale - 1.0)
         for tree in range(newest, newest + step):
-            state.scale_tree(tree, share)
-        for k in dropped:
+            state.scale_tree(tree, scale)
+        for k in self._dropped:
             for tree in range(k * step, (k + 1) * step):
-                state.scale_tree(tree, len(dropped) * share)
+                state.scale_tree(tree, n_dropped * scale)
             state.readd_trees(k * step, (k + 1) * step, 1.0)
+        return False

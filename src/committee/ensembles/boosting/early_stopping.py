@@ -1,4 +1,4 @@
-"""Choosing the number of rounds by folds: each is held out once, and the best mean score decides."""
+"""Early stopping: the number of rounds by the scores of a validation set, or of several folds."""
 
 from __future__ import annotations
 
@@ -6,63 +6,106 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.data.dataset import ClassTarget
-from committee.ensembles.boosting.validation import HeldOut, Judge
+from committee.ensembles.boosting.booster import RoundCallback
+from committee.ensembles.boosting.objective import require_target
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from committee.data import Dataset
-    from committee.ensembles.boosting.rounds import Rounds
+    from committee.ensembles.boosting.booster import Booster
+    from committee.ensembles.boosting.scorer import BoostingScorer
+    from committee.ensembles.boosting.validation import ValidationSet
     from committee.typing import FloatArray
 
-__all__ = ["choose_rounds", "draw_folds"]
+__all__ = ["EarlyStopping", "choose_rounds"]
+
+_SCORED_ROWS = 10_000
+"""Training rows that a scorer sees after each round; the loss is that of all rows."""
 
 
-def draw_folds(
-    dataset: Dataset, n_folds: int, seed: int, offset: FloatArray | None
-) -> Iterator[tuple[Dataset, HeldOut, FloatArray | None]]:
-    """Training rows, rows held out, and what the scores of the former start from, for each fold.
-
-    Classes are spread evenly over the folds; a class of a single row is always learnt from, as are rows of weight zero.
+class EarlyStopping(RoundCallback):
+    """Scores of the training rows and of a validation set after each round, and the rule that stops.
 
     Parameters
     ----------
-    dataset : Dataset
-        All rows.
-    n_folds : int
-        How many parts; at least two.
+    scorer : BoostingScorer
+        Of both.
+    validation : ValidationSet or None
+        Rows that the rule is applied to; without any, to the training rows.
+    patience : int
+        Number of rounds without a score that is better by more than ``tol`` after which training stops.
+    tol : float
+        See ``patience``.
     seed : int
-        Of the drawing.
-    offset : ndarray of shape (n_rows, n_scores) or None
-        What the scores of all rows start from.
+        Seed of the sample of training rows, where a scorer does not see all.
+    training_scores, validation_scores : sequence of float
+        Those of an earlier fit that is continued; by default the scores of the baseline come first.
     """
-    n_rows, target = dataset.n_rows, dataset.target
-    order = np.random.default_rng([seed, 4]).permutation(n_rows)
-    if isinstance(target, ClassTarget):
-        labels = target.labels[:, 0]
-        order = order[np.argsort(labels[order], kind="stable")]
-    fold = np.empty(n_rows, dtype=np.intp)
-    fold[order] = np.arange(n_rows) % n_folds
-    if isinstance(target, ClassTarget):
-        fold[np.bincount(labels, minlength=len(target.classes[0]))[labels] == 1] = -1
-    if dataset.weights is not None:
-        fold[dataset.weights == 0.0] = -1
-    for k in range(n_folds):
-        out = fold == k
-        if not out.any() or out.all():
-            continue
-        part, rest = dataset.take_rows(np.flatnonzero(out)), dataset.take_rows(np.flatnonzero(~out))
-        assert part.target is not None
-        held_out = HeldOut(part.X, part.target, part.weights, None if offset is None else offset[out])
-        yield rest, held_out, None if offset is None else offset[~out]
+
+    def __init__(
+        self,
+        scorer: BoostingScorer,
+        validation: ValidationSet | None,
+        patience: int,
+        tol: float,
+        seed: int,
+        training_scores: Sequence[float] | FloatArray = (),
+        validation_scores: Sequence[float] | FloatArray = (),
+    ) -> None:
+        self.scorer, self.validation = scorer, validation
+        self.training_scores: list[float] = list(training_scores)
+        self.validation_scores: list[float] = list(validation_scores)
+        self._patience, self._tol, self._seed = patience, tol, seed
+
+    def before_training(self, booster: Booster) -> None:
+        """Score the baseline, unless an earlier fit is continued."""
+        self.scorer.fix_loss(booster)
+        if not self.training_scores:
+            self._score(booster)
+
+    def after_round(self, booster: Booster) -> bool:
+        """Score the latest round; whether the scores have stopped improving."""
+        self._score(booster)
+        scores = self.training_scores if self.validation is None else self.validation_scores
+        return has_stopped_improving(scores, self._patience, self._tol)
+
+    def describe(self) -> str:
+        """The latest score."""
+        if self.validation_scores:
+            return f"held-out score {self.validation_scores[-1]:.4g}"
+        return f"training score {self.training_scores[-1]:.4g}" if self.training_scores else ""
+
+    def _score(self, booster: Booster) -> None:
+        self.training_scores.append(self._score_training(booster))
+        if self.validation is not None:
+            scores = self.validation.update_scores(booster)
+            self.validation_scores.append(self.scorer.score(self.validation.target, scores, self.validation.weights))
+
+    def _score_training(self, booster: Booster) -> float:
+        dataset = booster.dataset
+        if self.scorer.is_loss or dataset.n_rows <= _SCORED_ROWS:
+            return self.scorer.score_training(booster)
+        rows = np.random.default_rng([self._seed, 2]).choice(dataset.n_rows, _SCORED_ROWS, replace=False)
+        sample = dataset.take_rows(rows)
+        return self.scorer.score(require_target(sample), np.asarray(booster.state.scores)[rows], sample.weights)
+
+
+def has_stopped_improving(scores: Sequence[float], patience: int, tol: float) -> bool:
+    """Whether none of the last ``patience`` scores is better than the one before them by more than ``tol``.
+
+    Examples
+    --------
+    >>> has_stopped_improving([0.1, 0.3, 0.3, 0.2], patience=2, tol=0.0)
+    True
+    """
+    return len(scores) > patience and not max(scores[-patience:]) > scores[-patience - 1] + tol
 
 
 def choose_rounds(
-    folds: list[tuple[Rounds, HeldOut]], last: int, judge: Judge, patience: int, tol: float
+    folds: Sequence[tuple[Booster, ValidationSet]], last: int, scorer: BoostingScorer, patience: int, tol: float
 ) -> tuple[int, FloatArray]:
-    """Boost all folds side by side until their mean score has settled.
+    """Boost all folds side by side until their mean score has stopped improving.
 
     Returns
     -------
@@ -76,14 +119,14 @@ def choose_rounds(
             "No class has two rows, one of which could be held out to find the number of rounds; set 'early_stopping' "
             "to False."
         )
-    curve: list[float] = []
-    judge.prepare(folds[0][0])
-    sizes = np.array([held_out.X.shape[0] for _, held_out in folds], dtype=np.float64)
+    means: list[float] = []
+    scorer.fix_loss(folds[0][0])
+    sizes = np.array([validation.X.shape[0] for _, validation in folds], dtype=np.float64)
     for m in range(last + 1):
-        for rounds, _ in folds:
-            rounds.boost(m, None)
-        scores = [judge.judge(h.target, h.catch_up(rounds), h.weights) for rounds, h in folds]
-        curve.append(float(np.average(scores, weights=sizes)))
-        if m >= patience and not max(curve[-patience:]) > curve[-patience - 1] + tol:
+        for booster, _ in folds:
+            booster.boost(m)
+        scores = [scorer.score(own.target, own.update_scores(booster), own.weights) for booster, own in folds]
+        means.append(float(np.average(scores, weights=sizes)))
+        if has_stopped_improving(means, patience, tol):
             break
-    return max(1, int(np.argmax(curve))), np.array(curve)
+    return max(1, int(np.argmax(means))), np.array(means)

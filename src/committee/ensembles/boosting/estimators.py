@@ -1,13 +1,11 @@
-"""Gradient boosting with all that the field has found useful [Friedman2001, Friedman2002, ChenGuestrin2016]."""
+"""Gradient boosting with the options of the field [Friedman2001, Friedman2002, ChenGuestrin2016]."""
 
 from __future__ import annotations
 
-from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from committee.data.dataset import ClassTarget, ValueTarget
-from committee.ensembles.boosting.custom_loss import CustomLoss
-from committee.ensembles.boosting.fit import FullBoosting
+from committee.ensembles.boosting.fit import BaseGradientBoosting
+from committee.ensembles.boosting.objective import make_class_loss, make_value_loss
 from committee.ensembles.boosting.params import (
     AutoLearningRate,
     BoostingForm,
@@ -17,28 +15,27 @@ from committee.ensembles.boosting.params import (
     ColsampleByNode,
     ColsampleByTree,
     DropRate,
+    EarlyStoppingMode,
     GammaSplit,
-    Growth,
+    GrowPolicy,
     HuberAlpha,
     Init,
     MinChildWeight,
     MultiStrategy,
     OtherRate,
-    Patience,
-    Refit,
+    RefitAllRows,
     RegAlpha,
     RegLambda,
     SkipDrop,
     StartScore,
-    Stopping,
     StoppingFolds,
+    StoppingPatience,
     Subsample,
     TopRate,
     ValueLoss,
 )
-from committee.ensembles.boosting.predictions import BoostedClasses, BoostedValues
-from committee.exceptions import DataError
-from committee.losses import LossFunction
+from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
+from committee.losses import describe_loss
 from committee.params import (
     BoostingScoring,
     CategoricalFeatures,
@@ -65,24 +62,25 @@ from committee.params import (
 
 if TYPE_CHECKING:
     from committee.data import Dataset
+    from committee.ensembles.boosting.objective import BoostingLoss
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 
-class GradientBoostingClassifier(BoostedClasses, FullBoosting):
+class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
     """Gradient boosting for classes, with defaults that need no tuning.
 
     The score of a row is f(x) = f_0 + ν Σ_m T_m(x). Each tree T_m is grown on the first and second derivatives g, h of
-    the loss at the scores so far: a split must raise ½ Σ G² / (H + λ) over its two sides by more than γ, and a leaf
-    says -G / (H + λ), with G, H sums over its rows and λ = ``reg_lambda`` [Friedman2001, ChenGuestrin2016]. With
-    ``subsample`` below 1 each round draws its rows anew, and those left out tell how much it has improved
-    [Friedman2002]. Of more than two classes each gets a tree in every round, or one tree serves them all
+    the loss at the scores so far: a split must raise ½ Σ G² / (H + λ) over its two sides by more than γ, and a
+    leaf's value is -G / (H + λ), with G, H sums over its rows and λ = ``reg_lambda`` [Friedman2001, ChenGuestrin2016].
+    With ``subsample`` below 1 each round draws its rows anew, and those left out measure its improvement
+    [Friedman2002]. With more than two classes a round grows a tree for each, or one tree for all of them
     (``multi_strategy``).
 
     The defaults are this library's own: each round draws 0.8 of the rows and each node half of the features, the
-    learning rate goes by the number of rows, the number of rounds is found on rows held out (on folds, where rows are
-    few) and all rows are then learnt from. ``benchmarks/boosting_defaults.py`` shows how they were chosen, by
-    cross-validation on the training parts of public data sets.
+    learning rate depends on the number of rows, the number of rounds is chosen on rows held out (on folds, where rows
+    are few) and the model is then fitted on all rows. ``benchmarks/boosting_defaults.py`` shows how they were chosen,
+    by cross-validation on the training parts of public data sets.
 
     Attributes
     ----------
@@ -99,16 +97,16 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
     validation_score_ : ndarray
         Score of the rows held out before the first and after each round, larger for better.
     evals_result_ : dict
-        For each table of ``eval_set`` and each measure the values after each round.
+        For each table of ``eval_set`` and each metric the values after each round.
     oob_improvement_, oob_scores_ : ndarray
-        With ``subsample`` below 1: what each round has taken off the loss of the rows that it did not see, and what
-        was left of it.
+        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
+        after it.
     oob_score_ : float
         The last of ``oob_scores_``.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the gain over all splits.
+        Gain of each feature over all splits, as a fraction of the sum.
     estimators_ : table of trees
-        ``estimators_[round, score]`` is a regression tree that says what it adds to a score.
+        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int
@@ -141,7 +139,7 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
-        growth: Growth = "leaf",
+        growth: GrowPolicy = "leaf",
         boosting: BoostingForm = "plain",
         multi_strategy: MultiStrategy = "one_output_per_tree",
         drop_rate: DropRate = 0.1,
@@ -160,13 +158,13 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         unseen: Unseen = "missing",
-        early_stopping: Stopping = "auto",
+        early_stopping: EarlyStoppingMode = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         stopping_folds: StoppingFolds = "auto",
-        n_iter_no_change: Patience = 20,
+        n_iter_no_change: StoppingPatience = 20,
         tol: StoppingTol = 0.0,
-        refit: Refit = True,
+        refit: RefitAllRows = True,
         class_weight: ClassWeight = None,
         warm_start: WarmStart = False,
         verbose: Verbose = 0,
@@ -175,26 +173,16 @@ class GradientBoostingClassifier(BoostedClasses, FullBoosting):
     ) -> None:
         self._store_params(locals())
 
-    def _choose_loss(self, dataset: Dataset) -> Any:
-        target = dataset.target
-        assert isinstance(target, ClassTarget)
-        n_classes = target.n_classes[0]
-        n_scores = 1 if n_classes == 2 else n_classes
-        if not isinstance(self.loss, str):
-            return CustomLoss(self.loss, n_scores, classes=True)
-        if self.loss == "exponential":
-            if n_classes != 2:
-                raise DataError(f"loss='exponential' requires two classes; y has {n_classes}.")
-            return LossFunction("exponential")
-        return LossFunction("logistic") if n_classes == 2 else LossFunction("softmax", nan, n_classes)
+    def _make_loss(self, dataset: Dataset) -> BoostingLoss:
+        return make_class_loss(self.loss, dataset)
 
 
-class GradientBoostingRegressor(BoostedValues, FullBoosting):
+class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
     """Gradient boosting for numbers, with defaults that need no tuning.
 
     As `GradientBoostingClassifier`, for squared and absolute error, quantiles, Huber's loss, deviances of Poisson,
-    gamma and Tweedie, and losses of your own. Several outputs, and several levels of quantiles, get a tree each in
-    every round, or one tree for all of them (``multi_strategy``).
+    gamma and Tweedie, and losses of your own. With several outputs, or several levels of quantiles, a round grows a
+    tree for each, or one tree for all of them (``multi_strategy``).
 
     Attributes
     ----------
@@ -209,16 +197,16 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
     validation_score_ : ndarray
         Score of the rows held out before the first and after each round, larger for better.
     evals_result_ : dict
-        For each table of ``eval_set`` and each measure the values after each round.
+        For each table of ``eval_set`` and each metric the values after each round.
     oob_improvement_, oob_scores_ : ndarray
-        With ``subsample`` below 1: what each round has taken off the loss of the rows that it did not see, and what
-        was left of it.
+        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
+        after it.
     oob_score_ : float
         The last of ``oob_scores_``.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the gain over all splits.
+        Gain of each feature over all splits, as a fraction of the sum.
     estimators_ : table of trees
-        ``estimators_[round, score]`` is a regression tree that says what it adds to a score.
+        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int
@@ -252,7 +240,7 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         max_features: MaxFeatures = 0.5,
         init: Init = None,
         base_score: StartScore = None,
-        growth: Growth = "leaf",
+        growth: GrowPolicy = "leaf",
         boosting: BoostingForm = "plain",
         multi_strategy: MultiStrategy = "one_output_per_tree",
         drop_rate: DropRate = 0.1,
@@ -271,13 +259,13 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         unseen: Unseen = "missing",
-        early_stopping: Stopping = "auto",
+        early_stopping: EarlyStoppingMode = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         stopping_folds: StoppingFolds = "auto",
-        n_iter_no_change: Patience = 20,
+        n_iter_no_change: StoppingPatience = 20,
         tol: StoppingTol = 0.0,
-        refit: Refit = True,
+        refit: RefitAllRows = True,
         warm_start: WarmStart = False,
         verbose: Verbose = 0,
         random_state: RandomState = None,
@@ -285,9 +273,6 @@ class GradientBoostingRegressor(BoostedValues, FullBoosting):
     ) -> None:
         self._store_params(locals())
 
-    def _choose_loss(self, dataset: Dataset) -> Any:
-        if not isinstance(self.loss, str):
-            target = dataset.target
-            assert isinstance(target, ValueTarget)
-            return CustomLoss(self.loss, target.n_outputs, classes=False)
-        return self._name_loss(self.loss, self.alpha if self.loss in ("quantile", "huber") else None, dataset)
+    def _make_loss(self, dataset: Dataset) -> BoostingLoss:
+        takes_alpha = isinstance(self.loss, str) and describe_loss(self.loss).takes_alpha
+        return make_value_loss(self.loss, self.alpha if takes_alpha else None, dataset)

@@ -1,97 +1,72 @@
-"""The fit of the flagship: where scores start, which rule chooses the rounds, and what is written down."""
+"""The fit of `GradientBoosting*`: initial scores, the rule that chooses the number of rounds, what is recorded."""
 
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from committee.ensembles.boosting.base import BaseBoosting, count_present, count_repeated
-from committee.ensembles.boosting.callbacks import BoostingLog
+from committee.data.intake import take_in_rows
+from committee.ensembles.boosting.base import BaseBoosting
+from committee.ensembles.boosting.booster import InitialScores
+from committee.ensembles.boosting.callbacks import Callbacks, EvalSets, OutOfBagLoss, TrainingLoss, UserCallbacks
+from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.dart import Dart
-from committee.ensembles.boosting.early_stopping import choose_rounds, draw_folds
-from committee.ensembles.boosting.rounds import Rounds, Start
+from committee.ensembles.boosting.early_stopping import EarlyStopping, choose_rounds
+from committee.ensembles.boosting.objective import count_present, count_repeated, predict_initial_scores
+from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.trees import BoostedTreeTable
-from committee.ensembles.boosting.validation import HeldOut, Judge, Watch, hold_out_rows, read_held_out
+from committee.ensembles.boosting.validation import read_validation_set, split_folds, split_validation
 from committee.ensembles.progress import show_progress
-from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.exceptions import DataError, ParameterError
 from committee.foreign_names import answer_arguments
-from committee.learners.tree_params import count_features, count_rows
+from committee.learners.tree_params import count_features, count_samples
+from committee.learners.tree_rows import apply_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
-    from committee.engines.tree_model import TreeModel
+    from committee.engines import BoostingParams
+    from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.callbacks import RoundReport
+    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.validation import ValidationSet
+    from committee.params import BoostingScoring
     from committee.typing import FloatArray
 
-__all__ = ["FullBoosting"]
+    StoppingRule: TypeAlias = Literal["folds", "split", "eval_set", "oob"] | None
+    """Which rows choose the number of rounds: folds, a validation split, the last evaluation set, out-of-bag rows."""
+    UserFunction: TypeAlias = Callable[[RoundReport], Any]
+    Monitor: TypeAlias = Callable[[int, Any, dict[str, Any]], Any]
+
+__all__ = ["BaseGradientBoosting"]
 
 _FEW_ROWS = 50
-"""Rows below which early_stopping="auto" holds none out."""
+"""Rows below which early_stopping="auto" does not stop early."""
 _FOLD_ROWS = 5_000
-"""Rows up to which stopping_folds="auto" takes folds, whose scores are less noisy than those of one small part."""
+"""Rows up to which stopping_folds="auto" uses folds: their scores are less noisy than those of one small split."""
 _FOLDS = 3
 """Five choose no better by more than chance and take twice the time (``benchmarks/boosting_defaults.py``)."""
 _SLOW, _FAST = 0.03, 0.1
-"""Automatic learning rates for at most, and at least, as many rows as below."""
+"""Automatic learning rates for at most, and at least, the numbers of rows below."""
 _RATE_ROWS = (1_000, 20_000)
-_DRAWN = 0.8
-"""Share of the rows that subsample="auto" draws."""
-_EXTREME = 1e-9
-"""Probabilities of an initial estimator are taken to be at least this."""
+_SUBSAMPLE = 0.8
+"""Fraction of the rows that subsample="auto" draws."""
 
 
-def _starts_alone(model: FullBoosting) -> bool:
-    """Whether scores start from a constant."""
+def _starts_from_constant(model: BaseGradientBoosting) -> bool:
     return model.init is None or isinstance(model.init, str)
 
 
-class FullBoosting(BaseBoosting):
-    """What the flagship's classifier and regressor share."""
-
-    loss: Any
-    learning_rate: Any
-    n_estimators: Any
-    subsample: Any
-    max_leaf_nodes: Any
-    max_depth: Any
-    min_samples_split: Any
-    min_samples_leaf: Any
-    min_weight_fraction_leaf: Any
-    min_impurity_decrease: Any
-    ccp_alpha: Any
-    max_features: Any
-    growth: Any
-    boosting: Any
-    multi_strategy: Any
-    drop_rate: Any
-    skip_drop: Any
-    top_rate: Any
-    other_rate: Any
-    reg_alpha: Any
-    reg_lambda: Any
-    gamma: Any
-    min_child_weight: Any
-    colsample_bytree: Any
-    colsample_bylevel: Any
-    colsample_bynode: Any
-    init: Any
-    base_score: Any
-    early_stopping: Any
-    scoring: Any
-    validation_fraction: Any
-    stopping_folds: Any
-    n_iter_no_change: Any
-    tol: Any
-    refit: Any
+class BaseGradientBoosting(BaseBoosting):
+    """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
     n_estimators_: int
     best_iteration_: int
@@ -101,21 +76,21 @@ class FullBoosting(BaseBoosting):
     @property
     def estimators_(self) -> BoostedTreeTable:
         """The trees by round and by score, as regression trees that `plot_tree` and `export_text` show."""
-        return BoostedTreeTable(self._fitted_trees(), self._schema, self.n_estimators_)
+        return BoostedTreeTable(self.fitted_trees(), self._schema, self.n_estimators_)
 
     @answer_arguments
     def fit(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
-        monitor: Callable[[int, Any, dict[str, Any]], Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        monitor: Monitor | None = None,
         *,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_sample_weight: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[ArrayLike | None] | None = None,
         eval_names: Sequence[str] | None = None,
-        eval_metric: str | Callable[..., float] | Mapping[str, Any] | None = None,
-        callbacks: Sequence[Callable[[RoundReport], Any]] | None = None,
+        eval_metric: str | Callable[..., float] | Mapping[str, BoostingScoring] | None = None,
+        callbacks: Sequence[UserFunction] | None = None,
     ) -> Self:
         """Boost: add, round after round, a tree that follows the loss's gradient.
 
@@ -128,16 +103,16 @@ class FullBoosting(BaseBoosting):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row; a row of weight zero counts as absent.
         monitor : callable, optional
-            Called after each round with its number, the estimator and a dictionary of what there is to see
-            (``evals``, ``params``); the fit stops if it returns True. As in scikit-learn; see also ``callbacks``.
+            Called after each round with its number, the estimator and a dictionary (``evals``, ``params``); the fit
+            stops if it returns True. As in scikit-learn; see also ``callbacks``.
         eval_set : list of (X, y), optional
-            Tables that are measured after each round, see ``evals_result_``; the last one says when to stop.
+            Evaluation sets that are scored after each round, see ``evals_result_``; early stopping uses the last one.
         eval_sample_weight : list of array-like, optional
-            Weights of their rows; None for a table without.
+            Weights of their rows; None for a set without.
         eval_names : list of str, optional
             Their names, by default "validation_0" and so on.
         eval_metric : str, callable or dict of these, optional
-            How they are measured besides by ``scoring``: names of scikit-learn's scorers, or scorers.
+            Metrics besides ``scoring``: names of scikit-learn's scorers, or scorers.
         callbacks : list of callables, optional
             Called after each round with a report (``iteration``, ``evals``, ``params``); one that returns True stops
             the fit.
@@ -146,21 +121,22 @@ class FullBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         self._check_together()
-        dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
-        loss, seed = self._choose_loss(dataset), self._resolve_seed()
+        dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        loss = self._make_loss(dataset)
+        seed = self._resolve_seed()
         init = self._fit_init(X, y, sample_weight)
-        start = self._find_start(X, init, loss)
-        tables = self._read_tables(dataset, init, loss, (eval_set, eval_sample_weight, eval_names))
-        log = self._open_log(loss, tables, eval_metric, self._list_callbacks(callbacks, monitor))
-        return self._boost(dataset, loss, start, seed, log, init)
+        initial = self._find_initial_scores(X, init, loss)
+        tables = self._read_eval_sets(dataset, init, loss, eval_set, eval_sample_weight, eval_names)
+        recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
+        return self._boost(dataset, loss, initial, seed, recorders, init)
 
-    @available_if(_starts_alone)  # type: ignore[untyped-decorator]
+    @available_if(_starts_from_constant)  # type: ignore[untyped-decorator]
     def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
-        """Boost on data that were taken in before; committees share one data set, and its bins, so.
+        """Boost on a data set that was read before; ensembles share one data set and its bins in this way.
 
-        Not with an estimator as ``init``, which learns from the table itself.
+        Not with an estimator as ``init``, which is fitted on the table itself.
 
         Parameters
         ----------
@@ -173,72 +149,48 @@ class FullBoosting(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         self._check_together()
         dataset = dataset if weights is None else dataset.reweighted(weights)
-        loss, seed = self._choose_loss(dataset), self._resolve_seed()
-        log = self._open_log(loss, {}, None, ())
-        return self._boost(dataset, loss, self._find_start(None, None, loss), seed, log, None)
+        loss, seed = self._make_loss(dataset), self._resolve_seed()
+        initial = self._find_initial_scores(None, None, loss)
+        return self._boost(dataset, loss, initial, seed, self._make_callbacks(loss, seed, {}, None, ()), None)
 
-    def _open_log(self, loss: Any, tables: dict[str, HeldOut], eval_metric: Any, callbacks: Any) -> BoostingLog:
-        return BoostingLog(
-            loss_judge=Judge("loss", loss) if not loss.is_custom or hasattr(loss.function, "value") else None,
-            samples=self._resolve_subsample() < 1.0,
-            tables=tables,
-            judges=self._list_judges(loss, eval_metric),
-            callbacks=callbacks,
-        )
-
-    def _list_callbacks(self, callbacks: Any, monitor: Any) -> tuple[Callable[[RoundReport], Any], ...]:
-        given = tuple(callbacks or ())
-        if monitor is None:
-            return given
-
-        def ask_monitor(report: RoundReport) -> Any:
-            return monitor(report.iteration, self, {"evals": report.evals, "params": report.params})
-
-        return (*given, ask_monitor)
-
-    def _boost(self, dataset: Dataset, loss: Any, start: Start, seed: int, log: BoostingLog, init: Any) -> Self:
-        """Choose the number of rounds by the rule that holds, and boost."""
-        last, rule = int(self.n_estimators), self._choose_rule(dataset, log)
+    def _boost(
+        self, dataset: Dataset, loss: BoostingLoss, initial: InitialScores, seed: int, callbacks: Callbacks, init: Any
+    ) -> Self:
+        """Choose the number of rounds by the rule that applies, and boost."""
+        last, rule = int(self.n_estimators), self._choose_rule(dataset, callbacks)
         self._check_rounds("n_estimators", last, getattr(self, "n_estimators_", 0))
-        curve: FloatArray | None = None
-        training, begin, best = dataset, start, None
+        training, start, scores, best = dataset, initial, None, None
         if rule == "folds":
-            folds = draw_folds(dataset, self._count_folds(dataset) or _FOLDS, seed, start.offset)
-            opened = [
-                (self._open_rounds(part, loss, seed, Start(None, start.baseline, own)), h) for part, h, own in folds
-            ]
-            last, curve = choose_rounds(opened, last, Judge(self.scoring, loss), self.n_iter_no_change, self.tol)
-        elif rule == "held_out":
-            training, held_out, out = hold_out_rows(dataset, self.validation_fraction, seed, start.offset)
-            begin = Start(None, start.baseline, None if start.offset is None else start.offset[~out])
-            log.watch = self._open_watch(loss, held_out, seed)
-        elif rule == "table":
-            log.watch = self._open_watch(loss, list(log.tables.values())[-1], seed)
-        elif rule == "oob":
-            log.oob_patience = int(self.n_iter_no_change)
-        rounds = self._open_rounds(training, loss, seed, begin)
-        log.open(rounds)
+            last, scores = self._choose_rounds_by_folds(dataset, loss, initial, seed)
+        elif rule == "split":
+            training, validation, out = split_validation(dataset, self.validation_fraction, seed, initial.offset)
+            start = InitialScores(initial.baseline, None if initial.offset is None else initial.offset[~out])
+            callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
+        elif rule == "eval_set" and callbacks.eval_sets is not None:
+            *_, validation = callbacks.eval_sets.tables.values()
+            callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
+        booster = self._make_booster(training, loss, seed, start)
         with show_progress("Boosting", last, verbose=int(self.verbose)) as on_progress:
-            rounds.boost(last, log, on_progress)
-        if rule in ("held_out", "table") and log.watch is not None:
-            curve = np.array(log.watch.held_out_scores)
-            best = max(1, rounds.n_kept + int(np.argmax(curve)))
-        elif rule == "oob":
-            best = rounds.n_kept + log.best_out_of_bag
-        # Rows that a warm start will hold out again are not learnt from.
-        if rule == "held_out" and self.refit and not self.warm_start and best is not None:
-            rounds = self._open_rounds(dataset, loss, seed, start)
-            rounds.boost(best, None)
-        self._finalize(rounds, best, self._report(rounds, log, best, curve, seed, init))
+            booster.boost(last, callbacks.collect(on_progress))
+        if callbacks.early_stopping is not None:
+            scores = np.array(callbacks.early_stopping.validation_scores)
+            best = max(1, booster.n_previous + int(np.argmax(scores)))
+        elif rule == "oob" and callbacks.out_of_bag is not None:
+            best = booster.n_previous + callbacks.out_of_bag.best_round
+        # A warm start splits off the same rows again, so they must not have been trained on.
+        if rule == "split" and best is not None and self.refit and not self.warm_start:
+            booster = self._make_booster(dataset, loss, seed, initial)
+            booster.boost(best)
+        self._finalize(booster, best, self._list_attributes(booster, callbacks, best, scores, seed, init))
         return self
 
-    # The rule.
+    # The number of rounds.
 
     def _check_together(self) -> None:
-        """Parameters that are fine alone and contradict each other."""
+        """Refuse parameters that contradict one another."""
         name, dart = type(self).__name__, self.boosting == "dart"
         if dart and (self.early_stopping is True or self.early_stopping == "oob"):
             raise ParameterError(
@@ -250,7 +202,7 @@ class FullBoosting(BaseBoosting):
         if self.boosting == "goss" and self._resolve_subsample() < 1.0:
             raise ParameterError("boosting='goss' draws rows by itself; leave 'subsample' at 1.")
         if self.boosting == "goss" and float(self.top_rate) + float(self.other_rate) > 1.0:
-            raise ParameterError("'top_rate' and 'other_rate' are shares of all rows; their sum must not be above 1.")
+            raise ParameterError("'top_rate' and 'other_rate' are fractions of all rows; their sum must be at most 1.")
         if self.base_score is not None and self.init is not None:
             raise ParameterError("'base_score' and 'init' both say where scores start; set only one of them.")
         if self.n_iter_no_change is None and self.early_stopping not in ("auto", False):
@@ -258,16 +210,17 @@ class FullBoosting(BaseBoosting):
         if dart and self.warm_start:
             raise ParameterError(f"{name} cannot go on from earlier trees (warm_start=True) with boosting='dart'.")
 
-    def _choose_rule(self, dataset: Dataset, log: BoostingLog) -> str | None:
-        """Which rows choose the number of rounds."""
-        asked = self.early_stopping
-        if asked is False or self.boosting == "dart" or asked == "oob" or self.n_iter_no_change is None:
-            return "oob" if asked == "oob" else None
-        if log.tables:
-            return "table"
-        if asked == "auto" and count_present(dataset) < _FEW_ROWS:
+    def _choose_rule(self, dataset: Dataset, callbacks: Callbacks) -> StoppingRule:
+        """Which rows choose the number of rounds; None: all rounds are made."""
+        if self.early_stopping == "oob":
+            return "oob"
+        if self.early_stopping is False or self.boosting == "dart" or self.n_iter_no_change is None:
             return None
-        return "folds" if self._count_folds(dataset) is not None else "held_out"
+        if callbacks.eval_sets is not None:
+            return "eval_set"
+        if self.early_stopping == "auto" and count_present(dataset) < _FEW_ROWS:
+            return None
+        return "split" if self._count_folds(dataset) is None else "folds"
 
     def _count_folds(self, dataset: Dataset) -> int | None:
         if self.warm_start:
@@ -276,103 +229,129 @@ class FullBoosting(BaseBoosting):
             return _FOLDS if count_present(dataset) <= _FOLD_ROWS else None
         return None if self.stopping_folds is None else int(self.stopping_folds)
 
-    def _open_watch(self, loss: Any, held_out: HeldOut, seed: int) -> Watch:
-        return Watch(Judge(self.scoring, loss), held_out, int(self.n_iter_no_change), float(self.tol), seed)
+    def _choose_rounds_by_folds(
+        self, dataset: Dataset, loss: BoostingLoss, initial: InitialScores, seed: int
+    ) -> tuple[int, FloatArray]:
+        """The number of rounds with the best mean score over the folds, and the mean scores of all rounds."""
+        n_folds = self._count_folds(dataset) or _FOLDS
+        folds = [
+            (self._make_booster(training, loss, seed, InitialScores(initial.baseline, offset)), validation)
+            for training, validation, offset in split_folds(dataset, n_folds, seed, initial.offset)
+        ]
+        scorer = BoostingScorer(self.scoring, loss)
+        return choose_rounds(folds, int(self.n_estimators), scorer, int(self.n_iter_no_change), float(self.tol))
 
-    def _open_dart(self, seed: int, n_kept: int) -> Any:
-        return Dart(float(self.drop_rate), float(self.skip_drop), seed) if self.boosting == "dart" else None
+    def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet, seed: int) -> EarlyStopping:
+        scorer = BoostingScorer(self.scoring, loss)
+        return EarlyStopping(scorer, validation, int(self.n_iter_no_change), float(self.tol), seed)
 
-    # What is measured besides.
+    # What is recorded.
 
-    def _read_tables(self, dataset: Dataset, init: Any, loss: Any, given: Any) -> dict[str, HeldOut]:
-        eval_set, weights, names = given
+    def _make_callbacks(
+        self,
+        loss: BoostingLoss,
+        seed: int,
+        tables: dict[str, ValidationSet],
+        eval_metric: str | Callable[..., float] | Mapping[str, BoostingScoring] | None,
+        functions: Sequence[UserFunction],
+    ) -> Callbacks:
+        scorers = self._make_scorers(loss, eval_metric)
+        has_values = not isinstance(loss, CustomLoss) or loss.has_values
+        patience = int(self.n_iter_no_change) if self.early_stopping == "oob" else None
+        eval_sets = EvalSets(tables, scorers) if tables else None
+        return Callbacks(
+            dart=Dart(float(self.drop_rate), float(self.skip_drop), seed) if self.boosting == "dart" else None,
+            training_loss=TrainingLoss(loss) if has_values else None,
+            out_of_bag=OutOfBagLoss(patience) if self._resolve_subsample() < 1.0 else None,
+            eval_sets=eval_sets,
+            user=UserCallbacks(functions, eval_sets) if functions else None,
+        )
+
+    def _list_functions(
+        self, callbacks: Sequence[UserFunction] | None, monitor: Monitor | None
+    ) -> tuple[UserFunction, ...]:
+        functions = tuple(callbacks or ())
+        if monitor is None:
+            return functions
+
+        def call_monitor(report: RoundReport) -> Any:
+            return monitor(report.iteration, self, {"evals": report.evals, "params": report.params})
+
+        return (*functions, call_monitor)
+
+    def _read_eval_sets(
+        self,
+        dataset: Dataset,
+        init: Any,
+        loss: BoostingLoss,
+        eval_set: Sequence[tuple[Any, Any]] | None,
+        eval_sample_weight: Sequence[ArrayLike | None] | None,
+        eval_names: Sequence[str] | None,
+    ) -> dict[str, ValidationSet]:
         if eval_set is None:
-            if weights is not None or names is not None:
+            if eval_sample_weight is not None or eval_names is not None:
                 raise DataError("eval_sample_weight and eval_names go with eval_set, which is None.")
             return {}
         pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-        weights = [None] * len(pairs) if weights is None else list(weights)
-        names = [f"validation_{k}" for k in range(len(pairs))] if names is None else [str(n) for n in names]
+        weights = [None] * len(pairs) if eval_sample_weight is None else list(eval_sample_weight)
+        names = [f"validation_{k}" for k in range(len(pairs))] if eval_names is None else [str(n) for n in eval_names]
         if not len(pairs) == len(weights) == len(names) or len(set(names)) < len(names):
             raise DataError("eval_set, eval_sample_weight and eval_names must be of one length, and names unique.")
         tables = {}
         for name, (X, y), weight in zip(names, pairs, weights, strict=True):
-            table = read_held_out(self, dataset, X, y, weight)
-            table.offset = self._ask_init(init, X, loss)
-            tables[name] = table
+            tables[name] = read_validation_set(self, dataset, X, y, weight)
+            tables[name].offset = predict_initial_scores(init, X, loss, classes=self._task == "classify")
         return tables
 
-    def _list_judges(self, loss: Any, eval_metric: Any) -> dict[str, Judge]:
-        judges = {_name_metric(self.scoring): Judge(self.scoring, loss)}
-        asked = eval_metric
-        if not isinstance(eval_metric, dict):
+    def _make_scorers(
+        self,
+        loss: BoostingLoss,
+        eval_metric: str | Callable[..., float] | Mapping[str, BoostingScoring] | None,
+    ) -> dict[str, BoostingScorer]:
+        """The metrics of evaluation sets by name, ``scoring`` first."""
+        metrics: Mapping[str, BoostingScoring]
+        if isinstance(eval_metric, dict):
+            metrics = eval_metric
+        else:
             listed = () if eval_metric is None else np.atleast_1d(np.array(eval_metric, dtype=object))
-            asked = {_name_metric(m): m for m in listed}
-        return judges | {name: Judge(how, loss, "eval_metric") for name, how in asked.items()}
+            metrics = {_name_metric(metric): metric for metric in listed}
+        scorers = {_name_metric(self.scoring): BoostingScorer(self.scoring, loss)}
+        return scorers | {name: BoostingScorer(metric, loss, "eval_metric") for name, metric in metrics.items()}
 
-    # Where scores start.
+    # Initial scores.
 
-    def _fit_init(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        if self.init is None or isinstance(self.init, str):
+    def _fit_init(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
+        """The fitted initial estimator; None for scores that start from a constant."""
+        if _starts_from_constant(self):
             return None
-        if self._keeps_trees():
+        if self._continues():
             return self.init_
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         return clone(self.init).fit(X, y, **options)
 
-    def _find_start(self, X: Any, init: Any, loss: Any) -> Start:
+    def _find_initial_scores(self, X: Any, init: Any, loss: BoostingLoss) -> InitialScores:
         if init is None and self.init is None and self.base_score is None:
-            return Start()
+            return InitialScores()
         constant = np.full(loss.n_scores, 0.0 if self.base_score is None else float(self.base_score))
-        return Start(None, constant, self._ask_init(init, X, loss))
+        return InitialScores(constant, predict_initial_scores(init, X, loss, classes=self._task == "classify"))
 
-    def _ask_init(self, init: Any, X: Any, loss: Any) -> FloatArray | None:
-        """Scores of the initial estimator, of shape (n_rows, n_scores)."""
-        if init is None:
-            return None
-        if self._task == "regress":
-            values = np.asarray(init.predict(X), dtype=np.float64).reshape(-1, loss.n_scores)
-            if getattr(loss, "name", "") in ("poisson", "gamma", "tweedie"):
-                return np.log(np.maximum(values, _EXTREME))
-            return values
-        if not hasattr(init, "predict_proba"):
-            raise ParameterTypeError("The 'init' parameter of a classifier must have the method predict_proba.")
-        logs = np.log(np.clip(np.asarray(init.predict_proba(X), dtype=np.float64), _EXTREME, 1.0))
-        scores = logs[:, 1:] - logs[:, :1] if loss.n_scores == 1 else logs
-        # Exponential loss is least at half the log-odds.
-        return scores / 2.0 if loss.name == "exponential" else scores
-
-    # What the engine is told, and what is told of the fit.
+    # The engine's parameters.
 
     def _resolve_rate(self, dataset: Dataset) -> float:
+        """The learning rate; ``"auto"`` is interpolated between two rates by the logarithm of the number of rows."""
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         low, high = np.log(_RATE_ROWS)
-        place = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
-        return float(_SLOW * (_FAST / _SLOW) ** place)
+        position = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
+        return float(_SLOW * (_FAST / _SLOW) ** position)
 
     def _resolve_subsample(self) -> float:
         if self.subsample == "auto":
-            return 1.0 if self.boosting == "goss" else _DRAWN
+            return 1.0 if self.boosting == "goss" else _SUBSAMPLE
         return float(self.subsample)
 
-    def _limit_nodes(self, dataset: Dataset) -> dict[str, Any]:
-        """What a node, a leaf and a split must have."""
-        weights, share, n_rows = dataset.weights, self._resolve_subsample(), count_present(dataset)
-        fewest, light = count_rows(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
-        if weights is None:
-            fewest = max(fewest, ceil(light * share * n_rows))
-        return {
-            "min_samples_split": count_rows(self.min_samples_split, n_rows),
-            "min_samples_leaf": fewest,
-            "min_weight_leaf": None if weights is None else light * share,
-            # Twice the fall of the objective over the weight of all rows is a fall of impurity, if errors are squared.
-            "gamma": float(self.gamma) + float(self.min_impurity_decrease) * share * count_repeated(dataset) / 2.0,
-            "ccp_alpha": float(self.ccp_alpha),
-        }
-
     def _check_vectors(self, dataset: Dataset) -> None:
-        """What trees whose leaves are vectors cannot have."""
+        """Refuse what trees with vector leaves do not support."""
         if self.multi_strategy != "multi_output_tree":
             return
         if self.monotonic_cst is not None:
@@ -383,85 +362,84 @@ class FullBoosting(BaseBoosting):
                 "where rows have weights."
             )
 
-    def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
         self._check_vectors(dataset)
+        self._set_node_limits(params, dataset)
+        params.learning_rate = self._resolve_rate(dataset)
+        params.subsample = self._resolve_subsample()
+        params.vector_leaves = self.multi_strategy == "multi_output_tree"
+        params.level_wise = self.growth == "level"
+        params.reg_lambda = float(self.reg_lambda)
+        params.reg_alpha = float(self.reg_alpha)
+        params.colsample_tree = float(self.colsample_bytree)
+        params.colsample_level = float(self.colsample_bylevel)
         n_drawn = count_features(self.max_features, dataset.n_features)
-        by_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
-        return {
-            "learning_rate": self._resolve_rate(dataset),
-            "max_leaf_nodes": 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            "max_depth": None if self.max_depth is None else int(self.max_depth),
-            **self._limit_nodes(dataset),
-            "vector_leaves": self.multi_strategy == "multi_output_tree",
-            "level_wise": self.growth == "level",
-            "subsample": self._resolve_subsample(),
-            "reg_lambda": float(self.reg_lambda),
-            "reg_alpha": float(self.reg_alpha),
-            "min_child_weight": float(self.min_child_weight),
-            "colsample_tree": float(self.colsample_bytree),
-            "colsample_level": float(self.colsample_bylevel),
-            "colsample_node": by_node,
-            "goss_top": float(self.top_rate) if self.boosting == "goss" else None,
-            "goss_other": float(self.other_rate) if self.boosting == "goss" else None,
-        }
+        params.colsample_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
+        if self.boosting == "goss":
+            params.goss_top, params.goss_other = float(self.top_rate), float(self.other_rate)
 
-    def _report(
-        self, rounds: Rounds, log: BoostingLog, best: int | None, curve: FloatArray | None, seed: int, init: Any
+    def _set_node_limits(self, params: BoostingParams, dataset: Dataset) -> None:
+        """Limits of the size of a tree and of its nodes."""
+        n_rows, subsample = count_present(dataset), self._resolve_subsample()
+        min_leaf, min_weight = count_samples(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
+        if dataset.weights is None:
+            min_leaf = max(min_leaf, ceil(min_weight * subsample * n_rows))
+        else:
+            params.min_weight_leaf = min_weight * subsample
+        params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
+        if self.max_depth is not None:
+            params.max_depth = int(self.max_depth)
+        params.min_samples_split = count_samples(self.min_samples_split, n_rows)
+        params.min_samples_leaf = min_leaf
+        params.min_child_weight = float(self.min_child_weight)
+        # For squared error, a decrease of impurity is twice the decrease of the objective over the weight of all rows.
+        min_gain = float(self.min_impurity_decrease) * subsample * count_repeated(dataset) / 2.0
+        params.gamma = float(self.gamma) + min_gain
+        params.ccp_alpha = float(self.ccp_alpha)
+
+    # The fitted model.
+
+    def _list_attributes(
+        self,
+        booster: Booster,
+        callbacks: Callbacks,
+        best: int | None,
+        scores: FloatArray | None,
+        seed: int,
+        init: Any,
     ) -> dict[str, Any]:
-        n_rounds = rounds.n_rounds if best is None else best
+        """Fitted attributes by name."""
+        n_rounds = booster.n_rounds if best is None else best
+        losses, out_of_bag, evals = callbacks.training_loss, callbacks.out_of_bag, callbacks.eval_sets
 
-        def go_on(name: str, values: Sequence[float] | FloatArray) -> FloatArray:
-            """The values of these rounds after those of the rounds that were kept."""
-            earlier = self.__dict__.get(name, ()) if self._keeps_trees() else ()
-            return np.array([*earlier[: rounds.n_kept], *values])
+        def append(name: str, values: Sequence[float] | FloatArray) -> FloatArray:
+            """The values of these rounds after those of an earlier fit that was continued."""
+            earlier = self.__dict__.get(name, ()) if self._continues() else ()
+            return np.array([*earlier[: booster.n_previous], *values])
 
-        curves = {"train_score_": go_on("train_score_", log.train_losses)}
-        if log.samples:
-            curves["oob_improvement_"] = go_on("oob_improvement_", log.oob_gains)
-            curves["oob_scores_"] = go_on("oob_scores_", log.oob_losses)
+        recorded = {"train_score_": append("train_score_", [] if losses is None else losses.losses)}
+        if out_of_bag is not None:
+            recorded["oob_improvement_"] = append("oob_improvement_", out_of_bag.improvements)
+            recorded["oob_scores_"] = append("oob_scores_", out_of_bag.losses)
         for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
             self.__dict__.pop(name, None)
-        told = {
+        attributes = {
             "n_estimators_": n_rounds,
             "best_iteration_": n_rounds - 1,
-            "learning_rate_": self._resolve_rate(rounds.dataset),
-            "n_trees_per_iteration_": rounds.trees_per_round,
-            **curves,
-            # From before the first round on, or from after the last one that was kept.
-            "validation_score_": np.array([]) if curve is None else go_on("validation_score_", curve),
-            "evals_result_": {n: {m: np.array(v) for m, v in by.items()} for n, by in log.evals.items()},
+            "learning_rate_": self._resolve_rate(booster.dataset),
+            "n_trees_per_iteration_": booster.trees_per_round,
+            **recorded,
+            # From before the first round on, or from after the last one of an earlier fit.
+            "validation_score_": np.array([]) if scores is None else append("validation_score_", scores),
+            "evals_result_": {}
+            if evals is None
+            else {name: {m: np.array(v) for m, v in own.items()} for name, own in evals.history.items()},
             "init_": init if init is not None else ("zero" if self.init == "zero" else None),
             "_seed": seed,
         }
-        if log.samples:
-            told["oob_score_"] = log.oob_losses[-1]
-        return told
-
-    # Asking the fitted trees.
-
-    def _raw_predict(self, X: Any) -> FloatArray:
-        scores = super()._raw_predict(X)
-        offset = None if self._is_trees_alone() else self._ask_init(self.init_, X, self._loss)
-        return scores if offset is None else scores + offset
-
-    def _is_trees_alone(self) -> bool:
-        return self.init_ is None or isinstance(self.init_, str)
-
-    def _stage_scores(self, X: Any) -> Iterator[FloatArray]:
-        self._fitted_trees()
-        offset = None if self._is_trees_alone() else self._ask_init(self.init_, X, self._loss)
-        for scores in super()._stage_scores(X):
-            yield scores if offset is None else scores + offset
-
-    def to_tree_model(self) -> TreeModel:
-        """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
-        model = super().to_tree_model()
-        if self.init_ is not None and not isinstance(self.init_, str):
-            raise ParameterTypeError(
-                f"This {type(self).__name__} starts from a {type(self.init_).__name__} (parameter 'init'), so that its "
-                "trees alone do not explain its predictions."
-            )
-        return model
+        if out_of_bag is not None:
+            attributes["oob_score_"] = out_of_bag.losses[-1]
+        return attributes
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Leaf that each row ends in, in every tree.
@@ -476,10 +454,10 @@ class FullBoosting(BaseBoosting):
         ndarray of shape (n_samples, n_rounds), or (n_samples, n_rounds, n_scores) of a classifier or several outputs
             Numbers of nodes.
         """
-        leaves = self._ask(X, self._fitted_trees().apply).astype(np.intp)
+        leaves = apply_trees(self.fitted_trees(), take_in_rows(self, X, self._schema), self.n_jobs)
         step = self._count_trees_per_round()
         return leaves if self._task == "regress" and step == 1 else leaves.reshape(len(leaves), -1, step)
 
 
-def _name_metric(metric: Any) -> str:
+def _name_metric(metric: BoostingScoring) -> str:
     return metric if isinstance(metric, str) else "score" if metric is None else getattr(metric, "__name__", "score")

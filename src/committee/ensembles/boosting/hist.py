@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.data.dataset import ClassTarget
-from committee.ensembles.boosting.base import BaseBoosting, count_present
-from committee.ensembles.boosting.params import BoostingJobs
-from committee.ensembles.boosting.predictions import BoostedClasses, BoostedValues
-from committee.ensembles.boosting.validation import HeldOut, Judge, Watch, hold_out_rows, read_held_out
+from committee.ensembles.boosting.base import BaseBoosting
+from committee.ensembles.boosting.booster import InitialScores
+from committee.ensembles.boosting.callbacks import Callbacks
+from committee.ensembles.boosting.early_stopping import EarlyStopping
+from committee.ensembles.boosting.objective import count_present, make_class_loss, make_value_loss
+from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistValueLoss
+from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
+from committee.ensembles.boosting.scorer import BoostingScorer
+from committee.ensembles.boosting.validation import read_validation_set, split_validation
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
-from committee.losses import LossFunction
 from committee.params import (
     BoostingScoring,
-    BoostingValueLoss,
     CategoricalFeatures,
     ClassWeight,
-    EarlyStopping,
     FeatureShare,
     InteractionCst,
     L2Regularization,
@@ -45,11 +45,13 @@ from committee.params import (
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
     from committee.data import Dataset
-    from committee.ensembles.boosting.rounds import Rounds
-    from committee.typing import FloatArray
+    from committee.engines import BoostingParams
+    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.validation import ValidationSet
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
 
@@ -57,39 +59,25 @@ _MANY_ROWS = 10_000
 """Rows above which ``early_stopping="auto"`` stops early, as in scikit-learn."""
 
 
-class _Histograms(BaseBoosting):
-    """What the two signatures share."""
-
-    loss: str
-    learning_rate: LearningRate
-    max_iter: MaxIter
-    max_leaf_nodes: MaxLeafNodes
-    max_depth: MaxDepth
-    min_samples_leaf: MinSamplesLeafCount
-    l2_regularization: L2Regularization
-    max_features: FeatureShare
-    early_stopping: EarlyStopping
-    scoring: BoostingScoring
-    validation_fraction: ValidationFraction
-    n_iter_no_change: NIterNoChange
-    tol: StoppingTol
+class BaseHistGradientBoosting(BaseBoosting):
+    """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
     n_iter_: int
     n_trees_per_iteration_: int
     do_early_stopping_: bool
     train_score_: FloatArray
     validation_score_: FloatArray
-    is_categorical_: NDArray[np.bool_] | None
+    is_categorical_: BoolArray | None
 
     def fit(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
         y_val: Any = None,
-        sample_weight_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> Self:
         """Boost: add, round after round, a tree that follows the loss's gradient.
 
@@ -108,15 +96,15 @@ class _Histograms(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
             raise DataError("X_val and y_val belong together: give both, or neither; sample_weight_val goes with them.")
-        dataset = self._take_in(X, y, sample_weight, getattr(self, "class_weight", None))
-        given = None if X_val is None else read_held_out(self, dataset, X_val, y_val, sample_weight_val)
-        return self._boost(dataset, given)
+        dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        validation = None if X_val is None else read_validation_set(self, dataset, X_val, y_val, sample_weight_val)
+        return self._boost(dataset, validation)
 
     def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
-        """Boost on data that were taken in before; committees share one data set, and its bins, so.
+        """Boost on a data set that was read before; ensembles share one data set and its bins in this way.
 
         Parameters
         ----------
@@ -129,63 +117,58 @@ class _Histograms(BaseBoosting):
         -------
         self
         """
-        self._validate_params()
+        self.validate_params()
         return self._boost(dataset if weights is None else dataset.reweighted(weights), None)
 
-    def _boost(self, dataset: Dataset, given: HeldOut | None) -> Self:
-        loss, seed = self._choose_loss(dataset), self._resolve_seed()
+    def _boost(self, dataset: Dataset, validation: ValidationSet | None) -> Self:
+        loss, seed, training = self._make_loss(dataset), self._resolve_seed(), dataset
         stops = count_present(dataset) > _MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
-        training, held_out = dataset, given
-        if stops and given is None and self.validation_fraction is not None:
-            training, held_out, _ = hold_out_rows(dataset, self.validation_fraction, seed)
+        if stops and validation is None and self.validation_fraction is not None:
+            training, validation, _ = split_validation(dataset, self.validation_fraction, seed)
         self._check_rounds("max_iter", int(self.max_iter), getattr(self, "n_iter_", 0))
-        rounds = self._open_rounds(training, loss, seed)
-        watch = self._open_watch(rounds, loss, held_out, seed) if stops else None
+        booster = self._make_booster(training, loss, seed, InitialScores())
+        stopping = self._make_early_stopping(loss, validation, seed) if stops else None
         with show_progress("Boosting", int(self.max_iter), verbose=int(self.verbose)) as on_progress:
-            rounds.boost(int(self.max_iter), watch, on_progress)
-        self._finalize(rounds, None, self._report(rounds, watch, seed))
-        return self
-
-    def _open_watch(self, rounds: Rounds, loss: LossFunction, held_out: HeldOut | None, seed: int) -> Watch:
-        watch = Watch(Judge(self.scoring, loss), held_out, int(self.n_iter_no_change), float(self.tol), seed)
-        earlier = (self.train_score_, self.validation_score_) if self._keeps_trees() else ()
-        watch.open(rounds, *earlier)
-        return watch
-
-    def _report(self, rounds: Rounds, watch: Watch | None, seed: int) -> dict[str, Any]:
-        categories = np.array([levels is not None for levels in rounds.dataset.schema.categories])
-        return {
-            "n_iter_": rounds.n_rounds,
-            "n_trees_per_iteration_": rounds.trees_per_round,
-            "do_early_stopping_": watch is not None,
-            "train_score_": np.array([] if watch is None else watch.training_scores),
-            "validation_score_": np.array([] if watch is None else watch.held_out_scores),
+            booster.boost(int(self.max_iter), Callbacks(early_stopping=stopping).collect(on_progress))
+        categories = np.array([levels is not None for levels in dataset.schema.categories])
+        attributes = {
+            "n_iter_": booster.n_rounds,
+            "n_trees_per_iteration_": booster.trees_per_round,
+            "do_early_stopping_": stopping is not None,
+            "train_score_": np.array([] if stopping is None else stopping.training_scores),
+            "validation_score_": np.array([] if stopping is None else stopping.validation_scores),
             "is_categorical_": categories if categories.any() else None,
             "_seed": seed,
         }
+        self._finalize(booster, None, attributes)
+        return self
 
-    def _tell_engine(self, dataset: Dataset) -> dict[str, Any]:
-        return {
-            "learning_rate": float(self.learning_rate),
-            "max_leaf_nodes": 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            "max_depth": None if self.max_depth is None else int(self.max_depth),
-            "min_samples_leaf": int(self.min_samples_leaf),
-            "reg_lambda": float(self.l2_regularization),
-            "colsample_node": float(self.max_features),
-        }
+    def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet | None, seed: int) -> EarlyStopping:
+        scorer, patience, tol = BoostingScorer(self.scoring, loss), int(self.n_iter_no_change), float(self.tol)
+        earlier = (self.train_score_, self.validation_score_) if self._continues() else ()
+        return EarlyStopping(scorer, validation, patience, tol, seed, *earlier)
+
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
+        params.learning_rate = float(self.learning_rate)
+        params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
+        if self.max_depth is not None:
+            params.max_depth = int(self.max_depth)
+        params.min_samples_leaf = int(self.min_samples_leaf)
+        params.reg_lambda = float(self.l2_regularization)
+        params.colsample_node = float(self.max_features)
 
 
-class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
+class HistGradientBoostingClassifier(BoostedClassifierMixin, BaseHistGradientBoosting):
     """Gradient boosting for classes: trees on histograms that follow the gradient of the log-loss.
 
     The score of a row is f(x) = f_0 + ν Σ_m T_m(x). Each tree T_m is grown on the first and second derivatives g, h of
-    the loss at the scores so far: a split must raise Σ G² / (H + λ) over its two sides, and a leaf says -G / (H + λ),
-    with G, H sums over its rows and λ = ``l2_regularization`` [Friedman2001, ChenGuestrin2016]. Two classes have one
-    score, the log of the odds; more have a score and a tree in each round for every class, which a softmax turns into
-    probabilities. Steps of leaves are bounded, so that rare classes do not drive scores out of sight.
+    the loss at the scores so far: a split must raise Σ G² / (H + λ) over its two sides, and a leaf's value is
+    -G / (H + λ), with G, H sums over its rows and λ = ``l2_regularization`` [Friedman2001, ChenGuestrin2016]. Two
+    classes have one score, the log-odds; with more, every class has a score and a tree in each round, and a softmax
+    turns scores into probabilities. Leaf values are bounded, so that rare classes do not make scores diverge.
 
-    Names, meanings and defaults are scikit-learn's. Missing values go to the side of a split where they serve best;
-    categories are split by sets of levels. Sums of gradients are integers, so that the result is the same for any
+    Names, meanings and defaults are scikit-learn's. Missing values go to the side of a split with the larger gain;
+    categories are split by sets of categories. Sums of gradients are integers, so that the result is the same for any
     number of threads.
 
     Attributes
@@ -197,11 +180,11 @@ class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
     n_trees_per_iteration_ : int
         Trees of a round.
     do_early_stopping_ : bool
-        Whether scores were watched.
+        Whether early stopping was on.
     train_score_, validation_score_ : ndarray of shape (n_rounds + 1,)
-        Scores before the first and after each round, where these were watched; empty otherwise.
+        Scores before the first and after each round, with early stopping; empty otherwise.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the gain over all splits.
+        Gain of each feature over all splits, as a fraction of the sum.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Which features are categories.
     n_features_in_ : int
@@ -232,7 +215,7 @@ class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         warm_start: WarmStart = False,
-        early_stopping: EarlyStopping = "auto",
+        early_stopping: HistEarlyStopping = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         n_iter_no_change: NIterNoChange = 10,
@@ -245,19 +228,16 @@ class HistGradientBoostingClassifier(BoostedClasses, _Histograms):
     ) -> None:
         self._store_params(locals())
 
-    def _choose_loss(self, dataset: Dataset) -> LossFunction:
-        target = dataset.target
-        assert isinstance(target, ClassTarget)
-        n_classes = target.n_classes[0]
-        return LossFunction("logistic") if n_classes == 2 else LossFunction("softmax", nan, n_classes)
+    def _make_loss(self, dataset: Dataset) -> BoostingLoss:
+        return make_class_loss(self.loss, dataset)
 
 
-class HistGradientBoostingRegressor(BoostedValues, _Histograms):
+class HistGradientBoostingRegressor(BoostedRegressorMixin, BaseHistGradientBoosting):
     """Gradient boosting for numbers: trees on histograms that follow the gradient of a loss.
 
     As `HistGradientBoostingClassifier`, for squared and absolute error, quantiles, Huber's loss, and deviances of
-    Poisson, gamma and Tweedie, whose predictions are the exponential of the scores. Several outputs, and several levels
-    of quantiles, get a tree each in every round.
+    Poisson, gamma and Tweedie, whose predictions are the exponential of the scores. With several outputs, or several
+    levels of quantiles, a round grows a tree for each.
 
     Attributes
     ----------
@@ -266,11 +246,11 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
     n_trees_per_iteration_ : int
         Trees of a round.
     do_early_stopping_ : bool
-        Whether scores were watched.
+        Whether early stopping was on.
     train_score_, validation_score_ : ndarray of shape (n_rounds + 1,)
-        Scores before the first and after each round, where these were watched; empty otherwise.
+        Scores before the first and after each round, with early stopping; empty otherwise.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the gain over all splits.
+        Gain of each feature over all splits, as a fraction of the sum.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Which features are categories.
     n_features_in_ : int
@@ -287,7 +267,7 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
 
     def __init__(
         self,
-        loss: BoostingValueLoss = "squared_error",
+        loss: HistValueLoss = "squared_error",
         *,
         quantile: QuantileLevel = None,
         learning_rate: LearningRate = 0.1,
@@ -302,7 +282,7 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         warm_start: WarmStart = False,
-        early_stopping: EarlyStopping = "auto",
+        early_stopping: HistEarlyStopping = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
         n_iter_no_change: NIterNoChange = 10,
@@ -314,10 +294,10 @@ class HistGradientBoostingRegressor(BoostedValues, _Histograms):
     ) -> None:
         self._store_params(locals())
 
-    def _choose_loss(self, dataset: Dataset) -> LossFunction:
+    def _make_loss(self, dataset: Dataset) -> BoostingLoss:
         if (self.quantile is None) == (self.loss == "quantile"):
             raise ParameterError(
                 "The 'quantile' parameter of HistGradientBoostingRegressor goes with loss='quantile' and only with it; "
                 f"got loss={self.loss!r} and quantile={self.quantile!r}."
             )
-        return self._name_loss(self.loss, self.quantile, dataset)
+        return make_value_loss(self.loss, self.quantile, dataset)

@@ -12,18 +12,19 @@ from committee.learners.tree import DecisionTreeRegressor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from committee.data.dataset import Schema
+    from committee.engines import Trees
 
 __all__ = ["BoostedTreeTable"]
 
 
 class BoostedTreeTable:
-    """Trees by round and by score, each made a tree of its own when it is looked at.
+    """Trees by round and by score; each is made a regression tree when it is indexed.
 
-    What a tree says is its share in the scores, the learning rate included: with what the scores start from, all of
-    them add up to `decision_function` or, before the inverse link, to `predict`. Impurities are not kept.
+    The leaf values of a tree are added to a score; the learning rate is in them. With the initial scores all trees sum
+    to `decision_function` or, before the inverse link, to `predict`. Impurities are not kept.
 
     Parameters
     ----------
@@ -32,10 +33,10 @@ class BoostedTreeTable:
     schema : Schema
         The columns that they were grown on.
     n_rounds : int
-        Rounds; the trees of one lie side by side.
+        Rounds; the trees of a round are next to one another.
     """
 
-    def __init__(self, trees: Any, schema: Schema, n_rounds: int) -> None:
+    def __init__(self, trees: Trees, schema: Schema, n_rounds: int) -> None:
         self._trees, self._schema = trees, schema
         self._numbers = np.arange(trees.n_trees).reshape(n_rounds, trees.n_trees // max(1, n_rounds))
 
@@ -54,11 +55,11 @@ class BoostedTreeTable:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self._view(numbers) for numbers in self._numbers)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice | tuple[int | slice, ...]) -> DecisionTreeRegressor | NDArray[Any]:
         numbers = self._numbers[index]
         return self._view_one(int(numbers)) if np.ndim(numbers) == 0 else self._view(numbers)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return self._view(self._numbers)
 
     def __repr__(self) -> str:
@@ -66,13 +67,19 @@ class BoostedTreeTable:
 
     def _view(self, numbers: NDArray[np.intp]) -> NDArray[Any]:
         trees = np.empty(numbers.shape, dtype=object)
-        for place, number in np.ndenumerate(numbers):
-            trees[place] = self._view_one(int(number))
+        for position, number in np.ndenumerate(numbers):
+            trees[position] = self._view_one(int(number))
         return trees
 
     def _view_one(self, number: int) -> DecisionTreeRegressor:
-        state = dict(self._trees.select(number, number + 1).__getstate__())
-        state["node_impurity"] = state["node_impurity"][:0]
         unknown = np.full(self._schema.n_features, np.nan)
-        settled = {"n_outputs_": int(self._trees.width), "max_features_": self._schema.n_features}
-        return DecisionTreeRegressor().hold_tree(get_engine().Trees.from_arrays(state), unknown, self._schema, settled)
+        attributes = {"n_outputs_": self._trees.width, "max_features_": self._schema.n_features}
+        tree = _drop_impurities(self._trees.select(number, number + 1))
+        return DecisionTreeRegressor().hold_tree(tree, unknown, self._schema, attributes)
+
+
+def _drop_impurities(trees: Trees) -> Trees:
+    """The same trees without the impurities of their nodes, which have no meaning in boosting."""
+    state: dict[str, Any] = dict(trees.__getstate__())
+    bare: Trees = get_engine().Trees.from_arrays({**state, "node_impurity": state["node_impurity"][:0]})
+    return bare

@@ -1,0 +1,201 @@
+"""What boosting minimises: a loss, the target that it is measured on, and the link to predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from committee.data.dataset import ClassTarget, ValueTarget
+from committee.data.weights import count_as_rows
+from committee.ensembles.boosting.custom_loss import CustomLoss
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.losses import LossFunction, describe_loss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from committee.data import Dataset
+    from committee.engines import Boosting
+    from committee.ensembles.boosting.params import CallableLoss
+    from committee.typing import FloatArray
+
+__all__ = [
+    "BoostingLoss",
+    "Objective",
+    "count_present",
+    "count_repeated",
+    "make_class_loss",
+    "make_value_loss",
+    "predict_initial_scores",
+    "require_target",
+]
+
+BoostingLoss: TypeAlias = LossFunction | CustomLoss
+"""A loss of the engine's, or one that the user has written."""
+
+_LEAST_MEAN = 1e-9
+"""Probabilities and means of an initial estimator are bounded below by this."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The loss of the training rows as a function of their scores.
+
+    Attributes
+    ----------
+    loss : LossFunction or CustomLoss
+        What is minimised.
+    target : ClassTarget or ValueTarget
+        The target of the data set.
+    y : ndarray of float64
+        The target as the engine reads it: classes as 0.0, 1.0, .., outputs one after another.
+    weights : ndarray of shape (n_rows,) or None
+        Row weights. Regularisation is measured in rows, so their unit is a row as well.
+    """
+
+    loss: BoostingLoss
+    target: ClassTarget | ValueTarget
+    y: FloatArray
+    weights: FloatArray | None
+
+    @classmethod
+    def of(cls, loss: BoostingLoss, dataset: Dataset) -> Objective:
+        """The objective of a data set."""
+        target = require_target(dataset)
+        values: NDArray[Any] = target.labels if isinstance(target, ClassTarget) else target.values
+        y = np.ascontiguousarray(values.T, dtype=np.float64).ravel()
+        return cls(loss, target, y, None if dataset.weights is None else count_as_rows(dataset.weights))
+
+    def find_baseline(self, state: Boosting) -> FloatArray:
+        """Constant scores with the least loss, of shape (n_scores,)."""
+        if isinstance(self.loss, CustomLoss):
+            return self.loss.find_baseline(self.y, self.weights)
+        return np.asarray(state.find_baseline())
+
+    def compute_gradients(self, state: Boosting) -> None:
+        """Give the engine the gradients and hessians at its current scores."""
+        if isinstance(self.loss, CustomLoss):
+            gradients, hessians = self.loss.find_gradients(self.y, np.asarray(state.scores))
+            state.take_gradients(np.asfortranarray(gradients), np.asfortranarray(hessians))
+        else:
+            state.compute_gradients()
+
+
+# --- losses by name ----------------------------------------------------------------------------------------------
+
+
+def make_class_loss(loss: str | CallableLoss, dataset: Dataset) -> BoostingLoss:
+    """The loss of a classifier: one score for two classes, one for each of more.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"} or a loss of the user's
+        The parameter of the estimator.
+    dataset : Dataset
+        The training rows.
+    """
+    target = dataset.target
+    assert isinstance(target, ClassTarget)
+    n_classes = target.n_classes[0]
+    if not isinstance(loss, str):
+        return CustomLoss(loss, 1 if n_classes == 2 else n_classes, classes=True)
+    if loss == "exponential":
+        if n_classes != 2:
+            raise DataError(f"loss='exponential' requires two classes; y has {n_classes}.")
+        return LossFunction("exponential")
+    return LossFunction("logistic") if n_classes == 2 else LossFunction("softmax", nan, n_classes)
+
+
+def make_value_loss(
+    loss: str | CallableLoss, parameter: float | Sequence[float] | None, dataset: Dataset
+) -> BoostingLoss:
+    """The loss of a regressor, after a check that the target lies where the loss is defined.
+
+    Parameters
+    ----------
+    loss : str or a loss of the user's
+        The parameter of the estimator.
+    parameter : float, sequence of float or None
+        The loss's parameter; several levels with ``quantile``; None for the default.
+    dataset : Dataset
+        The training rows.
+    """
+    target = dataset.target
+    assert isinstance(target, ValueTarget)
+    if not isinstance(loss, str):
+        return CustomLoss(loss, target.n_outputs, classes=False)
+    if isinstance(parameter, Sequence | np.ndarray):
+        return _make_levels(loss, parameter, target)
+    made = LossFunction(loss, nan if parameter is None else float(parameter), target.n_outputs)
+    made.check_target(target.values if dataset.weights is None else target.values[dataset.weights > 0.0])
+    if made.traits.is_adaptive and target.n_outputs > 1:
+        raise DataError(f"loss='{loss}' takes one output; where it turns linear would differ between several.")
+    return made
+
+
+def _make_levels(loss: str, given: Sequence[float], target: ValueTarget) -> LossFunction:
+    """Several quantiles of one target, fitted together."""
+    levels = tuple(float(level) for level in given)
+    if not describe_loss(loss).takes_levels:
+        raise ParameterError(f"Several levels go with loss='quantile' only; got loss={loss!r}.")
+    if not levels or list(levels) != sorted(set(levels)) or not 0.0 < levels[0] <= levels[-1] < 1.0:
+        raise ParameterError(f"Levels of quantiles must lie between 0 and 1 and ascend; got {list(levels)}.")
+    if target.n_outputs > 1:
+        raise DataError(f"Several levels of quantiles are of one output; y has {target.n_outputs}.")
+    return LossFunction(loss, nan, len(levels), levels)
+
+
+# --- the link ----------------------------------------------------------------------------------------------------
+
+
+def predict_initial_scores(init: Any, X: Any, loss: BoostingLoss, *, classes: bool) -> FloatArray | None:
+    """Predictions of an initial estimator on the scale of scores, of shape (n_rows, n_scores).
+
+    Parameters
+    ----------
+    init : estimator or None
+        The fitted estimator; None for scores that start from a constant.
+    X : array-like of shape (n_samples, n_features)
+        Rows to predict.
+    loss : LossFunction or CustomLoss
+        Whose link is applied.
+    classes : bool
+        Whether the target is classes.
+    """
+    if init is None:
+        return None
+    link = loss.traits.link
+    if not classes:
+        values = np.asarray(init.predict(X), dtype=np.float64)
+        # All levels of quantiles start from the same prediction.
+        values = values.reshape(-1, 1).repeat(loss.n_scores, axis=1) if loss.levels else values
+        values = values.reshape(-1, loss.n_scores)
+        return np.log(np.maximum(values, _LEAST_MEAN)) if link == "log" else values
+    if not hasattr(init, "predict_proba"):
+        raise ParameterTypeError("The 'init' parameter of a classifier must have the method predict_proba.")
+    logs = np.log(np.clip(np.asarray(init.predict_proba(X), dtype=np.float64), _LEAST_MEAN, 1.0))
+    scores: FloatArray = logs[:, 1:] - logs[:, :1] if loss.n_scores == 1 else logs
+    return scores / 2.0 if link == "half_logit" else scores
+
+
+# --- rows --------------------------------------------------------------------------------------------------------
+
+
+def require_target(dataset: Dataset) -> ClassTarget | ValueTarget:
+    """The target of a data set that has one."""
+    assert dataset.target is not None
+    return dataset.target
+
+
+def count_present(dataset: Dataset) -> int:
+    """Number of rows of positive weight."""
+    return dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
+
+
+def count_repeated(dataset: Dataset) -> float:
+    """Number of rows that the weights stand for."""
+    return float(dataset.n_rows if dataset.weights is None else count_as_rows(dataset.weights).sum())

@@ -1,0 +1,82 @@
+"""Scores of a boosted model while it is trained: minus its loss, or a scorer of scikit-learn; larger is better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from committee.data.dataset import ClassTarget, ValueTarget
+from committee.scoring import KnownDecision, KnownValues, Scorer
+
+if TYPE_CHECKING:
+    from committee.ensembles.boosting.booster import Booster
+    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.params import BoostingScoring
+    from committee.typing import FloatArray
+
+__all__ = ["BoostingScorer"]
+
+_DEFAULT_HUBER_LEVEL = 0.9
+
+
+class BoostingScorer:
+    """How good scores are, as a number that is larger for better ones.
+
+    Parameters
+    ----------
+    scoring : "loss", str, callable or None
+        Minus the loss, the name of a scorer of scikit-learn, a scorer, or the estimator's own `score` (None).
+    loss : LossFunction or CustomLoss
+        Turns scores into predictions.
+    parameter : str
+        Name of the parameter that ``scoring`` comes from, for error messages.
+    """
+
+    def __init__(self, scoring: BoostingScoring, loss: BoostingLoss, parameter: str = "scoring") -> None:
+        self.loss = loss
+        self.is_loss = isinstance(scoring, str) and scoring == "loss"
+        self._scorer = Scorer(
+            None if self.is_loss else scoring, parameter=parameter, alternatives="'loss', a scorer or "
+        )
+        self._scale = 1.0
+
+    @property
+    def runs_in_engine(self) -> bool:
+        """Whether the engine can compute the score of the training rows."""
+        return self.is_loss and self._scale == 1.0 and not self.loss.is_custom
+
+    def fix_loss(self, booster: Booster) -> None:
+        """Make the losses of different rounds comparable.
+
+        Huber's loss turns linear at a distance that is adapted in every round; scores use that of the baseline.
+        """
+        target = booster.objective.target
+        if self.loss.traits.is_adaptive and isinstance(target, ValueTarget):
+            distances = np.abs(target.values - booster.baseline)[:, 0]
+            level = _DEFAULT_HUBER_LEVEL if np.isnan(self.loss.parameter) else self.loss.parameter
+            self._scale = float(np.quantile(distances, level)) or 1.0
+
+    def score_training(self, booster: Booster) -> float:
+        """Score of all training rows."""
+        if self.runs_in_engine:
+            return -booster.state.measure_loss()
+        return self.score(booster.objective.target, np.asarray(booster.state.scores), booster.dataset.weights)
+
+    def score(self, target: ClassTarget | ValueTarget, scores: FloatArray, weights: FloatArray | None) -> float:
+        """Score of rows whose scores, of shape (n_rows, n_scores), are known."""
+        if self.is_loss:
+            y = target.labels if isinstance(target, ClassTarget) else target.values
+            # Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1.
+            losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
+            return -float(np.average(losses, weights=weights))
+        predictions = self.loss.find_means(scores)
+        if isinstance(target, ValueTarget):
+            true = target.values[:, 0] if target.n_outputs == 1 else target.values
+            return self._scorer.score_known(KnownValues(predictions), true, weights)
+        classes = target.classes[0]
+        if predictions.shape[1] == 1 < len(classes):
+            predictions = np.concatenate((1.0 - predictions, predictions), axis=1)
+        true = target.decode(target.labels)
+        true = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
+        return self._scorer.score_known(KnownDecision(classes, predictions, scores), true, weights)
