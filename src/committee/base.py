@@ -137,7 +137,7 @@ def resolve_seed(random_state: object) -> int:
     )
 
 
-def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
+def seed_estimator(estimator: CommitteeEstimator, seed: int, member: int) -> Any:
     """Give every ``random_state`` of an estimator, also of what it is made of, a number of its own.
 
     Parameters

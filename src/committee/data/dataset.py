@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee.data import binning
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
     from committee import _core
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
 
@@ -42,8 +42,8 @@ class Schema:
 
     n_features: int
     feature_names: tuple[str, ...] | None
-    categories: tuple[NDArray[Any] | None, ...]
-    dtype: np.dtype[Any]
+    categories: tuple[AnyArray | None, ...]
+    dtype: AnyDType
     unseen: str = "missing"
 
     @cached_property
@@ -87,7 +87,7 @@ class ClassTarget:
     """
 
     labels: IndexArray
-    classes: list[NDArray[Any]]
+    classes: list[AnyArray]
     one_dimensional: bool
 
     @property
@@ -100,7 +100,7 @@ class ClassTarget:
         """The number of classes of each output."""
         return [len(c) for c in self.classes]
 
-    def decode(self, labels: NDArray[Any]) -> NDArray[Any]:
+    def decode(self, labels: AnyArray) -> AnyArray:
         """Class indices, of shape (n_rows, n_outputs), back to the labels that the user knows."""
         if self.n_outputs == 1:
             decoded = self.classes[0].take(labels[:, 0])
@@ -211,7 +211,7 @@ class Dataset:
         }
         return replace(self, X=self.X[:, kept], schema=schema, _made=made)
 
-    def take_rows(self, rows: NDArray[Any]) -> Dataset:
+    def take_rows(self, rows: AnyArray) -> Dataset:
         """Some of the rows, by number; a data set of its own, whose bins are not those of the whole."""
         X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.tocsr()[rows].tocsc()
         target = self.target

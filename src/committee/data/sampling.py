@@ -7,7 +7,7 @@ drawn again wherever it is needed: out-of-bag, on another machine, long after th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from committee.data.dataset import ClassTarget, Dataset
 from committee.data.weights import find_repeats, read_sample_weight
 from committee.exceptions import CommitteeError, DataError, ParameterError, warn_caller
 from committee.typing import FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["SamplePlan", "plan_samples", "read_groups"]
 
@@ -93,8 +96,8 @@ def plan_samples(
     *,
     bootstrap: bool | str,
     max_samples: float | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> SamplePlan:
     """Turn the parameters of an ensemble into a plan.
 
@@ -143,7 +146,7 @@ def plan_samples(
     return SamplePlan(n_rows, n_draws, weights=chances)
 
 
-def read_groups(groups: Any, n_rows: int) -> IndexArray:
+def read_groups(groups: ArrayLike | None, n_rows: int) -> IndexArray:
     """The number of each row's group, from labels of any one kind.
 
     Examples
@@ -171,7 +174,7 @@ def read_groups(groups: Any, n_rows: int) -> IndexArray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.uint32)
 
 
-def _count_units(sample_weight: Any, n_rows: int) -> FloatArray:
+def _count_units(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """As how many rows each row counts."""
     if sample_weight is None:
         return np.ones(n_rows)

@@ -96,7 +96,7 @@ def describe_file(path: str | os.PathLike[str]) -> ModelDescription:
     )
 
 
-def _follow(node: Any, objects: Any) -> dict[str, Any]:
+def _follow(node: object, objects: Any) -> dict[str, Any]:
     """The instance that a value refers to; empty if it is none."""
     if not isinstance(node, dict) or node.keys() != {"object"}:
         return {}
@@ -111,7 +111,7 @@ def _take_dict(record: dict[str, Any], key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _show(node: Any, objects: Any, depth: int = 0) -> Any:
+def _show(node: object, objects: Any, depth: int = 0) -> Any:
     """A hyper-parameter for people."""
     if node is None or isinstance(node, bool | int | float | str):
         return node

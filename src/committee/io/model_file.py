@@ -19,7 +19,7 @@ from committee.io.encode import Encoder
 from committee.io.foreign import ForeignParts, pack_foreign, unpack_foreign
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from committee.typing import AnyArray
 
 __all__ = ["check_header", "find_archive", "load", "save"]
 
@@ -135,7 +135,7 @@ def check_header(header: dict[str, Any]) -> dict[str, Any]:
     return header
 
 
-def find_archive(place: Any, arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], int]:
+def find_archive(place: object, arrays: list[AnyArray]) -> tuple[AnyArray, int]:
     """The bytes for skops, and how many objects they hold."""
     if not isinstance(place, dict) or place.keys() != {"array", "count"} or type(place["count"]) is not int:
         raise ModelFileError("The header of the file does not say where its archive is.")

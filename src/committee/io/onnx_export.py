@@ -18,7 +18,7 @@ from committee.exceptions import ParameterTypeError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["to_onnx"]
 
@@ -121,7 +121,7 @@ class _Graph:
         self.nodes.append(self.make.make_node(kind, inputs, [made], **attributes))
         return made
 
-    def keep(self, values: NDArray[Any]) -> str:
+    def keep(self, values: AnyArray) -> str:
         """A constant; its name."""
         import onnx
 
@@ -152,7 +152,7 @@ def _answer_value(graph: _Graph, raw: str, asked: TreeModel) -> list[Any]:
     return [onnx.helper.make_tensor_value_info("value", onnx.TensorProto.DOUBLE, [None])]
 
 
-def _answer_class(graph: _Graph, raw: str, asked: TreeModel, classes: NDArray[Any]) -> list[Any]:
+def _answer_class(graph: _Graph, raw: str, asked: TreeModel, classes: AnyArray) -> list[Any]:
     import onnx
 
     if asked.link == "logit":
@@ -189,7 +189,7 @@ class _Nodes:
         for name, values in arrays.items():
             self.parts.setdefault(name, []).append(np.asarray(values))
 
-    def join(self, name: str, dtype: Any) -> NDArray[Any]:
+    def join(self, name: str, dtype: Any) -> AnyArray:
         """One array over all trees."""
         return np.concatenate(self.parts[name]).astype(dtype) if self.parts.get(name) else np.empty(0, dtype=dtype)
 
