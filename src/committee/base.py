@@ -34,8 +34,8 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
     What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
-    categories included. A subclass that takes less says so in the three class attributes; one that never makes bins
-    of the table says that as well, since a sparse table may then be larger than its bins would fit in memory.
+    categories included. A subclass that supports less declares it in the three class attributes. One that never bins
+    the table declares that as well, since a sparse table may then be larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         validate_params(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there: a model that was saved for prediction says why."""
+        """Called for missing attributes: the message explains it for a model that was saved for prediction only."""
         if "_stripped" in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}: the model was saved with strip=True, for "
@@ -163,7 +163,7 @@ def seed_estimator(estimator: CommitteeEstimator, seed: int, member: int) -> Any
 
 
 def resolve_jobs(n_jobs: object) -> int:
-    """The engine's number for ``n_jobs``: 0 to decide by the work, otherwise as the user said.
+    """The engine's number for ``n_jobs``: 0 to decide by the amount of work, otherwise as given.
 
     Inside a worker of joblib None means one thread, since the other cores are busy with its siblings.
 

@@ -81,7 +81,7 @@ class Interval:
 class Options:
     """A set of strings that is not known to the type checker, such as the names in a registry.
 
-    Where it is known, ``Literal`` says the same.
+    Where the value is known, use ``Literal``.
     """
 
     __slots__ = ("names",)
@@ -137,7 +137,7 @@ class Alternative(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A constructor parameter with all that its annotation says."""
+    """A constructor parameter with the contents of its annotation."""
 
     name: str
     default: Any
@@ -177,7 +177,7 @@ def validate_params(estimator: object) -> None:
 
 
 def describe_params(cls: type) -> tuple[Parameter, ...]:
-    """All constructor parameters of a class, in order, with what their annotations say."""
+    """All constructor parameters of a class, in order, with the contents of their annotations."""
     known: tuple[Parameter, ...] | None = cls.__dict__.get("_params")
     if known is None:
         known = cls._params = _describe(cls)  # type: ignore[attr-defined]
@@ -249,7 +249,7 @@ def _compile_table(cls: type) -> tuple[tuple[str, Any, tuple[Callable[[Any], Any
 
 def _describe_param(name: str, default: object, annotation: object) -> Parameter:
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    # The last one counts, so that a class may say Annotated[MaxDepth, "in other words"].
+    # The last one counts, so that a class may write Annotated[MaxDepth, "another description"].
     sentence = next((m for m in reversed(metadata) if isinstance(m, str)), "")
     hint = next((m.text for m in reversed(metadata) if isinstance(m, Hint)), "")
     return Parameter(name, default, _compile_annotation(annotation), hint, sentence)

@@ -88,7 +88,7 @@ def read_sequence(X: Any) -> Table:
 
 
 def _read_rows(X: Any, error: Exception) -> AnyArray:
-    """Rows that NumPy makes no array of: ragged, or with something inside a value; the latter are told apart later."""
+    """Rows that NumPy cannot convert to an array: ragged rows, or values that are containers (distinguished later)."""
     if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in X[:1]):
         raise DataTypeError(f"X cannot be read as a table: {error}") from None
     widths = [_measure_width(row) for row in X]
@@ -108,7 +108,7 @@ def _read_rows(X: Any, error: Exception) -> AnyArray:
 
 
 def _measure_width(row: Any) -> int | None:
-    """Values of a row; none of a single value, as arrays without axes are, which have a length that cannot be asked."""
+    """The length of a row; None for a scalar, and for 0-d arrays, whose ``len`` raises."""
     if isinstance(row, str):
         return None
     try:

@@ -1,6 +1,6 @@
-"""The data room's side of the engine: bins, sorted columns and the check for infinities.
+"""Calls of the engine for data: bins, sorted columns and the check for infinities.
 
-The only module of the room that knows the compiled core.
+The only module of this package that imports the compiled core.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _decode(value: bytes, where: str) -> str:
 
 
 def encode_levels(levels: Sequence[Any], codes: AnyArray, where: str, *, ordered: bool) -> Column:
-    """A column from the levels that its type knows and the code of each row.
+    """A column from the categories of its type and the code of each row.
 
     Levels that do not occur are dropped, so that "unseen" means the same for every kind of input. Levels without
     an order of their own are sorted. Text and numbers are kept, anything else (an interval, a date) becomes its

@@ -1,7 +1,7 @@
-"""The one door for data. Whatever comes in is checked here, once, and leaves as a frozen Dataset.
+"""Data intake, the single entry point for data: inputs are validated here, once, and become an immutable Dataset.
 
 Reading goes by the kind of X: an array or nested lists, a SciPy sparse matrix, or a frame (pandas, Polars, PyArrow
-and whatever else narwhals knows or offers an Arrow stream). Every complaint is one sentence, raised before any work
+and other frames that narwhals supports or that offer an Arrow stream). Errors are raised before any work
 starts; the estimator is never changed here.
 """
 
@@ -303,7 +303,7 @@ def _as_float(series: Any) -> AnyArray:
 
 
 def _read_unknown(series: Any, native: Any, where: str) -> Column:
-    """A column of nothing but missing values, or of a type that only its library knows."""
+    """A column of missing values only, or of a type that is specific to its library."""
     described = str(native.dtype if hasattr(native, "dtype") else native.type)
     if described.startswith("complex"):
         raise DataError(f"Complex data not supported: X {where} holds complex numbers.")
@@ -328,20 +328,22 @@ def _check_shape(table: Table) -> None:
 
 
 def _encode(
-    estimator: CommitteeEstimator, table: Table, asked: Any, unseen: str, counted: BoolArray | None
+    estimator: CommitteeEstimator, table: Table, requested: Any, unseen: str, counted: BoolArray | None
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if not getattr(estimator, "accepts_categories", True):
         _refuse_text(table, name)
-        asked = None
+        requested = None
     if table.sparse is None:
-        if table.matrix is not None and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
+        if table.matrix is not None and (
+            requested is None or (isinstance(requested, str) and requested == "from_dtype")
+        ):
             none = (None,) * table.n_features
             return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
-        return encode_table(table, choose_categories(table, asked, name), unseen, counted)
+        return encode_table(table, choose_categories(table, requested, name), unseen, counted)
     if not getattr(estimator, "accepts_sparse", True):
         raise DataTypeError(f"Sparse X is not supported by {name}. Convert it with X.toarray().")
-    if not (asked is None or isinstance(asked, str)) and len(asked):
+    if not (requested is None or isinstance(requested, str)) and len(requested):
         raise _refuse_sparse_categories(name)
     none = (None,) * table.n_features
     return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
@@ -354,7 +356,7 @@ def _refuse_text(table: Table, name: str) -> None:
 
 
 def _refuse_sparse_categories(name: str) -> DataError:
-    return DataError(f"Sparse X cannot hold categories, and {name} was told of some. Convert it with X.toarray().")
+    return DataError(f"Sparse X cannot hold categories, but {name} was given some. Convert it with X.toarray().")
 
 
 def _check_values(estimator: CommitteeEstimator, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:

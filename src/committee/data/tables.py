@@ -65,16 +65,16 @@ class Table:
         return [Column(self.name_column(j), values=self.matrix[:, j]) for j in range(self.n_features)]
 
 
-def choose_categories(table: Table, asked: Any, estimator_name: str) -> BoolArray:
+def choose_categories(table: Table, requested: Any, estimator_name: str) -> BoolArray:
     """Which columns are categories, from the ``categorical_features`` parameter."""
     chosen = np.zeros(table.n_features, dtype=bool)
-    if asked is None:
+    if requested is None:
         return chosen
-    if isinstance(asked, str) and asked == "from_dtype":
+    if isinstance(requested, str) and requested == "from_dtype":
         if table.columns is not None:
             chosen[:] = [column.levels is not None for column in table.columns]
         return chosen
-    wanted = np.asarray(asked, dtype=object).reshape(-1).tolist()
+    wanted = np.asarray(requested, dtype=object).reshape(-1).tolist()
     subject = f"The 'categorical_features' parameter of {estimator_name}"
     if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
         if len(wanted) != table.n_features:

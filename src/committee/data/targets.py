@@ -187,7 +187,7 @@ def _encode_objects(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     if column.neutral:
         return _encode_labels(np.array(objects, dtype=bool))
     if all(isinstance(v, int | np.integer) for v in objects):
-        # Beyond int64 NumPy answers with floats or objects; such classes have no array type of their own.
+        # Beyond int64 NumPy returns floats or objects; such classes have no array type of their own.
         integers = np.array([int(v) for v in objects])
         if integers.dtype.kind in "iu":
             return _encode_integers(integers)

@@ -1,6 +1,6 @@
 """The bytes of a model file: a preamble, a header in JSON, flat little-endian arrays.
 
-``docs/model_files.md`` is the description that other programs may be written by. Everything that a file says about
+``docs/model_files.md`` specifies the format for other programs. Everything that a file states about
 itself is checked against its length and its checksums before anything is allocated or looked at.
 """
 
@@ -98,7 +98,7 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     header : dict
         What goes into the header besides the list of arrays.
     arrays : sequence of ndarray
-        Of types that `name_dtype` knows; big-endian ones are turned.
+        Of the types of `name_dtype`; big-endian ones are converted.
     """
     entries, at = [], 0
     for array in arrays:

@@ -1,4 +1,4 @@
-"""From a model to what a header can say: a tree of JSON values, a list of arrays, and what is left to skops.
+"""From a model to the contents of a header: a tree of JSON values, a list of arrays, and what is left to skops.
 
 The vocabulary is closed. A value is written as itself (null, true, number, text, list) or as an object with one key
 that says what it is, such as ``{"tuple": [1, 2]}``; ``docs/model_files.md`` has the list.

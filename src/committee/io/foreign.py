@@ -143,7 +143,7 @@ def unpack_foreign(packed: AnyArray, count: int, trusted: Sequence[Any] | None) 
     except Exception as error:
         raise ModelFileError(f"skops cannot read a part of the model: {error}") from error
     if not isinstance(values, list) or len(values) != count:
-        raise ModelFileError("The archive of the file does not hold what the header says.")
+        raise ModelFileError("The archive of the file does not match the header.")
     return values
 
 
@@ -160,7 +160,7 @@ def list_untrusted(packed: AnyArray, trusted: Sequence[Any] | None = None) -> li
 
 
 class ForeignParts:
-    """What skops has made, with our objects put in place of their stand-ins when it is asked for.
+    """What skops has made, with the objects of this library put in place of their stand-ins on access.
 
     Parameters
     ----------

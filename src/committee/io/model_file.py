@@ -41,7 +41,7 @@ def save(model: Any, path: str | os.PathLike[str], *, strip: bool = False) -> No
     path : str or path
         The file.
     strip : bool, default=False
-        Leave out what no prediction asks for: counts and impurities in the nodes, importances, out-of-bag votes.
+        Leave out what predictions do not need: counts and impurities in the nodes, importances, out-of-bag votes.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
     path : str or path
         A file that `save` has written, with this version of the library or an earlier one.
     trusted : sequence of str or type, optional
-        Types from other libraries that may be made, besides those that skops knows to be safe (most of
+        Types from other libraries that may be made, besides those that skops considers safe (most of
         scikit-learn). The error names those that are missing; look at them before passing them.
     mmap : bool, default=True
         Whether arrays are views of the mapped file: loading takes no memory of its own, and all processes that load

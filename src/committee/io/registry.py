@@ -123,7 +123,7 @@ STATES |= {
     name + "Rule": StateClass("committee.ensembles." + home, name) for home, names in _RULES.items() for name in names
 }
 
-#: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
+#: Fitted attributes that predictions do not need; `strip=True` leaves them out. Arenas are stripped likewise.
 _TRAINING_ONLY = frozenset(
     {"oob_decision_function_", "oob_prediction_", "oob_trace_", "oof_decision_function_", "oof_prediction_"}
     | {"_importances", "_gains"}
