@@ -3,7 +3,7 @@ PYTHON ?= python
 BUILD ?= build/dev
 CPP = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 # Tests that run the kernels; code rules, public API and import time need no sanitizer.
-SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_house.py \
+SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_source_rules.py \
   --deselect tests/contract/test_imports.py --deselect tests/contract/test_stub.py -m 'not slow'
 comma := ,
 

@@ -81,7 +81,7 @@ class Interval:
 class Options:
     """A set of strings that is not known to the type checker, such as the names in a registry.
 
-    Where it is known, ``Literal`` says the same.
+    Where the value is known, use ``Literal``.
     """
 
     __slots__ = ("names",)
@@ -137,7 +137,7 @@ class Alternative(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A constructor parameter with all that its annotation says."""
+    """A constructor parameter with the contents of its annotation."""
 
     name: str
     default: Any
@@ -145,7 +145,7 @@ class Parameter(NamedTuple):
     hint: str
     sentence: str
 
-    def admits(self, value: Any) -> bool:
+    def admits(self, value: object) -> bool:
         """Whether the value is allowed; a parameter without a usable annotation allows everything."""
         return not self.alternatives or any(a.admits(value) for a in self.alternatives)
 
@@ -177,7 +177,7 @@ def validate_params(estimator: object) -> None:
 
 
 def describe_params(cls: type) -> tuple[Parameter, ...]:
-    """All constructor parameters of a class, in order, with what their annotations say."""
+    """All constructor parameters of a class, in order, with the contents of their annotations."""
     known: tuple[Parameter, ...] | None = cls.__dict__.get("_params")
     if known is None:
         known = cls._params = _describe(cls)  # type: ignore[attr-defined]
@@ -247,20 +247,20 @@ def _compile_table(cls: type) -> tuple[tuple[str, Any, tuple[Callable[[Any], Any
     return table
 
 
-def _describe_param(name: str, default: Any, annotation: Any) -> Parameter:
+def _describe_param(name: str, default: object, annotation: object) -> Parameter:
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    # The last one counts, so that a class may say Annotated[MaxDepth, "in other words"].
+    # The last one counts, so that a class may write Annotated[MaxDepth, "another description"].
     sentence = next((m for m in reversed(metadata) if isinstance(m, str)), "")
     hint = next((m.text for m in reversed(metadata) if isinstance(m, Hint)), "")
     return Parameter(name, default, _compile_annotation(annotation), hint, sentence)
 
 
 @cache
-def _compile_annotation(annotation: Any) -> tuple[Alternative, ...]:
+def _compile_annotation(annotation: object) -> tuple[Alternative, ...]:
     return tuple(_compile_alternatives(annotation, ()))
 
 
-def _compile_alternatives(hint: Any, constraints: tuple[Any, ...]) -> list[Alternative]:
+def _compile_alternatives(hint: object, constraints: tuple[Any, ...]) -> list[Alternative]:
     if get_origin(hint) is Annotated:
         inner, *metadata = get_args(hint)
         return _compile_alternatives(inner, (*constraints, *metadata))
@@ -273,7 +273,7 @@ def _compile_alternatives(hint: Any, constraints: tuple[Any, ...]) -> list[Alter
     return _compile_member(hint, constraints)
 
 
-def _compile_member(member: Any, constraints: tuple[Any, ...]) -> list[Alternative]:
+def _compile_member(member: object, constraints: tuple[Any, ...]) -> list[Alternative]:
     interval = next((c for c in constraints if isinstance(c, Interval)), None)
     for constraint in constraints:
         if isinstance(constraint, Options) and member is str:
@@ -309,11 +309,11 @@ def _number(kinds: tuple[type, ...], word: str, interval: Interval | None) -> Al
     interval = interval or Interval(None, None)
     low, high = interval.bounds()
 
-    def recognises(value: Any) -> bool:
+    def recognises(value: object) -> bool:
         # True and False are ints to Python; np.bool_ is no number to NumPy.
         return isinstance(value, kinds) and value is not True and value is not False
 
-    def admits(value: Any) -> Any:
+    def admits(value: object) -> Any:
         return isinstance(value, kinds) and value is not True and value is not False and low <= value <= high  # type: ignore[operator]
 
     manual = f"{word} {interval.describe()}".rstrip()
@@ -324,7 +324,7 @@ def _choice(names: tuple[Any, ...]) -> Alternative:
     texts = tuple(n for n in names if isinstance(n, str))
     others = tuple(n for n in names if not isinstance(n, str))
 
-    def admits(value: Any) -> bool:
+    def admits(value: object) -> bool:
         if isinstance(value, str):
             return value in texts
         return any(type(value) is type(o) and value == o for o in others)
@@ -335,7 +335,7 @@ def _choice(names: tuple[Any, ...]) -> Alternative:
 
 
 def _instance(classes: tuple[type, ...], phrase: str) -> Alternative:
-    def admits(value: Any) -> bool:
+    def admits(value: object) -> bool:
         # A string is a sequence to Python, never to a user.
         return isinstance(value, classes) and not (isinstance(value, str | bytes) and str not in classes)
 
@@ -344,14 +344,14 @@ def _instance(classes: tuple[type, ...], phrase: str) -> Alternative:
 
 
 def _methods(names: tuple[str, ...]) -> Alternative:
-    def admits(value: Any) -> bool:
+    def admits(value: object) -> bool:
         return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
 
     phrase = f"object with the method{'s' if len(names) > 1 else ''} {join_phrases(names, 'and')}"
     return Alternative(admits, _never, (f"an {phrase}",), phrase)
 
 
-def _is_array_like(value: Any) -> bool:
+def _is_array_like(value: object) -> bool:
     if isinstance(value, str | bytes | dict | type):
         return False
     return hasattr(value, "__len__") or hasattr(value, "__array__")
@@ -376,7 +376,7 @@ def join_phrases(phrases: Iterable[str], word: str = "or") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """A value as it appears at the end of an error sentence: short, and numbers without their NumPy dress."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -389,7 +389,7 @@ def show_value(value: Any) -> str:
     return short.repr(value)
 
 
-def _refuse(cls: type, name: str, value: Any) -> ParameterError | ParameterTypeError:
+def _refuse(cls: type, name: str, value: object) -> ParameterError | ParameterTypeError:
     param = next(p for p in describe_params(cls) if p.name == name)
     allowed = join_phrases(dict.fromkeys(p for a in param.alternatives for p in a.phrases))
     sentence = f"The {name!r} parameter of {cls.__name__} must be {allowed}; got {show_value(value)}."
@@ -398,7 +398,7 @@ def _refuse(cls: type, name: str, value: Any) -> ParameterError | ParameterTypeE
     return error(f"{sentence} {hint}".rstrip())
 
 
-def _find_hint(param: Parameter, value: Any) -> str:
+def _find_hint(param: Parameter, value: object) -> str:
     options = [o for a in param.alternatives for o in a.options]
     if isinstance(value, str) and options:
         return hint_value(value, options)

@@ -1,4 +1,4 @@
-"""What other libraries call our parameters, their values, scores and attributes: errors tell what to write instead.
+"""Names that other libraries use for parameters, values, scores and attributes: error messages give the name used here.
 
 Nothing of this is accepted in place of our names: one thing has one name, in code and in model files.
 """
@@ -74,7 +74,7 @@ _REMARKS = {
     "missing use_missing nan_mode": "Missing values (NaN, None, null) are known as such.",
     "enable_categorical max_cat_to_onehot one_hot_max_size": "Columns of a categorical or text type are categories; "
     "see 'categorical_features'.",
-    "importance_type": "feature_importances_ are shares of the gain; committee.inspection has other importances.",
+    "importance_type": "feature_importances_ are fractions of the gain; committee.inspection has other importances.",
     "criterion": "Trees of boosting follow the loss; they have no criterion of their own.",
     "num_class": "The classes are those found in y.",
     "deterministic force_row_wise force_col_wise": "With a random_state results are the same for any number of "
@@ -145,8 +145,8 @@ _METHOD_REMARKS = {
     "init_score base_margin baseline": "See the parameters 'init' and 'base_score' of the constructor.",
     "init_model xgb_model": "With warm_start=True in the constructor a fit goes on from the last one.",
     "sample_weight_eval_set eval_weights": "It is called 'eval_sample_weight' here.",
-    "num_iteration ntree_limit ntree_end iteration_range": "staged_predict and staged_predict_proba give the answers "
-    "after each round.",
+    "num_iteration ntree_limit ntree_end iteration_range": "staged_predict and staged_predict_proba predict after "
+    "each round.",
     "raw_score output_margin prediction_type": "decision_function gives the scores of classes.",
     "pred_leaf": "apply gives the leaves.",
     "pred_contrib pred_contribs pred_interactions": "committee.inspection.shap_values(model, X) gives Shapley values.",
@@ -155,7 +155,7 @@ _ASKED = {theirs: remark for listed, remark in _METHOD_REMARKS.items() for their
 
 
 def answer_arguments(method: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
-    """A method whose complaint about an argument that it does not have tells what to write instead.
+    """A method whose error for an unknown argument gives the name used here.
 
     Examples
     --------

@@ -88,7 +88,7 @@ ClassCriterion: TypeAlias = Annotated[
     Literal["gini", "entropy", "log_loss", "gain_ratio", "error"],
     "The impurity that a split must lower: the Gini index, the entropy (``log_loss`` is another name for it), the "
     "entropy's gain divided by the information of the split itself (``gain_ratio``, as in C4.5), or the weighted "
-    "share of rows that are not of the heaviest class (``error``).",
+    "fraction of rows that are not of the majority class (``error``).",
 ]
 ValueCriterion: TypeAlias = Annotated[
     Literal["squared_error", "friedman_mse", "absolute_error", "poisson"],
@@ -107,23 +107,23 @@ MaxDepth: TypeAlias = Annotated[
 ]
 MinSamplesSplit: TypeAlias = Annotated[
     Annotated[int, Interval(2, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
-    "The fewest rows of a node that may be split; a float is a share of all rows, rounded up.",
+    "The fewest rows of a node that may be split; a float is a fraction of all rows, rounded up.",
 ]
 MinSamplesLeaf: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="neither")],
-    "The fewest rows that each side of a split must keep; a float is a share of all rows, rounded up.",
+    "The fewest rows that each side of a split must keep; a float is a fraction of all rows, rounded up.",
 ]
 MinWeightFractionLeaf: TypeAlias = Annotated[
     float,
     Interval(0.0, 0.5),
-    "The smallest share of the total weight that each side of a split must keep.",
+    "The smallest fraction of the total weight that each side of a split must keep.",
 ]
 MaxFeatures: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)]
     | Annotated[float, Interval(0.0, 1.0, closed="right")]
     | Literal["sqrt", "log2"]
     | None,
-    "How many features are drawn as candidates at each node: a number, a share of all features, their square root, "
+    "How many features are drawn as candidates at each node: a number, a fraction of all features, their square root, "
     "their binary logarithm, or all of them (None).",
 ]
 MaxLeafNodes: TypeAlias = Annotated[
@@ -135,13 +135,13 @@ MaxLeafNodes: TypeAlias = Annotated[
 MinImpurityDecrease: TypeAlias = Annotated[
     float,
     Interval(0.0, None),
-    "A node is split only if this lowers the impurity, weighted by the node's share of the total weight, by at "
+    "A node is split only if this lowers the impurity, weighted by the node's fraction of the total weight, by at "
     "least this much.",
 ]
 CcpAlpha: TypeAlias = Annotated[
     float,
     Interval(0.0, None),
-    "The price of a leaf in minimal cost-complexity pruning; the largest subtree whose every branch is worth it "
+    "The complexity parameter of minimal cost-complexity pruning; the largest subtree whose every branch justifies it "
     "is kept. 0: no pruning.",
 ]
 MonotonicCst: TypeAlias = Annotated[
@@ -204,7 +204,7 @@ ValueBootstrap: TypeAlias = Annotated[
 ]
 MaxSamples: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, None, closed="neither")] | None,
-    "How many rows (or groups) are drawn for each member: a number, a share, or as many as there are (None).",
+    "How many rows (or groups) are drawn for each member: a number, a fraction, or all (None).",
 ]
 OobScore: TypeAlias = Annotated[
     bool | Callable[..., float] | str,
@@ -225,8 +225,8 @@ OobPatience: TypeAlias = Annotated[
 ]
 Calibration: TypeAlias = Annotated[
     Literal["isotonic", "sigmoid"] | None,
-    "Calibrate the probabilities on the out-of-bag shares of the training rows: by a rising step function, by Platt's "
-    "sigmoid, or not at all (None).",
+    "Calibrate the probabilities on the out-of-bag predictions of the training rows: by isotonic regression, by "
+    "Platt's sigmoid, or not at all (None).",
 ]
 KeepLeafSamples: TypeAlias = Annotated[
     bool,
@@ -327,10 +327,10 @@ JobCount: TypeAlias = Annotated[int, Interval(None, -1)] | Annotated[int, Interv
 NJobs: TypeAlias = Annotated[
     JobCount,
     Hint("None lets the library decide."),
-    "Threads to use. None: as many as the work is worth, at most the cores this process may use; -1: all of these, "
-    "-2: all but one, and so on.",
+    "Threads to use. None: as many as the amount of work justifies, at most the cores this process may use; -1: all of "
+    "these, -2: all but one, and so on.",
 ]
 Verbose: TypeAlias = Annotated[
     Annotated[int, Interval(0, None)] | bool,
-    "How much to tell while fitting; 0 is silence.",
+    "Verbosity while fitting; 0 is silent.",
 ]

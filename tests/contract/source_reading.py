@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALARS = {"bool", "int", "float", "double", "char", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"}
+#: Parameters that hold a user's table or target, of any type.
+TABLES = {"X", "y", "X_test", "y_test", "X_train", "y_train"}
 SCALARS |= {"size_t", "std::size_t", "ptrdiff_t", "std::ptrdiff_t", "std::string", "str"}
 
 
@@ -66,6 +68,35 @@ def find_imports(text: str) -> Iterator[tuple[int, str, str]]:
             yield from ((node.lineno, alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from ((node.lineno, node.module or "", alias.name) for alias in node.names)
+
+
+def find_python_names(text: str) -> set[str]:
+    """Classes, type aliases and public functions at module level: what other modules can import by name.
+
+    A name that is only assigned counts where its value is made of types: ``Member = Annotated[...]``.
+    """
+    names = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not node.name.startswith("_")):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+            names.add(ast.unparse(node.target))
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(("Annotated[", "Literal[")):
+            names.update(ast.unparse(target) for target in node.targets)
+    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
+
+
+def count_any(text: str) -> tuple[int, int]:
+    """Parameters annotated with Any, and all parameters; tables and targets (X, y) may be anything and do not count."""
+    n_any = n_all = 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found = node.args
+            given = [*found.posonlyargs, *found.args, *found.kwonlyargs, *filter(None, (found.vararg, found.kwarg))]
+            counted = [a for a in given if a.annotation is not None and a.arg not in TABLES]
+            n_all += len(counted)
+            n_any += sum("Any" in re.findall(r"\w+", ast.unparse(a.annotation)) for a in counted if a.annotation)
+    return n_any, n_all
 
 
 def _is_scalar(annotation: str) -> bool:

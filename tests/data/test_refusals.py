@@ -242,7 +242,7 @@ BAD_CATEGORIES: list[tuple[Any, Any, type[Exception], str]] = [
     ([["a"], ["b"]], None, DataTypeError, "X column 0 holds text, and 'categorical_features' does not say that it is a "
      "category."),
     (pd.DataFrame({"a": ["x"], "b": [1]}), ["b"], DataTypeError, "X column 'a' holds text, and 'categorical_features'"),
-    (sp.csr_array(GOOD), [0], DataError, "Sparse X cannot hold categories, and Tree was told of some."),
+    (sp.csr_array(GOOD), [0], DataError, "Sparse X cannot hold categories, but Tree was given some."),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One door for data: any input becomes a frozen :class:`Dataset`, and below it nothing is checked again."""
+"""Data intake: any supported input becomes an immutable :class:`Dataset`; the layers below do not check it again."""
 
 from __future__ import annotations
 

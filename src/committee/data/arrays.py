@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee.constraints import show_value
 from committee.data.columns import read_objects
 from committee.data.memory import check_room_for
 from committee.data.tables import Table
 from committee.exceptions import CommitteeError, DataError, DataTypeError
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = ["read_array", "read_sequence", "read_sparse", "refuse_axes"]
 
@@ -20,7 +22,7 @@ _FLOAT64 = np.dtype(np.float64)
 _KINDS = {"M": "dates or times", "m": "dates or times", "V": "structs"}
 
 
-def read_array(X: NDArray[Any]) -> Table:
+def read_array(X: AnyArray) -> Table:
     """An array of any type and order; float32 and float64 arrays in aligned memory are not copied."""
     dtype = X.dtype
     if X.ndim != 2:
@@ -34,7 +36,7 @@ def read_array(X: NDArray[Any]) -> Table:
         return Table(n_rows, n_features, matrix=X if X.flags.aligned else X.copy())
     kind = dtype.kind
     if kind in "biuf":
-        wanted: np.dtype[Any] = _FLOAT32 if dtype.newbyteorder("=") == _FLOAT32 else _FLOAT64
+        wanted: AnyDType = _FLOAT32 if dtype.newbyteorder("=") == _FLOAT32 else _FLOAT64
         check_room_for(n_rows, n_features, wanted.itemsize)
         with np.errstate(over="ignore"):
             return Table(n_rows, n_features, matrix=X.astype(wanted))
@@ -85,8 +87,8 @@ def read_sequence(X: Any) -> Table:
     return read_array(array)
 
 
-def _read_rows(X: Any, error: Exception) -> NDArray[Any]:
-    """Rows that NumPy makes no array of: ragged, or with something inside a value; the latter are told apart later."""
+def _read_rows(X: Any, error: Exception) -> AnyArray:
+    """Rows that NumPy cannot convert to an array: ragged rows, or values that are containers (distinguished later)."""
     if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in X[:1]):
         raise DataTypeError(f"X cannot be read as a table: {error}") from None
     widths = [_measure_width(row) for row in X]
@@ -106,7 +108,7 @@ def _read_rows(X: Any, error: Exception) -> NDArray[Any]:
 
 
 def _measure_width(row: Any) -> int | None:
-    """Values of a row; none of a single value, as arrays without axes are, which have a length that cannot be asked."""
+    """The length of a row; None for a scalar, and for 0-d arrays, whose ``len`` raises."""
     if isinstance(row, str):
         return None
     try:

@@ -1,18 +1,20 @@
-"""The data room's side of the engine: bins, sorted columns and the check for infinities.
+"""Calls of the engine for data: bins, sorted columns and the check for infinities.
 
-The only module of the room that knows the compiled core.
+The only module of this package that imports the compiled core.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee import _core
 from committee.data.memory import check_room_for
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray
 
 __all__ = ["all_finite_or_missing", "bin_columns", "is_sound_table", "select_columns", "sort_columns"]
 
@@ -54,7 +56,7 @@ def bin_columns(
     return mapper.transform_csc(*parts, n_jobs)
 
 
-def select_columns(bins: _core.BinnedMatrix, columns: NDArray[Any]) -> _core.BinnedMatrix:
+def select_columns(bins: _core.BinnedMatrix, columns: AnyArray) -> _core.BinnedMatrix:
     """Some columns of a table that is binned already, in the order given."""
     return _core.select_columns(bins, columns.astype(np.uint32))
 

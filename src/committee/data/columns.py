@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from committee.constraints import show_value
 from committee.exceptions import DataError, DataTypeError
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray
 
 __all__ = [
     "Column",
@@ -66,8 +69,8 @@ class Column:
     """
 
     where: str
-    values: NDArray[Any] | None = None
-    levels: NDArray[Any] | None = None
+    values: AnyArray | None = None
+    levels: AnyArray | None = None
     codes: NDArray[np.int64] | None = None
     neutral: bool = False
 
@@ -76,7 +79,7 @@ class Column:
         """Whether the levels are text, so that the column cannot be read as numbers."""
         return self.levels is not None and self.levels.dtype == object
 
-    def as_numbers(self) -> NDArray[Any]:
+    def as_numbers(self) -> AnyArray:
         """The column as numbers; only if it does not hold text."""
         if self.values is not None:
             return self.values
@@ -85,7 +88,7 @@ class Column:
         padded = np.append(self.levels.astype(np.float64), np.nan)
         return padded[self.codes]
 
-    def as_levels(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def as_levels(self) -> tuple[AnyArray, NDArray[np.int64]]:
         """The levels that occur and the code of each row; numbers become their sorted distinct values."""
         if self.levels is not None and self.codes is not None:
             return self.levels, self.codes
@@ -141,7 +144,7 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
 
 
 @lru_cache(maxsize=256)
-def _find_kind(found: Any) -> str:
+def _find_kind(found: type) -> str:
     if issubclass(found, str):
         return "text"
     if issubclass(found, bytes):
@@ -178,7 +181,7 @@ def _read_numbers(values: Sequence[Any], where: str) -> NDArray[np.float64]:
         raise DataError(f"Input X contains infinity or a value too large for dtype('float64') in {where}.") from None
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return bool(value != value)
 
 
@@ -192,8 +195,8 @@ def _decode(value: bytes, where: str) -> str:
 # --- levels ------------------------------------------------------------------------------------------------------
 
 
-def encode_levels(levels: Sequence[Any], codes: NDArray[Any], where: str, *, ordered: bool) -> Column:
-    """A column from the levels that its type knows and the code of each row.
+def encode_levels(levels: Sequence[Any], codes: AnyArray, where: str, *, ordered: bool) -> Column:
+    """A column from the categories of its type and the code of each row.
 
     Levels that do not occur are dropped, so that "unseen" means the same for every kind of input. Levels without
     an order of their own are sorted. Text and numbers are kept, anything else (an interval, a date) becomes its
@@ -202,7 +205,7 @@ def encode_levels(levels: Sequence[Any], codes: NDArray[Any], where: str, *, ord
     codes = codes.astype(np.int64)
     kinds = {_find_kind(found) for found in set(map(type, levels))}
     if kinds <= {"number", "truth"}:
-        kept: NDArray[Any] = np.array([float(level) for level in levels], dtype=np.float64)
+        kept: AnyArray = np.array([float(level) for level in levels], dtype=np.float64)
     elif kinds <= {"text"}:
         kept = _text_array([str(level) for level in levels])
     elif "missing" in kinds:
@@ -231,7 +234,7 @@ def find_observed(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
     return np.flatnonzero(np.bincount(codes + 1, minlength=n_levels + 1)[1:])
 
 
-def _text_array(texts: Sequence[str]) -> NDArray[Any]:
+def _text_array(texts: Sequence[str]) -> AnyArray:
     array = np.empty(len(texts), dtype=object)
     array[:] = texts
     return array

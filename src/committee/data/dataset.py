@@ -1,6 +1,6 @@
-"""What the door hands on: data that are checked, encoded and never change.
+"""The result of data intake: validated, encoded, immutable.
 
-Everything below trusts these. The binned form and the sorted columns are made when first asked for and then shared
+The layers below trust these objects. Bins and sorted columns are computed on first use and then shared
 by every tree of every ensemble that is fitted on the data set.
 """
 
@@ -11,20 +11,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee.data import binning
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
     from committee import _core
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What the columns of a table are; kept by a fitted model and compared with what it is asked to predict.
+    """Description of the columns of a table; stored in a fitted model and compared with the tables passed to predict.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Schema:
 
     n_features: int
     feature_names: tuple[str, ...] | None
-    categories: tuple[NDArray[Any] | None, ...]
-    dtype: np.dtype[Any]
+    categories: tuple[AnyArray | None, ...]
+    dtype: AnyDType
     unseen: str = "missing"
 
     @cached_property
@@ -87,7 +87,7 @@ class ClassTarget:
     """
 
     labels: IndexArray
-    classes: list[NDArray[Any]]
+    classes: list[AnyArray]
     one_dimensional: bool
 
     @property
@@ -100,8 +100,8 @@ class ClassTarget:
         """The number of classes of each output."""
         return [len(c) for c in self.classes]
 
-    def decode(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """Class indices, of shape (n_rows, n_outputs), back to the labels that the user knows."""
+    def decode(self, labels: AnyArray) -> AnyArray:
+        """Class indices, of shape (n_rows, n_outputs), back to the original labels."""
         if self.n_outputs == 1:
             decoded = self.classes[0].take(labels[:, 0])
             return decoded if self.one_dimensional else decoded[:, None]
@@ -132,7 +132,7 @@ class ValueTarget:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table with its schema, target and weights, ready to be learnt from.
+    """A table with its schema, target and weights.
 
     Attributes
     ----------
@@ -171,14 +171,14 @@ class Dataset:
     def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
         """The table in bytes, with at most ``max_bins`` bins a column; made once.
 
-        Bins are learnt from the weights that the table was taken in with, whichever reweighted copy asks first:
-        copies share them, so that the result may not depend on the order of the calls.
+        Bins are computed with the original weights of the table, whichever reweighted copy needs them first. Copies
+        share them, so the result does not depend on the order of calls.
         """
         key = ("bins", max_bins)
         if key not in self._made:
             weights = self.weights if self._first is None else self._first.weights
             made = binning.bin_columns(self.X, weights, self.n_levels, max_bins, n_jobs)
-            # Of two threads that come here at once the first one's is kept; both are equal.
+            # If two threads get here at once, the first result is kept; both are equal.
             self._made.setdefault(key, made)
         shared: _core.BinnedMatrix = self._made[key]
         return shared
@@ -191,11 +191,11 @@ class Dataset:
         return shared
 
     def reweighted(self, weights: FloatArray | None) -> Dataset:
-        """The same data with other weights; both share their bins, whichever of them makes them."""
+        """The same data with other weights; the bins are shared."""
         return replace(self, weights=weights, _first=self._first or self)
 
     def without(self, feature: int) -> Dataset:
-        """The same data without a column; bins that were made already are taken over, not made again."""
+        """The same data without a column; existing bins are reused."""
         kept = np.delete(np.arange(self.n_features), feature)
         names = self.schema.feature_names
         schema = replace(
@@ -211,8 +211,8 @@ class Dataset:
         }
         return replace(self, X=self.X[:, kept], schema=schema, _made=made)
 
-    def take_rows(self, rows: NDArray[Any]) -> Dataset:
-        """Some of the rows, by number; a data set of its own, whose bins are not those of the whole."""
+    def take_rows(self, rows: AnyArray) -> Dataset:
+        """A subset of the rows, by index; a separate data set with its own bins."""
         X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.tocsr()[rows].tocsc()
         target = self.target
         if isinstance(target, ClassTarget):
@@ -223,5 +223,5 @@ class Dataset:
         return Dataset(X, self.schema, target, weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was made is quicker to make again than to send to another process.
+        # Recomputing the caches is faster than sending them to another process.
         return {**self.__dict__, "_made": {}}

@@ -1,17 +1,16 @@
-"""The one door for data. Whatever comes in is checked here, once, and leaves as a frozen Dataset.
+"""Data intake, the single entry point for data: inputs are validated here, once, and become an immutable Dataset.
 
 Reading goes by the kind of X: an array or nested lists, a SciPy sparse matrix, or a frame (pandas, Polars, PyArrow
-and whatever else narwhals knows or offers an Arrow stream). Every complaint is one sentence, raised before any work
+and other frames that narwhals supports or that offer an Arrow stream). Errors are raised before any work
 starts; the estimator is never changed here.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee.constraints import show_value
 from committee.data import columns as reading
@@ -26,6 +25,12 @@ from committee.data.weights import combine_weights
 from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from committee.base import CommitteeEstimator
+    from committee.typing import AnyArray
+
 __all__ = ["find_frame", "note_columns", "take_in", "take_in_rows"]
 
 _FLOAT32 = np.dtype(np.float32)
@@ -35,10 +40,10 @@ _BINNED_BYTES = 2
 
 
 def take_in(
-    estimator: Any,
+    estimator: CommitteeEstimator,
     X: Any,
     y: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     *,
     task: Task,
     class_weight: Any = None,
@@ -104,7 +109,7 @@ def take_in(
     return Dataset(matrix, schema, target, weights)
 
 
-def take_in_rows(estimator: Any, X: Any, schema: Schema) -> Any:
+def take_in_rows(estimator: CommitteeEstimator, X: Any, schema: Schema) -> Any:
     """Check and encode what ``predict`` got against what ``fit`` saw.
 
     Parameters
@@ -289,8 +294,8 @@ def _read_series(series: Any, where: str) -> Column:
     return _read_unknown(series, native, where)
 
 
-def _as_float(series: Any) -> NDArray[Any]:
-    values: NDArray[Any] = series.to_numpy()
+def _as_float(series: Any) -> AnyArray:
+    values: AnyArray = series.to_numpy()
     if values.dtype not in (_FLOAT32, _FLOAT64):
         # Nullable types may come back as objects with a missing marker of their own.
         values = np.array([np.nan if v is None or v != v else float(v) for v in series.to_list()])
@@ -298,7 +303,7 @@ def _as_float(series: Any) -> NDArray[Any]:
 
 
 def _read_unknown(series: Any, native: Any, where: str) -> Column:
-    """A column of nothing but missing values, or of a type that only its library knows."""
+    """A column of missing values only, or of a type that is specific to its library."""
     described = str(native.dtype if hasattr(native, "dtype") else native.type)
     if described.startswith("complex"):
         raise DataError(f"Complex data not supported: X {where} holds complex numbers.")
@@ -323,20 +328,22 @@ def _check_shape(table: Table) -> None:
 
 
 def _encode(
-    estimator: Any, table: Table, asked: Any, unseen: str, counted: BoolArray | None
+    estimator: CommitteeEstimator, table: Table, requested: Any, unseen: str, counted: BoolArray | None
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if not getattr(estimator, "accepts_categories", True):
         _refuse_text(table, name)
-        asked = None
+        requested = None
     if table.sparse is None:
-        if table.matrix is not None and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
+        if table.matrix is not None and (
+            requested is None or (isinstance(requested, str) and requested == "from_dtype")
+        ):
             none = (None,) * table.n_features
             return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
-        return encode_table(table, choose_categories(table, asked, name), unseen, counted)
+        return encode_table(table, choose_categories(table, requested, name), unseen, counted)
     if not getattr(estimator, "accepts_sparse", True):
         raise DataTypeError(f"Sparse X is not supported by {name}. Convert it with X.toarray().")
-    if not (asked is None or isinstance(asked, str)) and len(asked):
+    if not (requested is None or isinstance(requested, str)) and len(requested):
         raise _refuse_sparse_categories(name)
     none = (None,) * table.n_features
     return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
@@ -349,10 +356,10 @@ def _refuse_text(table: Table, name: str) -> None:
 
 
 def _refuse_sparse_categories(name: str) -> DataError:
-    return DataError(f"Sparse X cannot hold categories, and {name} was told of some. Convert it with X.toarray().")
+    return DataError(f"Sparse X cannot hold categories, but {name} was given some. Convert it with X.toarray().")
 
 
-def _check_values(estimator: Any, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
+def _check_values(estimator: CommitteeEstimator, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
     is_sparse = hasattr(matrix, "tocsc")
     values = matrix.data[:, None] if is_sparse else matrix
     if not all_finite_or_missing(values):
@@ -375,13 +382,13 @@ def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) 
     return DataError(f"Input X contains {what} in {schema.name_column(column)}, row {row}.{hint}")
 
 
-def note_columns(estimator: Any, schema: Schema) -> None:
+def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:
     """Put ``n_features_in_`` and ``feature_names_in_`` on an estimator, once its fit has gone well."""
     estimator.n_features_in_ = schema.n_features
     if schema.feature_names is not None:
         estimator.feature_names_in_ = np.array(schema.feature_names, dtype=object)
     else:
-        vars(estimator).pop("feature_names_in_", None)
+        estimator.__dict__.pop("feature_names_in_", None)
 
 
 def _compare_names(name: str, table: Table, schema: Schema) -> None:

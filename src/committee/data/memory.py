@@ -1,4 +1,4 @@
-"""Whether a table fits in memory, asked before any work starts."""
+"""Check whether a table fits in memory, before any work starts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from committee.exceptions import DataSizeError
 
 __all__ = ["check_room_for", "measure_available_memory"]
 
-#: Tables below this many bytes are not worth a look at the system's figures.
+#: Tables below this many bytes are not checked against the available memory.
 _SMALL = 1 << 26
-#: Files in which Linux says what a container may use and what it uses, for both versions of cgroups.
+#: Files with the memory limit and usage of a container under Linux, for both versions of cgroups.
 _CGROUP_FILES = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -42,7 +42,7 @@ def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int) -> None:
 
 
 def measure_available_memory() -> int | None:
-    """Bytes that this process may still take, or None where the system does not tell."""
+    """Bytes that this process may still allocate, or None if unknown."""
     figures = [f for f in (_read_meminfo(), _read_cgroup(), _read_sysconf()) if f is not None]
     return min(figures) if figures else None
 
@@ -71,7 +71,7 @@ def _read_cgroup() -> int | None:
 
 @lru_cache(maxsize=1)
 def _read_sysconf() -> int | None:
-    # The whole of the machine's memory: an upper bound, for systems that say nothing better.
+    # The total memory of the machine: an upper bound, where nothing better is known.
     if sys.platform == "win32":
         return None
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray
 
 __all__ = ["count_rows", "densify_blocks", "select_rows"]
 
@@ -26,7 +28,7 @@ def count_rows(table: Any) -> int:
     return int(shape[0]) if shape is not None else len(table)
 
 
-def select_rows(table: Any, rows: NDArray[Any] | None, columns: NDArray[Any] | None = None) -> Any:
+def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = None) -> Any:
     """Some rows and columns of a table, by number and in the order given; None takes all of them.
 
     Parameters
@@ -66,7 +68,7 @@ def select_rows(table: Any, rows: NDArray[Any] | None, columns: NDArray[Any] | N
     return array if columns is None else array[:, columns]
 
 
-def densify_blocks(table: Any) -> Iterator[tuple[int, NDArray[Any]]]:
+def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
     """A sparse table as dense blocks of rows that fit into memory, each with the number of its first row.
 
     Parameters

@@ -7,7 +7,7 @@ drawn again wherever it is needed: out-of-bag, on another machine, long after th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from committee.data.dataset import ClassTarget, Dataset
 from committee.data.weights import find_repeats, read_sample_weight
 from committee.exceptions import CommitteeError, DataError, ParameterError, warn_caller
 from committee.typing import FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["SamplePlan", "plan_samples", "read_groups"]
 
@@ -93,8 +96,8 @@ def plan_samples(
     *,
     bootstrap: bool | str,
     max_samples: float | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> SamplePlan:
     """Turn the parameters of an ensemble into a plan.
 
@@ -108,7 +111,7 @@ def plan_samples(
         With replacement or without; as many rows of each class as the smallest one has; of each class as many as it
         has; or whole groups.
     max_samples : int, float or None
-        Rows (or groups) to draw: a number, a share, or as many as there are.
+        Rows (or groups) to draw: a number, a fraction, or all of them.
     sample_weight : array-like or None
         As ``fit`` got it. Weights that are whole multiples of the smallest one count as rows that occur so often.
     groups : array-like of shape (n_rows,) or None
@@ -143,7 +146,7 @@ def plan_samples(
     return SamplePlan(n_rows, n_draws, weights=chances)
 
 
-def read_groups(groups: Any, n_rows: int) -> IndexArray:
+def read_groups(groups: ArrayLike | None, n_rows: int) -> IndexArray:
     """The number of each row's group, from labels of any one kind.
 
     Examples
@@ -171,7 +174,7 @@ def read_groups(groups: Any, n_rows: int) -> IndexArray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.uint32)
 
 
-def _count_units(sample_weight: Any, n_rows: int) -> FloatArray:
+def _count_units(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """As how many rows each row counts."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -189,7 +192,7 @@ def _count_draws(name: str, max_samples: float | None, available: int, *, replac
         n_draws = max(1, int(max_samples * available))
         if n_draws < max(_FEW_ROWS, available ** (1 / 3)) and n_draws < available:
             warn_caller(
-                f"The share max_samples={max_samples} of {available} gives only {n_draws} to draw. Pass a whole "
+                f"The fraction max_samples={max_samples} of {available} gives only {n_draws} to draw. Pass a whole "
                 "number if this is meant.",
                 UserWarning,
             )
@@ -223,10 +226,10 @@ def _share_draws(name: str, kind: str, max_samples: float | None, of_each: Float
         draws = np.where(present, max(1, total // int(present.sum())), 0)
     else:
         total = _count_draws(name, max_samples, int(of_each.sum()), replace=True)
-        shares = of_each * (total / of_each.sum())
-        draws = np.floor(shares)
+        quotas = of_each * (total / of_each.sum())
+        draws = np.floor(quotas)
         # What rounding down has left goes to the largest remainders, the first of equals.
         left = total - int(draws.sum())
-        draws[np.argsort(draws - shares, kind="stable")[:left]] += 1
+        draws[np.argsort(draws - quotas, kind="stable")[:left]] += 1
         draws = np.where(present, np.maximum(draws, 1), 0)
     return tuple(int(k) for k in draws)

@@ -6,7 +6,7 @@ At fit the columns decide what the schema is; at prediction the schema decides w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from committee.data.columns import Column, find_observed
 from committee.data.dataset import Schema
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.typing import BoolArray, FloatMatrix
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = ["Table", "choose_categories", "encode_table", "match_table"]
 
@@ -62,16 +65,16 @@ class Table:
         return [Column(self.name_column(j), values=self.matrix[:, j]) for j in range(self.n_features)]
 
 
-def choose_categories(table: Table, asked: Any, estimator_name: str) -> BoolArray:
+def choose_categories(table: Table, requested: Any, estimator_name: str) -> BoolArray:
     """Which columns are categories, from the ``categorical_features`` parameter."""
     chosen = np.zeros(table.n_features, dtype=bool)
-    if asked is None:
+    if requested is None:
         return chosen
-    if isinstance(asked, str) and asked == "from_dtype":
+    if isinstance(requested, str) and requested == "from_dtype":
         if table.columns is not None:
             chosen[:] = [column.levels is not None for column in table.columns]
         return chosen
-    wanted = np.asarray(asked, dtype=object).reshape(-1).tolist()
+    wanted = np.asarray(requested, dtype=object).reshape(-1).tolist()
     subject = f"The 'categorical_features' parameter of {estimator_name}"
     if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
         if len(wanted) != table.n_features:
@@ -113,8 +116,8 @@ def encode_table(
     if table.matrix is not None and not chosen.any():
         return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
     columns = table.split_columns()
-    categories: list[NDArray[Any] | None] = []
-    arrays: list[NDArray[Any]] = []
+    categories: list[AnyArray | None] = []
+    arrays: list[AnyArray] = []
     for column, is_category in zip(columns, chosen.tolist(), strict=True):
         if is_category:
             levels, codes = _drop_uncounted(*column.as_levels(), counted)
@@ -134,8 +137,8 @@ def encode_table(
 
 
 def _drop_uncounted(
-    levels: NDArray[Any], codes: NDArray[np.int64], counted: BoolArray | None
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    levels: AnyArray, codes: NDArray[np.int64], counted: BoolArray | None
+) -> tuple[AnyArray, NDArray[np.int64]]:
     if counted is None or counted.all():
         return levels, codes
     kept = find_observed(codes[counted], len(levels))
@@ -149,7 +152,7 @@ def match_table(table: Table, schema: Schema) -> FloatMatrix:
     if table.matrix is not None and not schema.has_categories:
         return table.matrix
     columns = table.split_columns()
-    arrays: list[NDArray[Any]] = []
+    arrays: list[AnyArray] = []
     for j, (column, levels) in enumerate(zip(columns, schema.categories, strict=True)):
         if levels is not None:
             arrays.append(_match_levels(column, levels, schema.unseen))
@@ -160,7 +163,7 @@ def match_table(table: Table, schema: Schema) -> FloatMatrix:
     return _stack(arrays, table.n_rows, _choose_dtype(columns, schema.categories))
 
 
-def _match_levels(column: Column, levels: NDArray[Any], unseen: str) -> NDArray[np.float64]:
+def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.float64]:
     found, codes = column.as_levels()
     # A column that is missing throughout has no levels and so no kind.
     if len(found) and len(levels) and (found.dtype == object) != (levels.dtype == object):
@@ -184,7 +187,7 @@ def _codes_as_numbers(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return numbers
 
 
-def _choose_dtype(columns: list[Column], categories: Any) -> np.dtype[Any]:
+def _choose_dtype(columns: list[Column], categories: Any) -> AnyDType:
     found_float32 = False
     for column, levels in zip(columns, categories, strict=True):
         if levels is not None:
@@ -197,7 +200,7 @@ def _choose_dtype(columns: list[Column], categories: Any) -> np.dtype[Any]:
     return _FLOAT32 if found_float32 else _FLOAT64
 
 
-def _stack(arrays: list[NDArray[Any]], n_rows: int, dtype: np.dtype[Any]) -> FloatMatrix:
+def _stack(arrays: list[AnyArray], n_rows: int, dtype: AnyDType) -> FloatMatrix:
     matrix = np.empty((n_rows, len(arrays)), dtype=dtype, order="F")
     for j, array in enumerate(arrays):
         matrix[:, j] = array

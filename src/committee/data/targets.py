@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from committee.constraints import show_value
@@ -14,6 +13,9 @@ from committee.data.dataset import ClassTarget, ValueTarget
 from committee.exceptions import CommitteeError, DataError, DataTypeError, warn_caller
 from committee.typing import FloatArray, IndexArray
 
+if TYPE_CHECKING:
+    from committee.typing import AnyArray
+
 __all__ = ["count_target", "encode_classes", "encode_values", "read_target"]
 
 #: Integer labels whose range is at most this many times their number are counted, others are sorted.
@@ -21,7 +23,7 @@ _DENSE_RANGE = 4
 _SMALL_RANGE = 1024
 
 
-def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool) -> NDArray[Any]:
+def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool) -> AnyArray:
     """The target as an array of one or two axes with as many rows as X.
 
     Parameters
@@ -55,7 +57,7 @@ def count_target(target: ClassTarget | ValueTarget) -> int:
     return len(target.labels if isinstance(target, ClassTarget) else target.values)
 
 
-def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:
+def _flatten(array: AnyArray, estimator_name: str) -> AnyArray:
     if array.shape[1] > 1:
         raise DataError(
             f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
@@ -70,9 +72,9 @@ def _flatten(array: NDArray[Any], estimator_name: str) -> NDArray[Any]:
     return array[:, 0]
 
 
-def _as_array(y: Any) -> NDArray[Any]:
+def _as_array(y: Any) -> AnyArray:
     if hasattr(y, "toarray"):
-        dense: NDArray[Any] = y.toarray()
+        dense: AnyArray = y.toarray()
         return dense
     if isinstance(y, str | bytes | dict | set) or np.isscalar(y):
         raise DataTypeError(f"y must be an array, a list or a series; got {show_value(y)}.")
@@ -95,7 +97,7 @@ def _as_array(y: Any) -> NDArray[Any]:
 # --- classes -----------------------------------------------------------------------------------------------------
 
 
-def encode_classes(y: NDArray[Any], estimator_name: str, min_classes: int = 1) -> ClassTarget:
+def encode_classes(y: AnyArray, estimator_name: str, min_classes: int = 1) -> ClassTarget:
     """Class indices and the classes of each output."""
     outputs = [y] if y.ndim == 1 else [y[:, k] for k in range(y.shape[1])]
     encoded = [_encode_labels(output) for output in outputs]
@@ -112,7 +114,7 @@ def encode_classes(y: NDArray[Any], estimator_name: str, min_classes: int = 1) -
     return ClassTarget(np.ascontiguousarray(labels), [classes for classes, _ in encoded], y.ndim == 1)
 
 
-def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+def _encode_labels(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     kind = y.dtype.kind
     if kind in "iu":
         return _encode_integers(y)
@@ -128,7 +130,7 @@ def _encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
     raise DataError(f"Unknown label type: y holds values of type {y.dtype}; classes are text, integers or booleans.")
 
 
-def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+def _encode_integers(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     # Python's integers, because the difference of two int64 may not be one.
     low, high = int(y.min()), int(y.max())
     span = high - low + 1
@@ -148,7 +150,7 @@ def _encode_integers(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
     return classes, labels
 
 
-def _encode_floats(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+def _encode_floats(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     if not np.isfinite(y).all():
         raise _refuse_missing() if np.isnan(y).any() else _refuse_infinite(y)
     fractional = y != np.floor(y)
@@ -161,14 +163,14 @@ def _encode_floats(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
     return classes, inverse.reshape(-1).astype(np.uint32)
 
 
-def _encode_text(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+def _encode_text(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     texts = y.tolist()
     levels = sorted(set(texts))
     index = {level: code for code, level in enumerate(levels)}
     return np.array(levels, dtype=y.dtype), np.fromiter(map(index.__getitem__, texts), np.uint32, len(texts))
 
 
-def _encode_objects(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
+def _encode_objects(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     objects = y.tolist()
     try:
         column = read_objects(objects, "")
@@ -185,7 +187,7 @@ def _encode_objects(y: NDArray[Any]) -> tuple[NDArray[Any], IndexArray]:
     if column.neutral:
         return _encode_labels(np.array(objects, dtype=bool))
     if all(isinstance(v, int | np.integer) for v in objects):
-        # Beyond int64 NumPy answers with floats or objects; such classes have no array type of their own.
+        # Beyond int64 NumPy returns floats or objects; such classes have no array type of their own.
         integers = np.array([int(v) for v in objects])
         if integers.dtype.kind in "iu":
             return _encode_integers(integers)
@@ -197,14 +199,14 @@ def _refuse_missing() -> DataError:
     return DataError("Input y contains NaN or another missing value; drop the rows that have no target.")
 
 
-def _refuse_infinite(y: NDArray[Any]) -> DataError:
+def _refuse_infinite(y: AnyArray) -> DataError:
     return DataError(f"Input y contains infinity or a value too large for dtype('{y.dtype}').")
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------
 
 
-def encode_values(y: NDArray[Any]) -> ValueTarget:
+def encode_values(y: AnyArray) -> ValueTarget:
     """Numbers as float64, finite, of shape (n_rows, n_outputs)."""
     values = _as_numbers(y)
     if not np.isfinite(values).all():
@@ -213,7 +215,7 @@ def encode_values(y: NDArray[Any]) -> ValueTarget:
     return ValueTarget(np.ascontiguousarray(values[:, None] if flat else values), flat)
 
 
-def _as_numbers(y: NDArray[Any]) -> FloatArray:
+def _as_numbers(y: AnyArray) -> FloatArray:
     kind = y.dtype.kind
     if kind in "fiub":
         with np.errstate(over="ignore"):

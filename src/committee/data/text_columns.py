@@ -1,7 +1,7 @@
 """Columns of free text: which ones they are, and the table without them.
 
-The door reads text as the levels of a category. Where every row has words of its own there is little to learn from
-levels, and much from words: whoever can learn from words takes such columns out before the table goes through the door.
+Data intake reads text columns as categories. Where most rows have their own text, categories carry little information,
+but words do: estimators that use words remove such columns from the table before intake.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _STRINGS = frozenset({"String", "Object"})
 """Types of the columns of a frame in which text is looked for unasked."""
 
 
-def find_texts(X: Any, asked: Any, categories: Any = ()) -> list[int]:
+def find_texts(X: Any, requested: Any, categories: Any = ()) -> list[int]:
     """Numbers of the columns that hold free text.
 
     Parameters
     ----------
     X : array, nested lists, sparse matrix or frame
         The table.
-    asked : "auto", None or sequence of str or int
+    requested : "auto", None or sequence of str or int
         Names or numbers of the columns; None for none of them. ``"auto"`` recognises them: strings, at least half of
         them distinct and of three words or more on average.
     categories : sequence of str or int
@@ -43,12 +43,12 @@ def find_texts(X: Any, asked: Any, categories: Any = ()) -> list[int]:
     >>> find_texts(X, "auto"), find_texts(X, [1]), find_texts(X, None)
     ([0], [1], [])
     """
-    if asked is None:
+    if requested is None:
         return []
     names, columns = _open_table(X)
-    if not isinstance(asked, str):
-        found = [_find_column(one, names, len(columns)) for one in asked]
-        for k, one in zip(found, asked, strict=True):
+    if not isinstance(requested, str):
+        found = [_find_column(one, names, len(columns)) for one in requested]
+        for k, one in zip(found, requested, strict=True):
             if columns[k] is None or not any(isinstance(value, str) for value in _list_values(columns[k])):
                 raise ParameterError(f"The 'text_columns' parameter names {one!r}, a column without text.")
         return sorted(set(found))
@@ -69,7 +69,7 @@ def lift_texts(X: Any, places: Sequence[int]) -> tuple[Any, list[list[str]]]:
         The table.
     places : sequence of int
         The columns that hold text. Where X has no text there, as a table of another kind, it is left as it is for the
-        door to judge, and its rows are without words.
+        intake to check, and its rows have no words.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def _read_rows(X: Any) -> Any:
     try:
         return np.array(X, dtype=object)
     except ValueError:
-        # Rows of different lengths; the door says so.
+        # Rows of different lengths; intake raises the error.
         return np.zeros(0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from committee.constraints import show_value
 from committee.data.dataset import ClassTarget
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.typing import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["combine_weights", "count_as_rows", "find_repeats", "read_sample_weight", "weigh_classes"]
 
@@ -20,7 +23,9 @@ _MOST_REPEATS = 32
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
 
-def combine_weights(sample_weight: Any, class_weight: Any, target: Any, n_rows: int, name: str) -> FloatArray | None:
+def combine_weights(
+    sample_weight: ArrayLike | None, class_weight: Any, target: Any, n_rows: int, name: str
+) -> FloatArray | None:
     """The weight of each row, or None where all are equal, since a common factor changes nothing.
 
     Parameters
@@ -47,7 +52,7 @@ def combine_weights(sample_weight: Any, class_weight: Any, target: Any, n_rows: 
     return weights
 
 
-def read_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray:
+def read_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """Sample weights as float64: one for each row, finite, none negative, not all zero."""
     if hasattr(sample_weight, "toarray"):
         raise DataTypeError("Sparse sample_weight is not supported; pass an array of shape (n_samples,).")

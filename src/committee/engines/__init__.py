@@ -5,7 +5,7 @@ Types of the engine's objects are importable from here for annotations only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from committee import _core
 from committee.engines.protocol import Engine
@@ -32,4 +32,4 @@ __all__ = ["Engine", "get_engine"]
 
 def get_engine() -> Engine:
     """The engine that grows and predicts trees: the compiled core, on the CPU."""
-    return cast(Engine, _core)
+    return _core

@@ -1,154 +1,152 @@
-"""The verbs of an engine. The compiled core is the CPU engine itself: a module can satisfy a protocol.
+"""The interface of an engine. The compiled core is the CPU engine itself: a module can satisfy a protocol.
 
-Arrays go in as NumPy arrays that :mod:`committee.data` has checked; an engine trusts them. ``n_jobs`` is the number
-that :func:`committee.base.resolve_jobs` gives, 0 to decide by the work.
+Arrays are passed as NumPy arrays that :mod:`committee.data` has checked; an engine trusts them. ``n_jobs`` is the
+number that :func:`committee.base.resolve_jobs` returns, 0 to decide by the amount of work.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from committee.typing import FloatArray, FloatMatrix, IndexArray
 
-__all__ = ["BinnedColumns", "Engine", "GrownTrees", "SortedColumns"]
+if TYPE_CHECKING:
+    from committee import _core
 
-
-class BinnedColumns(Protocol):
-    """A table in bytes: at most 255 bins a column, the last code for missing. Immutable and shared."""
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        ...
-
-    @property
-    def n_cols(self) -> int:
-        """The number of columns."""
-        ...
-
-
-class SortedColumns(Protocol):
-    """The order of the rows by each column, for exact splits. Immutable and shared."""
-
-    @property
-    def order(self) -> Any:
-        """For each column the rows in ascending order of its values, missing ones last."""
-        ...
-
-
-class GrownTrees(Protocol):
-    """One or many trees in one arena."""
-
-    @property
-    def n_trees(self) -> int:
-        """The number of trees."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns that rows to predict must have."""
-        ...
-
-    def predict(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
-        """The combined values of the leaves that each row falls into, of shape (n_rows, width)."""
-        ...
-
-    def answer_boosted(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
-        """Scores of boosted trees, or predictions by the inverse link of a loss, of shape (n_rows, n_scores)."""
-        ...
-
-    def apply(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
-        """The leaf of each row in each tree, of shape (n_rows, n_trees)."""
-        ...
-
-    def label(self, X: FloatMatrix, /, *args: Any, **options: Any) -> Any:
-        """The class of the leaf of each row, of shape (n_rows, n_outputs); for one tree."""
-        ...
+__all__ = ["Engine"]
 
 
 class Engine(Protocol):
-    """What a learner asks of an engine.
+    """What a learner needs of an engine.
 
-    The order of a fit: columns are binned (and sorted, for exact splits) once for each data set, then trees are
-    grown from that as often as the ensemble wants, each with weights of its own.
+    The order of a fit: columns are binned (and sorted, for exact splits) once per data set. Trees are then grown from
+    the bins as often as the ensemble needs, each with its own weights.
     """
 
-    GrowParams: Any
-    RowSampling: Any
-    ForestPlan: Any
-    Trees: Any
-    PermutationStudy: Any
-    #: Boosting on words: the table of documents with its verbs, the weights of their labels, a stump.
-    WordTable: Any
-    LabelWeights: Any
-    WordStump: Any
-    Boosting: Any
-    BoostingParams: Any
-    StumpTrainer: Any
+    @property
+    def GrowParams(self) -> type[_core.GrowParams]:
+        """Parameters of a tree."""
+        ...
+
+    @property
+    def RowSampling(self) -> type[_core.RowSampling]:
+        """How the rows and features of a member are sampled."""
+        ...
+
+    @property
+    def ForestPlan(self) -> type[_core.ForestPlan]:
+        """Which trees of a forest to grow, and from which samples."""
+        ...
+
+    @property
+    def Trees(self) -> type[_core.Trees]:
+        """Trees in one arena."""
+        ...
+
+    @property
+    def PermutationStudy(self) -> type[_core.PermutationStudy]:
+        """Predictions with one feature permuted."""
+        ...
+
+    @property
+    def WordTable(self) -> type[_core.WordTable]:
+        """The documents of a text, by word."""
+        ...
+
+    @property
+    def LabelWeights(self) -> type[_core.LabelWeights]:
+        """The weight of each pair of document and label."""
+        ...
+
+    @property
+    def WordStump(self) -> type[_core.WordStump]:
+        """A stump on the presence of a word."""
+        ...
+
+    @property
+    def Boosting(self) -> type[_core.Boosting]:
+        """The state of gradient boosting between rounds."""
+        ...
+
+    @property
+    def BoostingParams(self) -> type[_core.BoostingParams]:
+        """Parameters of gradient boosting."""
+        ...
+
+    @property
+    def StumpTrainer(self) -> type[_core.StumpTrainer]:
+        """The state of boosted stumps between rounds."""
+        ...
 
     def grow_tree(
         self,
-        data: Any,
-        presort: Any,
+        data: _core.BinnedMatrix,
+        presort: _core.Presort | None,
         labels: IndexArray | None,
-        n_classes: list[int],
+        n_classes: Sequence[int],
         values: FloatArray | None,
         weights: FloatArray | None,
-        params: Any,
-    ) -> tuple[Any, NDArray[Any]]:
+        params: _core.GrowParams,
+    ) -> tuple[_core.Trees, FloatArray]:
         """A tree, and the importance of each feature in it."""
         ...
 
     def grow_forest(
         self,
-        data: Any,
-        presort: Any,
+        data: _core.BinnedMatrix,
+        presort: _core.Presort | None,
         labels: IndexArray | None,
-        n_classes: list[int],
+        n_classes: Sequence[int],
         values: FloatArray | None,
         weights: FloatArray | None,
-        params: Any,
-        plan: Any,
-        progress: Any = None,
-    ) -> tuple[Any, FloatArray]:
-        """The trees that the plan numbers, one a thread, and their importances, of shape (n_trees, n_features)."""
+        params: _core.GrowParams,
+        plan: _core.ForestPlan,
+        progress: Callable[[int], object] | None = None,
+    ) -> tuple[_core.Trees, FloatArray]:
+        """The trees of the plan, one per thread, and their importances, of shape (n_trees, n_features)."""
         ...
 
-    def draw_rows(self, sampling: Any, seed: int, member: int, n_rows: int) -> IndexArray:
+    def draw_rows(self, sampling: _core.RowSampling, seed: int, member: int, n_rows: int) -> IndexArray:
         """How often each row is in the sample of a member."""
         ...
 
-    def draw_member_features(self, sampling: Any, seed: int, member: int, n_features: int) -> Any:
-        """Numbers of the features of a member, ascending."""
+    def draw_member_features(self, sampling: _core.RowSampling, seed: int, member: int, n_features: int) -> list[int]:
+        """Indices of the features of a member, ascending."""
         ...
 
     def add_out_of_bag(
-        self, trees: Any, x: FloatMatrix, plan: Any, seed: int, n_jobs: int, sums: FloatArray, n_votes: IndexArray
+        self,
+        trees: _core.Trees,
+        x: FloatMatrix,
+        plan: _core.ForestPlan,
+        seed: int,
+        n_jobs: int,
+        sums: FloatArray,
+        n_votes: IndexArray,
     ) -> None:
-        """Add what trees say of rows that their samples do not hold, in place and in tree order."""
+        """Add the predictions of trees for rows outside their samples, in place and in tree order."""
         ...
 
     def judge_features(
         self,
-        trees: Any,
+        trees: _core.Trees,
         x: FloatMatrix,
         labels: IndexArray | None,
-        n_classes: list[int],
+        n_classes: Sequence[int],
         values: FloatArray | None,
         weights: FloatArray | None,
-        plan: Any,
+        plan: _core.ForestPlan,
         seed: int,
         n_repeats: int,
         n_jobs: int,
     ) -> FloatArray:
-        """Importance of each feature by out-of-bag rows, of shape (n_features, n_repeats); see oob_importance.hpp."""
+        """Permutation importance of each feature on out-of-bag rows, of shape (n_features, n_repeats)."""
         ...
 
     def explain_rows(
         self,
-        trees: Any,
+        trees: _core.Trees,
         X: FloatMatrix,
         combine: str,
         tree_weights: FloatArray | None,
@@ -162,7 +160,7 @@ class Engine(Protocol):
 
     def explain_against(
         self,
-        trees: Any,
+        trees: _core.Trees,
         X: FloatMatrix,
         background: FloatMatrix,
         weights: FloatArray | None,
@@ -177,7 +175,7 @@ class Engine(Protocol):
 
     def average_by_weight(
         self,
-        trees: Any,
+        trees: _core.Trees,
         features: IndexArray,
         points: FloatArray,
         combine: str,
@@ -186,12 +184,12 @@ class Engine(Protocol):
         out_width: int,
         n_jobs: int,
     ) -> FloatArray:
-        """The sum of the trees at points in the space of some features, averaged over the others by weight."""
+        """Partial dependence at points in the space of some features, by the training weights of the nodes."""
         ...
 
     def average_by_rows(
         self,
-        trees: Any,
+        trees: _core.Trees,
         X: FloatMatrix,
         weights: FloatArray | None,
         features: IndexArray,
@@ -203,22 +201,22 @@ class Engine(Protocol):
         individual: bool,
         n_jobs: int,
     ) -> FloatArray:
-        """The sum of the trees for rows with some features replaced by those of each point, or its mean over rows."""
+        """Predictions for rows with some features replaced by each point, per row or averaged over rows."""
         ...
 
     def find_pruning_path(
         self,
-        data: Any,
-        presort: Any,
+        data: _core.BinnedMatrix,
+        presort: _core.Presort | None,
         labels: IndexArray | None,
-        n_classes: list[int],
+        n_classes: Sequence[int],
         values: FloatArray | None,
         weights: FloatArray | None,
-        params: Any,
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The effective alphas of minimal cost-complexity pruning, and the impurity that is left at each."""
+        params: _core.GrowParams,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The effective alphas of minimal cost-complexity pruning, and the total leaf impurity at each."""
         ...
 
-    def concatenate_trees(self, trees: Any) -> Any:
+    def concatenate_trees(self, parts: Sequence[_core.Trees]) -> _core.Trees:
         """The trees of several arenas in one, in order."""
         ...

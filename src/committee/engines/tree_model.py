@@ -1,4 +1,4 @@
-"""What an estimator made of trees tells of itself, so that questions about features can be put to its trees."""
+"""The fitted trees of an estimator and how they are combined, for importances, partial dependence and SHAP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TreeModel:
     schema : Schema
         The columns that they were grown on.
     combine : {"mean", "sum", "vote"}
-        "mean": class shares, or values, averaged by the weights of the trees. "sum": weighted sum of the leaves.
+        "mean": class probabilities, or values, averaged by the weights of the trees. "sum": weighted sum of the leaves.
         "vote": the weight of a tree goes to the heaviest class of its leaf.
     tree_weights : ndarray of shape (n_trees,), optional
         By default all are 1.
@@ -41,8 +41,8 @@ class TreeModel:
     baseline : ndarray of shape (n_columns,), optional
         What the sum starts from, by default 0.
     link : {"identity", "logit", "softmax", "log", "other"}
-        What the raw prediction is of the answer: itself, log-odds, log-shares up to a constant, logarithm, or
-        something else, so that the estimator has to be asked.
+        The link between the raw prediction and the prediction: identity, log-odds, log-probabilities up to a
+        constant, logarithm, or another one, which only the estimator can compute.
     link_scale : float
         What the raw prediction is multiplied by before the link: 2 where it is half the log-odds, as in AdaBoost.
     """
@@ -71,7 +71,7 @@ class TreeModel:
 
 
 def present_trees(model: Any) -> TreeModel:
-    """The trees of a fitted estimator; an error that says what is needed if it has none of ours.
+    """The trees of a fitted estimator; an error if it has none of this library.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """What must hold between the parts of a loaded model, so that no method of it is led astray.
 
 A single array, arena or matrix has been checked before it comes here. These checks see to it that the parts fit
-together: that the engine is never asked for a row, a feature or a class that is not there.
+together: the engine is never passed the index of a row, a feature or a class that does not exist.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _check_layer(layer: Any) -> None:
     _require(all(isinstance(part, list) for part in lists), "a layer is made of lists")
     _require({len(part) for part in lists} == {len(layer.members)} and layer.members, "each member has a name")
     known = {"predict", "predict_proba", "decision_function"}
-    _require(all(method in known for method in layer.methods), "members are asked by a method that they have")
+    _require(all(method in known for method in layer.methods), "members must have the method that is called")
     _require(layer.classes is None or isinstance(layer.classes, list), "classes are listed")
 
 
@@ -208,10 +208,12 @@ def _check_encoding(encoding: Any) -> None:
     _require(_is_array(encoding.level_codes, "i", n_levels), "every level must have a code")
 
 
-def _count_answers(member: Any) -> int:
-    """Answers that a plain member gives: a share for each class, or a value."""
+def _count_outputs(member: Any) -> int:
+    """Number of outputs of a baseline member: a probability for each class, or a value."""
     classes = member.classes_
-    _require(isinstance(member.classify, bool) and (classes is None) != member.classify, "classes or values are told")
+    _require(
+        isinstance(member.classify, bool) and (classes is None) != member.classify, "classes or values are predicted"
+    )
     _require(classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1), "classes are listed")
     return 1 if classes is None else len(classes)
 
@@ -223,17 +225,17 @@ def _count_encoded(member: Any) -> int:
 
 
 def _check_prior(member: Any) -> None:
-    _require(_is_array(member.means_, "f", _count_answers(member)), "every class must have a share")
+    _require(_is_array(member.means_, "f", _count_outputs(member)), "every class must have a share")
 
 
 def _check_linear(member: Any) -> None:
-    width = _count_answers(member)
+    width = _count_outputs(member)
     _require(_is_array(member.coef_, "f", width, _count_encoded(member)), "every number must have a coefficient")
     _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
 
 
 def _check_neighbours(member: Any) -> None:
-    width, n_rows = _count_answers(member), len(member.counts_)
+    width, n_rows = _count_outputs(member), len(member.counts_)
     _require(_is_array(member.table_, "f", n_rows, _count_encoded(member)) and n_rows, "rows have the same numbers")
     _require(_is_array(member.goal_, "f", n_rows, width), "every row must have a target")
     counted = _is_array(member.counts_, "f", n_rows) and np.isfinite(member.counts_).all()
@@ -241,7 +243,7 @@ def _check_neighbours(member: Any) -> None:
 
 
 def _check_kernel(member: Any) -> None:
-    width, n_landmarks = _count_answers(member), len(member.landmarks_)
+    width, n_landmarks = _count_outputs(member), len(member.landmarks_)
     _require(_is_array(member.landmarks_, "f", n_landmarks, _count_encoded(member)), "landmarks are rows")
     _require(_is_array(member.coef_, "f", n_landmarks, width), "every landmark must have a factor")
     _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
@@ -250,7 +252,7 @@ def _check_kernel(member: Any) -> None:
 
 
 def _check_bayes(member: Any) -> None:
-    width, n_features = _count_answers(member), len(member.n_levels_)
+    width, n_features = _count_outputs(member), len(member.n_levels_)
     counted = _is_array(member.n_levels_, "i", n_features) and (member.n_levels_ >= 0).all()
     _require(counted and isinstance(member.cuts_, list) and len(member.cuts_) == n_features, "every feature has bins")
     for cuts, n_levels in zip(member.cuts_, member.n_levels_, strict=True):
@@ -269,14 +271,14 @@ def _count_terms(member: Any, table: Any, n_answers: int) -> None:
 
 
 def _check_word_linear(member: Any) -> None:
-    width = _count_answers(member)
+    width = _count_outputs(member)
     _count_terms(member, member.coef_, width)
     _require(member.coef_.shape[1] > _count_encoded(member), "every number must have a coefficient")
     _require(_is_array(member.intercept_, "f", width), "every class must have an intercept")
 
 
 def _check_word_bayes(member: Any) -> None:
-    width = _count_answers(member)
+    width = _count_outputs(member)
     _count_terms(member, member.logs_, width)
     _require(_is_array(member.prior_, "f", width), "every class must have a share")
 
@@ -354,7 +356,7 @@ def _check_estimator(model: Any) -> None:
         _require(state.get("n_features_in_") == schema.n_features, "the schema must have the model's features")
     if trees is not None:
         _require(isinstance(trees, get_engine().Trees) and schema is not None, "trees need an arena and a schema")
-        _require(trees.n_trees > 0 and trees.n_features == schema.n_features, "trees ask for the model's features")
+        _require(trees.n_trees > 0 and trees.n_features == schema.n_features, "trees use the model's features")
         _check_classes(state, list(trees.outputs))
     if "_slots" in state:
         _check_boosted(state, trees)

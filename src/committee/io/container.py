@@ -1,6 +1,6 @@
 """The bytes of a model file: a preamble, a header in JSON, flat little-endian arrays.
 
-``docs/model_files.md`` is the description that other programs may be written by. Everything that a file says about
+``docs/model_files.md`` specifies the format for other programs. Everything that a file states about
 itself is checked against its length and its checksums before anything is allocated or looked at.
 """
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = [
     "FORMAT_VERSION",
@@ -60,7 +62,7 @@ _PLAIN_DTYPE = re.compile(
 )
 
 
-def name_dtype(dtype: np.dtype[Any]) -> str | None:
+def name_dtype(dtype: AnyDType) -> str | None:
     """The name of a type of array in a header; None if files cannot hold it."""
     for name, nodes in NODE_DTYPES.items():
         if dtype == nodes:
@@ -69,7 +71,7 @@ def name_dtype(dtype: np.dtype[Any]) -> str | None:
     return text if _PLAIN_DTYPE.fullmatch(text) else None
 
 
-def read_dtype(name: object) -> np.dtype[Any]:
+def read_dtype(name: object) -> AnyDType:
     """The type of array that a header names."""
     if isinstance(name, str):
         if name in NODE_DTYPES:
@@ -86,7 +88,7 @@ def _align(position: int) -> int:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
-def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
+def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays: Sequence[AnyArray]) -> None:
     """Write a file beside the place of the old one, then put it there in one step.
 
     Parameters
@@ -96,7 +98,7 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     header : dict
         What goes into the header besides the list of arrays.
     arrays : sequence of ndarray
-        Of types that `name_dtype` knows; big-endian ones are turned.
+        Of the types of `name_dtype`; big-endian ones are converted.
     """
     entries, at = [], 0
     for array in arrays:
@@ -129,7 +131,7 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     _sync_folder(target.parent)
 
 
-def _write_parts(f: BinaryIO, text: bytes, arrays: Sequence[NDArray[Any]]) -> None:
+def _write_parts(f: BinaryIO, text: bytes, arrays: Sequence[AnyArray]) -> None:
     """The preamble comes first in the file and last in time: it holds the checksum of the data."""
     f.write(bytes(PREAMBLE_BYTES))
     f.write(text)
@@ -145,11 +147,11 @@ def _write_parts(f: BinaryIO, text: bytes, arrays: Sequence[NDArray[Any]]) -> No
     f.write(fields + _SEAL.pack(zlib.crc32(fields)))
 
 
-def _is_fortran(array: NDArray[Any]) -> bool:
+def _is_fortran(array: AnyArray) -> bool:
     return array.flags.f_contiguous and not array.flags.c_contiguous
 
 
-def _view_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _view_bytes(array: AnyArray) -> NDArray[np.uint8]:
     flat = array.T if _is_fortran(array) else np.ascontiguousarray(array)
     if not array.dtype.isnative and array.dtype.fields is None:
         flat = flat.astype(array.dtype.newbyteorder("<"))
@@ -184,7 +186,7 @@ class Container:
     """
 
     header: dict[str, Any]
-    arrays: list[NDArray[Any]]
+    arrays: list[AnyArray]
     n_bytes: int
 
 
@@ -263,7 +265,7 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
-def _view_arrays(buffer: bytes | mmap.mmap, start: int, entries: Any) -> list[NDArray[Any]]:
+def _view_arrays(buffer: bytes | mmap.mmap, start: int, entries: object) -> list[AnyArray]:
     """The arrays of the data; they must follow one another without a gap or an overlap."""
     if not isinstance(entries, list):
         raise ModelFileError("The header must list the arrays.")
@@ -283,7 +285,7 @@ def _view_arrays(buffer: bytes | mmap.mmap, start: int, entries: Any) -> list[ND
     return arrays
 
 
-def _read_entry(entry: Any, at: int) -> tuple[np.dtype[Any], tuple[int, ...], Any]:
+def _read_entry(entry: object, at: int) -> tuple[AnyDType, tuple[int, ...], Any]:
     if not isinstance(entry, dict) or not {"dtype", "shape", "at"} <= entry.keys() <= {"dtype", "shape", "at", "order"}:
         raise ModelFileError("An array must have a dtype, a shape and a place, and may have an order.")
     shape, order = entry["shape"], entry.get("order", "C")
@@ -297,7 +299,7 @@ def _read_entry(entry: Any, at: int) -> tuple[np.dtype[Any], tuple[int, ...], An
     return read_dtype(entry["dtype"]), tuple(shape), order
 
 
-def _check_content(array: NDArray[Any]) -> None:
+def _check_content(array: AnyArray) -> None:
     """Bytes that are no value of their type: NumPy's loops and Python's strings trust them blindly."""
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ModelFileError("An array of truth values holds something else.")

@@ -13,10 +13,9 @@ import math
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from committee.engines import get_engine
@@ -27,6 +26,9 @@ from committee.io.encode import MOST_DEPTH, MOST_KEYS, SPARSE_FORMATS, TREE_ARRA
 from committee.io.foreign import ForeignParts
 from committee.io.generators import GENERATORS, read_generator
 from committee.io.registry import STATES, find_estimator, list_fields, load_state_class
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray
 
 __all__ = ["Decoder"]
 
@@ -55,9 +57,9 @@ class Decoder:
         Whether arrays are copied, so that they can be written to.
     """
 
-    def __init__(self, arrays: list[NDArray[Any]], foreign: ForeignParts, *, copy: bool) -> None:
+    def __init__(self, arrays: list[AnyArray], foreign: ForeignParts, *, copy: bool) -> None:
         self._arrays, self._foreign, self._copy = arrays, foreign, copy
-        self._handed: dict[int, NDArray[Any]] = {}
+        self._handed: dict[int, AnyArray] = {}
         self._claimed: set[int] = set()
         self._objects: list[Any] = []
         self._sizes: list[int] = []
@@ -85,7 +87,7 @@ class Decoder:
             "foreign": lambda v, d: self._foreign.hand_out(v, self._refer),
         }
 
-    def build(self, records: Any, root: Any) -> Any:
+    def build(self, records: object, root: object) -> Any:
         """Make every instance, in order, and then the model.
 
         Parameters
@@ -130,7 +132,7 @@ class Decoder:
 
     # Our own classes.
 
-    def _build_instance(self, record: Any) -> Any:
+    def _build_instance(self, record: object) -> Any:
         if isinstance(record, dict) and record.keys() == {"value"}:
             return self.decode(record["value"])
         if not isinstance(record, dict) or not isinstance(record.get("class"), str):
@@ -183,7 +185,7 @@ class Decoder:
         check_instance(model)
         return model
 
-    def _refer(self, number: Any) -> Any:
+    def _refer(self, number: object) -> Any:
         at = self._index(number, len(self._objects))
         self._size += self._sizes[at]
         if self._size > _MOST_PARTS:
@@ -193,18 +195,18 @@ class Decoder:
     # Numbers and containers.
 
     @staticmethod
-    def _index(number: Any, length: int) -> int:
+    def _index(number: object, length: int) -> int:
         if type(number) is not int or not 0 <= number < length:
             raise _refuse("something refers to a part that is not there")
         return number
 
     @staticmethod
-    def _read_float(text: Any) -> float:
+    def _read_float(text: object) -> float:
         if text not in _NUMBERS:
             raise _refuse("a number cannot be read")
         return _NUMBERS[text]
 
-    def _decode_items(self, nodes: Any, depth: int) -> list[Any]:
+    def _decode_items(self, nodes: object, depth: int) -> list[Any]:
         if type(nodes) is not list:
             raise _refuse("a list is something else")
         return [self.decode(node, depth) for node in nodes]
@@ -239,7 +241,7 @@ class Decoder:
 
     # Arrays.
 
-    def _hand_array(self, number: Any) -> NDArray[Any]:
+    def _hand_array(self, number: object) -> AnyArray:
         """An array as attributes hold it; the same one for the same number."""
         at = self._index(number, len(self._arrays))
         if at not in self._handed:
@@ -247,7 +249,7 @@ class Decoder:
             self._handed[at] = array.copy(order="K") if self._copy else array
         return self._handed[at]
 
-    def _claim(self, number: Any) -> NDArray[Any]:
+    def _claim(self, number: object) -> AnyArray:
         """An array that belongs to one arena, matrix or list of text, and to nothing else: its check costs time."""
         at = self._index(number, len(self._arrays))
         if at in self._claimed:
@@ -255,7 +257,7 @@ class Decoder:
         self._claimed.add(at)
         return self._arrays[at]
 
-    def _read_strings(self, *, shape: Any, utf8: Any, offsets: Any, dtype: Any) -> NDArray[Any]:
+    def _read_strings(self, *, shape: object, utf8: Any, offsets: Any, dtype: Any) -> AnyArray:
         letters, ends = self._claim(utf8), self._claim(offsets)
         if letters.dtype != np.uint8 or letters.ndim != 1 or ends.dtype != np.uint64 or ends.ndim != 1:
             raise _refuse("a list of text cannot be read")
@@ -269,7 +271,7 @@ class Decoder:
         array[:] = texts
         return array.reshape(_read_shape(shape, len(texts)))
 
-    def _read_objects(self, content: Any, depth: int) -> NDArray[Any]:
+    def _read_objects(self, content: object, depth: int) -> AnyArray:
         shape, nodes = _take(content, "shape", "items")
         items = self._decode_items(nodes, depth)
         array = np.empty(len(items), object)
@@ -277,7 +279,7 @@ class Decoder:
             array[k] = item
         return array.reshape(_read_shape(shape, len(items)))
 
-    def _read_sparse(self, *, kind: Any, shape: Any, data: Any, indices: Any, indptr: Any) -> Any:
+    def _read_sparse(self, *, kind: Any, shape: object, data: Any, indices: Any, indptr: Any) -> Any:
         if kind not in SPARSE_FORMATS or not isinstance(shape, list) or len(shape) != 2:
             raise _refuse("a sparse matrix is of an unknown kind")
         if not all(type(n) is int and 0 <= n < 1 << 62 for n in shape):
@@ -290,7 +292,7 @@ class Decoder:
         return matrix
 
 
-def _check_sparse(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: list[int]) -> None:
+def _check_sparse(data: AnyArray, indices: AnyArray, indptr: AnyArray, shape: list[int]) -> None:
     """SciPy's loops believe the indices. Its own check of them leaves some out and copies others."""
     holds = (
         data.ndim == indices.ndim == indptr.ndim == 1
@@ -307,7 +309,7 @@ def _check_sparse(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any
         raise _refuse("a sparse matrix is not in order")
 
 
-def _take(record: Any, *names: str) -> Any:
+def _take(record: object, *names: str) -> Any:
     """The entries of a record that has these and no others; one alone as it is. Those of a class are records too."""
     if not isinstance(record, dict) or record.keys() - {"class"} != set(names):
         raise _refuse("a part has other entries than it should")
@@ -317,7 +319,7 @@ def _take(record: Any, *names: str) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _read_shape(shape: Any, n_items: int) -> tuple[int, ...]:
+def _read_shape(shape: object, n_items: int) -> tuple[int, ...]:
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != n_items:
         raise _refuse("an array has a shape that cannot be")
     return tuple(shape)

@@ -1,4 +1,4 @@
-"""What a model file says about itself, without making the model."""
+"""The description of a model file, without building the model."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["ModelDescription", "describe_file"]
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a model file says about itself.
+    """The description of a model file.
 
     Attributes
     ----------
     name : str
         Class of the model; empty if it is of another library.
     params : dict
-        Hyper-parameters: plain values as they are, anything else as a text that says what it is.
+        Hyper-parameters: plain values as they are, anything else as a short description.
     n_features : int or None
-        How many columns it was fitted on; None if it is not fitted or does not say.
+        How many columns it was fitted on; None if it is not fitted or not recorded.
     feature_names : tuple of str or None
         Their names, if they had names.
     stripped : bool
@@ -33,7 +33,7 @@ class ModelDescription:
     library : dict
         Versions that it was written with.
     untrusted : list of str
-        Types that `load` has to be told to trust.
+        Types that must be passed to `load` as trusted.
     n_bytes : int
         Size of the file.
     """
@@ -96,7 +96,7 @@ def describe_file(path: str | os.PathLike[str]) -> ModelDescription:
     )
 
 
-def _follow(node: Any, objects: Any) -> dict[str, Any]:
+def _follow(node: object, objects: Any) -> dict[str, Any]:
     """The instance that a value refers to; empty if it is none."""
     if not isinstance(node, dict) or node.keys() != {"object"}:
         return {}
@@ -111,7 +111,7 @@ def _take_dict(record: dict[str, Any], key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _show(node: Any, objects: Any, depth: int = 0) -> Any:
+def _show(node: object, objects: Any, depth: int = 0) -> Any:
     """A hyper-parameter for people."""
     if node is None or isinstance(node, bool | int | float | str):
         return node

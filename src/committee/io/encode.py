@@ -1,4 +1,4 @@
-"""From a model to what a header can say: a tree of JSON values, a list of arrays, and what is left to skops.
+"""From a model to the contents of a header: a tree of JSON values, a list of arrays, and what is left to skops.
 
 The vocabulary is closed. A value is written as itself (null, true, number, text, list) or as an object with one key
 that says what it is, such as ``{"tuple": [1, 2]}``; ``docs/model_files.md`` has the list.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from committee.engines import get_engine
@@ -22,6 +21,9 @@ from committee.io.container import name_dtype
 from committee.io.foreign import find_own
 from committee.io.generators import take_generator
 from committee.io.registry import is_estimator, is_training_only, list_fields, name_state
+
+if TYPE_CHECKING:
+    from committee.typing import AnyArray, AnyDType
 
 __all__ = ["MOST_DEPTH", "MOST_KEYS", "SPARSE_FORMATS", "TRAINING_ARRAYS", "TREE_ARRAYS", "Encoder"]
 
@@ -42,6 +44,9 @@ TREE_ARRAYS = (
 SPARSE_FORMATS = {
     f"{kind}_{suffix}": getattr(sp, f"{kind}_{suffix}") for kind in ("csr", "csc") for suffix in ("matrix", "array")
 }
+
+
+GENERATOR_TYPES = (np.random.RandomState, np.random.Generator)
 
 
 class Encoder:
@@ -65,7 +70,7 @@ class Encoder:
     """
 
     def __init__(self, *, strip: bool) -> None:
-        self.arrays: list[NDArray[Any]] = []
+        self.arrays: list[AnyArray] = []
         self.objects: list[dict[str, Any]] = []
         self.foreign: list[Any] = []
         self.own: list[tuple[Any, int]] = []
@@ -89,7 +94,7 @@ class Encoder:
             slice: lambda v, w, d: {"slice": self._encode_items([v.start, v.stop, v.step], w, d)},
         }
 
-    def encode(self, value: Any, where: str, depth: int = 0) -> Any:
+    def encode(self, value: object, where: str, depth: int = 0) -> Any:
         """A value as JSON.
 
         Parameters
@@ -124,13 +129,13 @@ class Encoder:
             self._open.discard(id(value))
         return self._written[id(value)][1]
 
-    def _encode_instance(self, value: Any, where: str, depth: int) -> Any:
+    def _encode_instance(self, value: object, where: str, depth: int) -> Any:
         kind = type(value)
         if kind in (np.ndarray, np.memmap):
             return self._encode_array(np.asarray(value), where, depth)
         if kind in SPARSE_FORMATS.values():
             return self._add({"value": self._encode_sparse(value, where)})
-        if kind in (np.random.RandomState, np.random.Generator):
+        if isinstance(value, np.random.RandomState | np.random.Generator) and kind in GENERATOR_TYPES:
             state = self.encode(take_generator(value), where, depth)
             return self._add({"value": {"generator": [kind.__name__, state]}})
         if kind is self._trees:
@@ -209,12 +214,12 @@ class Encoder:
 
     # Arrays.
 
-    def _add_array(self, array: NDArray[Any], where: str) -> int:
+    def _add_array(self, array: AnyArray, where: str) -> int:
         self._name_dtype(array.dtype, where)
         self.arrays.append(array)
         return len(self.arrays) - 1
 
-    def _name_dtype(self, dtype: np.dtype[Any], where: str) -> str:
+    def _name_dtype(self, dtype: AnyDType, where: str) -> str:
         name = name_dtype(dtype)
         if name is None:
             raise ModelFileError(f"{where} has the type {dtype}, which model files cannot hold.")
@@ -227,7 +232,7 @@ class Encoder:
         name = self._name_dtype(array.dtype, where)
         return {"scalar": [name, array.astype(array.dtype.newbyteorder("<")).tobytes().hex()]}
 
-    def _encode_array(self, array: NDArray[Any], where: str, depth: int) -> dict[str, Any]:
+    def _encode_array(self, array: AnyArray, where: str, depth: int) -> dict[str, Any]:
         if array.dtype.kind == "T":
             if array.dtype != np.dtypes.StringDType():
                 raise ModelFileError(f"{where} has the type {array.dtype}, which model files cannot hold.")
@@ -242,7 +247,7 @@ class Encoder:
             array = array.astype(array.dtype.kind + "1")
         return {"array": self._add_array(array, where)}
 
-    def _add_text(self, array: NDArray[Any], dtype: str, where: str) -> dict[str, int]:
+    def _add_text(self, array: AnyArray, dtype: str, where: str) -> dict[str, int]:
         encoded = [text.encode("utf-8", "surrogatepass") for text in array.ravel().tolist()]
         letters = np.frombuffer(b"".join(encoded), np.uint8)
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.uint64)

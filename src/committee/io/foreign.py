@@ -25,6 +25,8 @@ from committee.io.registry import is_estimator, name_state
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.typing import AnyArray
+
 __all__ = ["ForeignParts", "find_own", "list_untrusted", "pack_foreign", "unpack_foreign"]
 
 _STAND_IN = "committee.object"
@@ -45,12 +47,12 @@ def _import_skops() -> Any:
     return skops
 
 
-def _is_own(value: Any) -> bool:
+def _is_own(value: object) -> bool:
     kind = type(value)
     return kind is get_engine().Trees or is_estimator(kind) or name_state(kind) is not None
 
 
-def _list_parts(value: Any) -> Iterable[Any]:
+def _list_parts(value: object) -> Iterable[Any]:
     if isinstance(value, _SIMPLE + _CODE):
         return ()
     if isinstance(value, np.ndarray):
@@ -66,7 +68,7 @@ def _list_parts(value: Any) -> Iterable[Any]:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
-def find_own(value: Any) -> list[Any]:
+def find_own(value: object) -> list[Any]:
     """Instances of our classes that lie in an object of someone else."""
     seen: dict[int, Any] = {}
     found, waiting = [], [value]
@@ -110,7 +112,7 @@ def pack_foreign(values: list[Any], own: Sequence[tuple[Any, int]]) -> NDArray[n
 # --- reading -----------------------------------------------------------------------------------------------------
 
 
-def unpack_foreign(packed: NDArray[Any], count: int, trusted: Sequence[Any] | None) -> list[Any]:
+def unpack_foreign(packed: AnyArray, count: int, trusted: Sequence[Any] | None) -> list[Any]:
     """Make the values of an archive.
 
     Parameters
@@ -141,11 +143,11 @@ def unpack_foreign(packed: NDArray[Any], count: int, trusted: Sequence[Any] | No
     except Exception as error:
         raise ModelFileError(f"skops cannot read a part of the model: {error}") from error
     if not isinstance(values, list) or len(values) != count:
-        raise ModelFileError("The archive of the file does not hold what the header says.")
+        raise ModelFileError("The archive of the file does not match the header.")
     return values
 
 
-def list_untrusted(packed: NDArray[Any], trusted: Sequence[Any] | None = None) -> list[str]:
+def list_untrusted(packed: AnyArray, trusted: Sequence[Any] | None = None) -> list[str]:
     """Types in an archive that would have to be trusted; nothing is made or imported to find out."""
     skops, archive = _import_skops(), packed.tobytes()
     _check_archive(archive)
@@ -158,7 +160,7 @@ def list_untrusted(packed: NDArray[Any], trusted: Sequence[Any] | None = None) -
 
 
 class ForeignParts:
-    """What skops has made, with our objects put in place of their stand-ins when it is asked for.
+    """What skops has made, with the objects of this library put in place of their stand-ins on access.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ class ForeignParts:
         # By id: what was walked through, kept so that the id stays its own, and what it became.
         self._done: dict[int, tuple[Any, Any]] = {}
 
-    def hand_out(self, number: Any, refer: Callable[[Any], Any]) -> Any:
+    def hand_out(self, number: object, refer: Callable[[Any], Any]) -> Any:
         """One of the values.
 
         Parameters
@@ -190,7 +192,7 @@ class ForeignParts:
         self._values[number] = self._set_fitted(self._values[number], refer)
         return self._values[number]
 
-    def _set_fitted(self, value: Any, refer: Callable[[Any], Any]) -> Any:
+    def _set_fitted(self, value: object, refer: Callable[[Any], Any]) -> Any:
         if isinstance(value, _SIMPLE + _CODE) or _is_own(value):
             return value
         if id(value) in self._done:

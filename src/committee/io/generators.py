@@ -67,5 +67,5 @@ def read_generator(kind: str, state: Any) -> Any:
     return made
 
 
-def _is_place(value: Any, most: int) -> bool:
+def _is_place(value: object, most: int) -> bool:
     return type(value) is int and 0 <= value <= most

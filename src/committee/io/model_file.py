@@ -19,7 +19,7 @@ from committee.io.encode import Encoder
 from committee.io.foreign import ForeignParts, pack_foreign, unpack_foreign
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from committee.typing import AnyArray
 
 __all__ = ["check_header", "find_archive", "load", "save"]
 
@@ -41,7 +41,7 @@ def save(model: Any, path: str | os.PathLike[str], *, strip: bool = False) -> No
     path : str or path
         The file.
     strip : bool, default=False
-        Leave out what no prediction asks for: counts and impurities in the nodes, importances, out-of-bag votes.
+        Leave out what predictions do not need: counts and impurities in the nodes, importances, out-of-bag votes.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
     path : str or path
         A file that `save` has written, with this version of the library or an earlier one.
     trusted : sequence of str or type, optional
-        Types from other libraries that may be made, besides those that skops knows to be safe (most of
+        Types from other libraries that may be made, besides those that skops considers safe (most of
         scikit-learn). The error names those that are missing; look at them before passing them.
     mmap : bool, default=True
         Whether arrays are views of the mapped file: loading takes no memory of its own, and all processes that load
@@ -135,7 +135,7 @@ def check_header(header: dict[str, Any]) -> dict[str, Any]:
     return header
 
 
-def find_archive(place: Any, arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], int]:
+def find_archive(place: object, arrays: list[AnyArray]) -> tuple[AnyArray, int]:
     """The bytes for skops, and how many objects they hold."""
     if not isinstance(place, dict) or place.keys() != {"array", "count"} or type(place["count"]) is not int:
         raise ModelFileError("The header of the file does not say where its archive is.")

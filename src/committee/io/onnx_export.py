@@ -1,7 +1,7 @@
 """Models as ONNX graphs, for runtimes without Python: one ``TreeEnsemble`` in double precision, and the link after it.
 
 The nodes are those of ``ai.onnx.ml`` version 5. A leaf there adds to one number only, so that a tree whose leaves have
-a share for each class appears once for each class.
+a probability for each class appears once for each class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from committee.exceptions import ParameterTypeError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["to_onnx"]
 
@@ -32,7 +32,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """A tree, forest, bag of trees or boosted trees as an ONNX model, for instance for ``onnxruntime``.
 
     The graph takes ``X``, doubles of shape (n_rows, n_features): NaN is a missing value, and a category is the number
-    of its level in ``model._schema.categories`` (NaN for a level that the model has not met). A classifier answers with
+    of its level in ``model._schema.categories`` (NaN for a level that the model has not met). A classifier returns
     ``label`` and ``probabilities``, a regressor with ``value``; the numbers are doubles and differ from those of the
     model by rounding only.
 
@@ -61,23 +61,29 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     except ImportError as error:
         raise ImportError("to_onnx needs the package onnx; run pip install 'committee[onnx]'.") from error
 
-    asked = present_trees(model)
+    model_trees = present_trees(model)
     classes = getattr(model, "classes_", None)
-    _check(model, asked, classes)
+    _check(model, model_trees, classes)
     graph = _Graph(onnx.helper)
-    table = _number_missing(graph, asked)
+    table = _number_missing(graph, model_trees)
     raw = graph.add(
-        "TreeEnsemble", [table], domain="ai.onnx.ml", **_list_attributes(onnx, _collect(asked), asked.width)
+        "TreeEnsemble", [table], domain="ai.onnx.ml", **_list_attributes(onnx, _collect(model_trees), model_trees.width)
     )
-    if asked.combine != "sum":
-        total = asked.trees.n_trees if asked.tree_weights is None else float(np.sum(asked.tree_weights))
+    if model_trees.combine != "sum":
+        total = (
+            model_trees.trees.n_trees if model_trees.tree_weights is None else float(np.sum(model_trees.tree_weights))
+        )
         raw = graph.add("Div", [raw, graph.keep(np.array(float(total)))])
-    if asked.baseline is not None:
-        raw = graph.add("Add", [raw, graph.keep(np.asarray(asked.baseline, dtype=np.float64))])
-    if asked.link_scale != 1.0:
-        raw = graph.add("Mul", [raw, graph.keep(np.array(float(asked.link_scale)))])
-    outputs = _answer_value(graph, raw, asked) if classes is None else _answer_class(graph, raw, asked, classes)
-    rows = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, [None, asked.schema.n_features])
+    if model_trees.baseline is not None:
+        raw = graph.add("Add", [raw, graph.keep(np.asarray(model_trees.baseline, dtype=np.float64))])
+    if model_trees.link_scale != 1.0:
+        raw = graph.add("Mul", [raw, graph.keep(np.array(float(model_trees.link_scale)))])
+    outputs = (
+        _add_value_output(graph, raw, model_trees)
+        if classes is None
+        else _add_class_output(graph, raw, model_trees, classes)
+    )
+    rows = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, [None, model_trees.schema.n_features])
     made = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, type(model).__name__, [rows], outputs, graph.constants),
         opset_imports=[onnx.helper.make_opsetid("", _OPSET), onnx.helper.make_opsetid("ai.onnx.ml", _ML_OPSET)],
@@ -90,16 +96,22 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     return made
 
 
-def _check(model: Any, asked: TreeModel, classes: Any) -> None:
+def _check(model: Any, model_trees: TreeModel, classes: Any) -> None:
     name = type(model).__name__
     if getattr(model, "calibration", None) is not None:
         raise ParameterTypeError(f"A {name} whose probabilities are calibrated cannot be written as ONNX.")
-    if isinstance(classes, list) or (classes is None and asked.width > 1):
+    if isinstance(classes, list) or (classes is None and model_trees.width > 1):
         raise ParameterTypeError(f"A {name} of several outputs cannot be written as ONNX.")
-    shares = (
-        asked.link == "identity" and asked.combine != "sum" and asked.width == (0 if classes is None else len(classes))
+    probabilities = (
+        model_trees.link == "identity"
+        and model_trees.combine != "sum"
+        and model_trees.width == (0 if classes is None else len(classes))
     )
-    known = asked.link in ("identity", "log") if classes is None else asked.link in ("logit", "softmax") or shares
+    known = (
+        model_trees.link in ("identity", "log")
+        if classes is None
+        else model_trees.link in ("logit", "softmax") or probabilities
+    )
     if not known:
         raise ParameterTypeError(
             f"What this {name} makes of the sum of its trees cannot be written as ONNX; trees, forests, bags of trees "
@@ -121,7 +133,7 @@ class _Graph:
         self.nodes.append(self.make.make_node(kind, inputs, [made], **attributes))
         return made
 
-    def keep(self, values: NDArray[Any]) -> str:
+    def keep(self, values: AnyArray) -> str:
         """A constant; its name."""
         import onnx
 
@@ -130,40 +142,40 @@ class _Graph:
         return name
 
 
-def _count_levels(asked: TreeModel) -> list[int]:
-    return [0 if levels is None else len(levels) for levels in asked.schema.categories]
+def _count_levels(model_trees: TreeModel) -> list[int]:
+    return [0 if levels is None else len(levels) for levels in model_trees.schema.categories]
 
 
-def _number_missing(graph: _Graph, asked: TreeModel) -> str:
+def _number_missing(graph: _Graph, model_trees: TreeModel) -> str:
     """The table with a code of its own for what is missing in a category: whether NaN is in a set, runtimes differ."""
-    n_levels = np.array(_count_levels(asked), dtype=np.float64)
+    n_levels = np.array(_count_levels(model_trees), dtype=np.float64)
     if not n_levels.any():
         return "X"
     gaps = graph.add("And", [graph.add("IsNaN", ["X"]), graph.keep(n_levels > 0)])
     return graph.add("Where", [gaps, graph.keep(n_levels), "X"])
 
 
-def _answer_value(graph: _Graph, raw: str, asked: TreeModel) -> list[Any]:
+def _add_value_output(graph: _Graph, raw: str, model_trees: TreeModel) -> list[Any]:
     import onnx
 
-    if asked.link == "log":
+    if model_trees.link == "log":
         raw = graph.add("Exp", [raw])
     graph.add("Squeeze", [raw, graph.keep(np.array([1]))], "value")
     return [onnx.helper.make_tensor_value_info("value", onnx.TensorProto.DOUBLE, [None])]
 
 
-def _answer_class(graph: _Graph, raw: str, asked: TreeModel, classes: NDArray[Any]) -> list[Any]:
+def _add_class_output(graph: _Graph, raw: str, model_trees: TreeModel, classes: AnyArray) -> list[Any]:
     import onnx
 
-    if asked.link == "logit":
+    if model_trees.link == "logit":
         second = graph.add("Sigmoid", [raw])
         first = graph.add("Sub", [graph.keep(np.array(1.0)), second])
-        shares = graph.add("Concat", [first, second], "probabilities", axis=1)
-    elif asked.link == "softmax":
-        shares = graph.add("Softmax", [raw], "probabilities", axis=1)
+        probabilities = graph.add("Concat", [first, second], "probabilities", axis=1)
+    elif model_trees.link == "softmax":
+        probabilities = graph.add("Softmax", [raw], "probabilities", axis=1)
     else:
-        shares = graph.add("Identity", [raw], "probabilities")
-    best = graph.add("ArgMax", [shares], axis=1, keepdims=0)
+        probabilities = graph.add("Identity", [raw], "probabilities")
+    best = graph.add("ArgMax", [probabilities], axis=1, keepdims=0)
     numbers = classes.dtype.kind in "iub"
     names = classes.astype(np.int64) if numbers else np.array([str(one) for one in classes.tolist()], dtype=object)
     graph.add("Gather", [graph.keep(names), best], "label")
@@ -189,31 +201,31 @@ class _Nodes:
         for name, values in arrays.items():
             self.parts.setdefault(name, []).append(np.asarray(values))
 
-    def join(self, name: str, dtype: Any) -> NDArray[Any]:
+    def join(self, name: str, dtype: Any) -> AnyArray:
         """One array over all trees."""
         return np.concatenate(self.parts[name]).astype(dtype) if self.parts.get(name) else np.empty(0, dtype=dtype)
 
 
-def _collect(asked: TreeModel) -> _Nodes:
+def _collect(model_trees: TreeModel) -> _Nodes:
     """Every tree, once for each column that its leaves have a number for."""
-    nodes = _Nodes(_count_levels(asked))
-    for number in range(asked.trees.n_trees):
-        tree = asked.trees.describe(number, "gini" if len(asked.trees.outputs) else "squared_error")
-        weight = 1.0 if asked.tree_weights is None else float(asked.tree_weights[number])
+    nodes = _Nodes(_count_levels(model_trees))
+    for number in range(model_trees.trees.n_trees):
+        tree = model_trees.trees.describe(number, "gini" if len(model_trees.trees.outputs) else "squared_error")
+        weight = 1.0 if model_trees.tree_weights is None else float(model_trees.tree_weights[number])
         leaves = np.asarray(tree["feature"]).astype(np.int64) < 0
-        values = weight * _read_leaves(asked, np.asarray(tree["value"], dtype=np.float64)[leaves])
+        values = weight * _read_leaves(model_trees, np.asarray(tree["value"], dtype=np.float64)[leaves])
         for column in range(values.shape[1]):
-            target = column if asked.slots is None else int(asked.slots[number])
+            target = column if model_trees.slots is None else int(model_trees.slots[number])
             _append_tree(nodes, tree, leaves, values[:, column], target)
     return nodes
 
 
-def _read_leaves(asked: TreeModel, values: FloatArray) -> FloatArray:
+def _read_leaves(model_trees: TreeModel, values: FloatArray) -> FloatArray:
     """What the leaves of a tree of weight one add, of shape (n_leaves, n_columns)."""
     values = values.reshape(len(values), -1)
-    if asked.combine == "vote":
+    if model_trees.combine == "vote":
         return np.eye(values.shape[1])[values.argmax(axis=1)]  # type: ignore[no-any-return]
-    if asked.combine == "mean" and len(asked.trees.outputs):
+    if model_trees.combine == "mean" and len(model_trees.trees.outputs):
         return values / values.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
     return values
 
@@ -225,8 +237,8 @@ def _append_tree(nodes: _Nodes, tree: Any, leaves: NDArray[np.bool_], values: Fl
     place = np.where(leaves, nodes.n_leaves + np.cumsum(leaves) - 1, nodes.n_inner + np.cumsum(~leaves) - 1)
     nodes.append(leaf_weights=values, leaf_targetids=np.full(len(values), target))
     if len(inner):
-        asks = [tree["left_categories"].get(int(node)) for node in inner]
-        by_set = np.array([codes is not None for codes in asks])
+        category_sets = [tree["left_categories"].get(int(node)) for node in inner]
+        by_set = np.array([codes is not None for codes in category_sets])
         left, right = (np.asarray(tree[side]).astype(np.int64)[inner] for side in ("children_left", "children_right"))
         feature = np.asarray(tree["feature"]).astype(np.int64)[inner]
         missing_left = np.asarray(tree["missing_go_to_left"], dtype=bool)[inner]
@@ -240,12 +252,12 @@ def _append_tree(nodes: _Nodes, tree: Any, leaves: NDArray[np.bool_], values: Fl
             nodes_falsenodeids=place[right],
             nodes_falseleafs=leaves[right],
         )
-        for codes, column, also_missing in zip(asks, feature.tolist(), missing_left.tolist(), strict=True):
+        for codes, column, also_missing in zip(category_sets, feature.tolist(), missing_left.tolist(), strict=True):
             if codes is not None:
                 missing = [nodes.n_levels[column]] if also_missing else []
                 nodes.append(membership_values=np.array([*np.sort(codes), *missing, np.nan], dtype=np.float64))
     else:
-        # A tree that is a leaf: a question whose answers are the same.
+        # A tree that is a leaf: a split whose two branches are equal.
         only = [nodes.n_leaves]
         nodes.append(
             nodes_modes=[_LESS_OR_EQUAL],

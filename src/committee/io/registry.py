@@ -126,7 +126,7 @@ _ALGORITHMS = {
 }
 STATES |= {name: StateClass("committee.ensembles.adaboost." + home, own) for name, (home, own) in _ALGORITHMS.items()}
 
-#: Fitted attributes that no prediction asks for; `strip=True` leaves them out. The arenas lose as much by themselves.
+#: Fitted attributes that predictions do not need; `strip=True` leaves them out. Arenas are stripped likewise.
 _TRAINING_ONLY = frozenset(
     {"oob_decision_function_", "oob_prediction_", "oob_trace_", "oof_decision_function_", "oof_prediction_"}
     | {"_importances", "_gains"}

@@ -1,4 +1,4 @@
-"""The rules of the house that a machine can check."""
+"""Rules about the source code that can be checked automatically."""
 
 import re
 import tomllib
@@ -9,25 +9,36 @@ import pytest
 import committee
 from tests.contract.source_reading import (
     ROOT,
+    count_any,
     count_cpp_lines,
     count_python_lines,
     find_cpp_functions,
     find_cpp_names,
     find_imports,
     find_python_functions,
+    find_python_names,
     list_sources,
 )
 
 MOST_FILE_LINES = 500
 MOST_FUNCTION_LINES = 60
 MOST_SCALAR_ARGUMENTS = 7
+MOST_ANY = 0.1
+#: Methods of a package's interface that several modules define on purpose.
+SHARED_NAMES: set[str] = set()
+#: Words that were once used in place of the field's, which readers search for.
+PRIVATE_WORDS = {
+    "told": "params, fitted or result",
+    "slopes": "gradients",
+    "tally": "accumulator or histogram",
+    "lesson": "training set",
+    "roster": "named ensemble",
+    "parted": "partitioned",
+}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
-# Only these rooms may import the module named first.
+# Only these packages may import the module named first.
 DOORS = {
     "committee._core": ("committee.engines", "committee.losses", "committee.data.binning"),
-    "cupy": ("committee.engines.gpu",),
-    "dask": ("committee.engines.dask",),
-    "distributed": ("committee.engines.dask",),
 }
 
 PYTHON = list_sources("src", "tests", "benchmarks", "examples", endings=(".py",))
@@ -76,7 +87,29 @@ def test_a_name_of_the_core_means_one_thing() -> None:
     assert {name: files for name, files in owners.items() if len(files) > 1} == {}
 
 
-def test_no_file_is_a_room_for_leftovers() -> None:
+def test_a_name_of_the_package_means_one_thing() -> None:
+    owners: dict[str, list[str]] = {}
+    for path in PACKAGE:
+        for name in find_python_names(path.read_text(encoding="utf-8")):
+            owners.setdefault(name, []).append(name_module(path))
+    assert {"Dataset", "RandomForestClassifier", "take_in", "FloatArray", "MaxBins"} <= owners.keys()
+    assert {name: modules for name, modules in owners.items() if len(modules) > 1 and name not in SHARED_NAMES} == {}
+
+
+def test_few_parameters_may_be_anything() -> None:
+    counts = [count_any(path.read_text(encoding="utf-8")) for path in PACKAGE]
+    n_any, n_all = (sum(column) for column in zip(*counts, strict=True))
+    assert n_all > 3000
+    assert n_any / n_all < MOST_ANY
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
+def test_names_are_those_of_the_field(path: Path) -> None:
+    words = set(re.findall(r"[a-z]+", path.read_text(encoding="utf-8")))
+    assert not words & PRIVATE_WORDS.keys(), {w: PRIVATE_WORDS[w] for w in words & PRIVATE_WORDS.keys()}
+
+
+def test_no_file_is_a_collection_of_leftovers() -> None:
     named = [p for p in PYTHON + CPP if p.stem in FORBIDDEN_NAMES or p.name == "core.py"]
     folders = [p for p in PYTHON + CPP if FORBIDDEN_NAMES & set(p.relative_to(ROOT).parts[:-1])]
     assert not named
@@ -94,13 +127,13 @@ def test_nothing_private_of_scikit_learn_is_imported(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PACKAGE, ids=name_module)
-def test_underscore_names_stay_in_their_room(path: Path) -> None:
-    room = name_module(path).split(".")[:2]
+def test_underscore_names_stay_in_their_package(path: Path) -> None:
+    package = name_module(path).split(".")[:2]
     foreign = []
     for line, module, name in find_imports(path.read_text(encoding="utf-8")):
         full = f"{module}.{name}".rstrip(".").split(".")
         is_private = any(part.startswith("_") and not part.startswith("__") for part in full[1:])
-        if full[0] == "committee" and is_private and full[1] != "_core" and full[:2] != room:
+        if full[0] == "committee" and is_private and full[1] != "_core" and full[:2] != package:
             foreign.append(f"line {line}: {'.'.join(full)}")
     assert not foreign
 
@@ -171,6 +204,15 @@ def test_the_reader_of_cpp_sees_names() -> None:
         "template <class T>\nusing Kept = T;\nusing L [[gnu::vector_size(16)]] = int;\nusing namespace std;\n"
     )
     assert find_cpp_names(text) == {"A", "C", "kMany", "Kept", "L"}
+
+
+def test_the_reader_of_python_sees_names_and_any() -> None:
+    text = (
+        "class A:\n    def run(self, X: Any, to: list[Any], n: int) -> Any: ...\ndef _hidden(): ...\ndef seen(): ...\n"
+        "Alias: TypeAlias = int\nDepth = Annotated[int, 'a']\nLIMIT = 3\n"
+    )
+    assert find_python_names(text) == {"A", "seen", "Alias", "Depth"}
+    assert count_any(text) == (1, 2)
 
 
 def test_the_reader_of_python_measures_what_it_should() -> None:
