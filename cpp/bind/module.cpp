@@ -17,6 +17,7 @@ void bind_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
 void bind_class_lanes(nb::module_& m);
+void bind_testing(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
@@ -34,4 +35,5 @@ NB_MODULE(_core, m) {
   bind_stump(m);
   bind_permutation(m);
   bind_class_lanes(m);
+  bind_testing(m);
 }
