@@ -27,7 +27,7 @@ def make_run(folder: Path) -> Run:
 
     def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "committee", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=env, timeout=240)
+        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=env, timeout=900)
 
     return run_command
 
