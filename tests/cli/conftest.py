@@ -1,3 +1,4 @@
+import atexit
 import functools
 import json
 import os
@@ -29,6 +30,11 @@ class CommandServer:
             env=make_environment() | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
         )
 
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()  # which ends it
+        self.process.wait()
+
     def run(self, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -46,8 +52,10 @@ class CommandServer:
 
 @functools.cache
 def start_server() -> CommandServer:
-    """One for all tests of this process; it ends when its standard input does."""
-    return CommandServer()
+    """One for all tests of this process."""
+    server = CommandServer()
+    atexit.register(server.end)
+    return server
 
 
 def make_environment() -> dict[str, str]:
