@@ -6,6 +6,7 @@ output and error of the command. Answers with the exit code on a line.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -41,6 +42,7 @@ def become_command(request: dict[str, Any]) -> None:
 
 def serve() -> None:
     import_all()
+    gc.freeze()  # the collector of a fork leaves alone what all forks share
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     while line := requests.readline():
         with warnings.catch_warnings():
