@@ -3,7 +3,6 @@
 import math
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -26,13 +25,15 @@ from committee._core import (
     parallel_for,
     read_cpu_quota,
 )
+from tests.interrupts import count_polls, interrupt_at_poll
 
+HANG = 600.0  # seconds after which a test gives up; no result depends on it
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 def run_python(code: str) -> str:
     """The output of a fresh interpreter."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -55,7 +56,7 @@ def test_every_task_runs_once(n_tasks: int, n_threads: int) -> None:
 
 def test_tasks_run_beside_one_another() -> None:
     meeting = threading.Barrier(3)
-    parallel_for(3, 3, lambda _: meeting.wait(timeout=30))
+    parallel_for(3, 3, lambda _: meeting.wait(timeout=HANG))
     seen: set[int] = set()
     parallel_for(50, 2, lambda _: (seen.add(threading.get_ident()), time.sleep(0.001)))
     assert len(seen) <= 2
@@ -64,18 +65,23 @@ def test_tasks_run_beside_one_another() -> None:
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_the_first_error_is_raised_and_the_rest_skipped(n_threads: int) -> None:
     ran: list[int] = []
+    failed = threading.Event()
 
     def fail(i: int) -> None:
         ran.append(i)
         if i == 3:
+            failed.set()
             raise KeyError("three")
-        time.sleep(0.001)
+        if i > 3:  # tasks of other threads last until the failure, and then long enough for it to be seen
+            failed.wait(timeout=HANG)
+            time.sleep(0.001)
 
     for _ in range(3):  # the pool is as good as new afterwards
         ran.clear()
+        failed.clear()
         with pytest.raises(KeyError, match="three"):
-            parallel_for(1000, n_threads, fail)
-        assert len(ran) < 50
+            parallel_for(100_000, n_threads, fail)
+        assert len(ran) < 100_000
     test_every_task_runs_once.hypothesis.inner_test(20, n_threads)  # type: ignore[attr-defined]
 
 
@@ -107,7 +113,7 @@ def test_many_callers_at_once() -> None:
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(timeout=60)
+        caller.join(timeout=HANG)
     assert counts == [600] * 8
 
 
@@ -142,10 +148,25 @@ def test_threads_start_on_demand_and_stay() -> None:
 
 @linux_only
 def test_waiting_threads_sleep() -> None:
-    code = "import time; from committee._core import parallel_for\n"
-    code += "parallel_for(8, 8, lambda i: None); used = time.process_time(); time.sleep(0.5)\n"
-    code += "print(time.process_time() - used < 0.05)"
-    assert run_python(code) == "True"
+    """Once the pool is idle its threads do not run at all: nothing wakes them but work."""
+    code = """
+import glob, os, time
+from committee._core import parallel_for
+def read_workers(read):
+    main = str(os.getpid())
+    return [read(open(f"/proc/self/task/{t}/status").read()) for t in os.listdir("/proc/self/task") if t != main]
+def read_state(status):
+    return status.split("State:")[1].split()[0]
+def count_switches(status):
+    return status.split("voluntary_ctxt_switches:")[1].split()[0], status.rsplit(":", 1)[1].strip()
+parallel_for(8, 8, lambda i: None)
+while set(read_workers(read_state)) != {"S"}:  # the caller's limit ends a pool that spins
+    time.sleep(0.01)
+before = read_workers(count_switches)
+time.sleep(0.3)
+print(len(before), before == read_workers(count_switches))
+"""
+    assert run_python(code) == "7 True"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -174,7 +195,7 @@ print("both")
 def test_forked_workers_bin_as_their_parent() -> None:
     expected = [bin_in_parallel(seed) for seed in range(4)]
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map_async(bin_in_parallel, range(4)).get(timeout=60) == expected
+        assert pool.map_async(bin_in_parallel, range(4)).get(timeout=HANG) == expected
 
 
 def test_joblib_workers_bin_too() -> None:
@@ -183,27 +204,23 @@ def test_joblib_workers_bin_too() -> None:
         assert Parallel(n_jobs=2, backend=backend)(delayed(bin_in_parallel)(s) for s in range(3)) == expected
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
 def test_a_signal_stops_the_core() -> None:
-    """Seen within a second, though the interpreter runs nothing meanwhile."""
+    """What a handler raises comes out of the call, though the interpreter runs nothing meanwhile."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400_000, 8)).astype(np.float32)
+    X = rng.normal(size=(20_000, 8)).astype(np.float32)
     labels = rng.integers(0, 2, (len(X), 1)).astype(np.uint32)
     matrix = BinMapper.fit(X, None, np.zeros(8, np.uint32), 255, 1).transform(X, 1)
+
+    def grow() -> None:
+        grow_tree(matrix, None, labels, [2], None, None, GrowParams())
 
     def stop(number: int, frame: object) -> None:
         raise InterruptedError("enough")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
-    start = time.perf_counter()
-    try:
-        with pytest.raises(InterruptedError, match="enough"):
-            grow_tree(matrix, None, labels, [2], None, None, GrowParams())
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert time.perf_counter() - start < 5.0  # a second where nothing else runs
+    n_polls = count_polls(grow)
+    for at in (1, n_polls // 2, n_polls):
+        interrupt_at_poll(at, grow, handler=stop, error=InterruptedError)
+    assert count_polls(grow) == n_polls
 
 
 def test_the_process_ends_while_the_pool_sleeps() -> None:
