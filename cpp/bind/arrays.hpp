@@ -12,6 +12,9 @@ namespace committee {
 
 namespace nb = nanobind;
 
+// The type of an array in a signature for the stub (nb::sig).
+#define COMMITTEE_NDARRAY(dtype) "numpy.typing.NDArray[numpy." #dtype "]"
+
 // Any array on the CPU; dtype and shape are looked at here, so that a misfit gets a sentence
 // instead of nanobind's list of overloads. Never converted, never copied.
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;

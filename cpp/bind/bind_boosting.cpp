@@ -86,8 +86,11 @@ void bind_loss(nb::module_& m) {
   c.def_prop_ro(
       "delta", [](const Loss& loss) { return loss.delta(0); },
       "Where Huber's loss (of the first output) turns linear.");
-  c.def("find_slopes", &find_gradients, nb::arg("y"), nb::arg("scores"),
-        "First and second derivative by each score: two arrays (n_rows, n_scores).");
+  c.def(
+      "find_slopes", &find_gradients, nb::arg("y"), nb::arg("scores"),
+      nb::sig("def find_slopes(self, y: " COMMITTEE_NDARRAY(float64) ", scores: " COMMITTEE_NDARRAY(
+          float64) ") -> tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(float64) "]"),
+      "First and second derivative by each score: two arrays (n_rows, n_scores).");
   c.def(
       "find_values",
       [](const Loss& loss, const Vector<double>& y, const Columns& scores) {

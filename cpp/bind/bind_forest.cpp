@@ -25,9 +25,13 @@ void bind_sampling(nb::module_& m) {
 #define COMMITTEE_BIND(type, name, value, meaning) c.def_rw(#name, &RowSampling::name, meaning);
   COMMITTEE_SAMPLING_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND
-  c.def_rw("strata", &RowSampling::strata, "per row: number of its stratum or group");
+  c.def_rw("strata", &RowSampling::strata, "per row: number of its stratum or group",
+           nb::for_setter(nb::sig("def strata(self, value: Sequence[int] | " COMMITTEE_NDARRAY(
+               uint32) ", /) -> None")));
   c.def_rw("stratum_draws", &RowSampling::stratum_draws, "rows drawn from each stratum");
-  c.def_rw("weights", &RowSampling::weights, "chance of a row is proportional to it; empty: equal");
+  c.def_rw("weights", &RowSampling::weights, "chance of a row is proportional to it; empty: equal",
+           nb::for_setter(nb::sig("def weights(self, value: Sequence[float] | " COMMITTEE_NDARRAY(
+               float64) ", /) -> None")));
   nb::class_<ForestPlan>(m, "ForestPlan", "Which trees of a forest to grow, and from what samples.")
       .def(nb::init<>())
       .def_rw("sampling", &ForestPlan::sampling)

@@ -106,6 +106,12 @@ void bind_predict(nb::module_& m) {
       },
       "X"_a.none(), "combine"_a = "mean", "tree_weights"_a = nb::none(), "slots"_a = nb::none(),
       "out_width"_a = nb::none(), "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0,
+      nb::sig(
+          "def predict(self, X: numpy.typing.NDArray, combine: str = 'mean', "
+          "tree_weights: " COMMITTEE_NDARRAY(float64) " | None = None, slots: " COMMITTEE_NDARRAY(
+              uint32) " | None = None, out_width: int | None = None, first: int = 0, last: int | "
+                      "None = "
+                      "None, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(float64)),
       "Sum, mean or vote of the trees first .. last - 1 for every row: float64 (n_rows, "
       "out_width).");
   c.def("_predict_path", &predict, "X"_a.none(), "combine"_a = "mean",
@@ -113,8 +119,12 @@ void bind_predict(nb::module_& m) {
         "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(), "path"_a = "automatic",
         "As predict, by a chosen path; for tests and benchmarks.");
   c.def("apply", &apply, "X"_a.none(), "n_jobs"_a = 0,
+        nb::sig("def apply(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
+            uint32)),
         "Index of the node that each row ends in: uint32 (n_rows, n_trees).");
   c.def("label", &label, "X"_a.none(), "n_jobs"_a = 0,
+        nb::sig("def label(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
+            int64)),
         "Class with the largest share in the leaf of each row, of one tree: int64 (n_rows, "
         "n_outputs).");
   m.def(
@@ -125,7 +135,8 @@ void bind_predict(nb::module_& m) {
         const nb::gil_scoped_release released;
         return all_finite_or_missing(view);
       },
-      "X"_a.none(), "False if any value is infinite; NaN, a missing value, is fine.");
+      "X"_a.none(), nb::sig("def all_finite_or_missing(X: numpy.typing.NDArray) -> bool"),
+      "False if any value is infinite; NaN, a missing value, is fine.");
   m.def(
       "is_sound_table",
       [](nb::handle x, std::size_t n_features) {
@@ -138,6 +149,7 @@ void bind_predict(nb::module_& m) {
         return finite;
       },
       "X"_a.none(), "n_features"_a,
+      nb::sig("def is_sound_table(X: numpy.typing.NDArray, n_features: int) -> bool"),
       "Whether X is a 2-d aligned array of float32 or float64 with this many columns, at least one "
       "row and no infinity: one call, because all of it is asked of every single row.");
 }

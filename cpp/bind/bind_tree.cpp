@@ -46,12 +46,29 @@ BoundTrees build_trees(const std::vector<nb::dict>& grown, std::vector<u32> outp
 }
 
 void bind_arrays(nb::class_<BoundTrees>& c) {
-  for (const char* name : {"nodes", "node_offsets", "leaf_offsets", "values", "category_offsets",
-                           "category_words", "leaf_samples", "leaf_weights", "node_impurity"}) {
-    c.def_prop_ro(name, [name](nb::pointer_and_handle<BoundTrees> self) {
-      return view_tree_array(self.p->trees(), name, self.h);
-    });
-  }
+#define COMMITTEE_BIND(name, dtype)                             \
+  c.def_prop_ro(                                                \
+      #name,                                                    \
+      [](nb::pointer_and_handle<BoundTrees> self) {             \
+        return view_tree_array(self.p->trees(), #name, self.h); \
+      },                                                        \
+      nb::sig("def " #name "(self, /) -> " COMMITTEE_NDARRAY(dtype)));
+  COMMITTEE_BIND(nodes, void)
+  COMMITTEE_BIND(node_offsets, uint64)
+  COMMITTEE_BIND(leaf_offsets, uint64)
+  COMMITTEE_BIND(category_offsets, uint32)
+  COMMITTEE_BIND(category_words, uint32)
+  COMMITTEE_BIND(leaf_samples, uint32)
+  COMMITTEE_BIND(leaf_weights, float64)
+  COMMITTEE_BIND(node_impurity, float64)
+#undef COMMITTEE_BIND
+  // Counts of 1, 2 or 4 bytes, or numbers.
+  c.def_prop_ro(
+      "values",
+      [](nb::pointer_and_handle<BoundTrees> self) {
+        return view_tree_array(self.p->trees(), "values", self.h);
+      },
+      nb::sig("def values(self, /) -> numpy.typing.NDArray"));
 }
 
 void bind_functions(nb::module_& m) {
@@ -115,21 +132,33 @@ void bind_tree(nb::module_& m) {
       [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
         return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
       },
-      "tree"_a, "criterion"_a, "One tree as arrays with scikit-learn's names, one entry a node.");
+      "tree"_a, "criterion"_a,
+      nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
+      "One tree as arrays with scikit-learn's names, one entry a node.");
   c.def_static(
       "from_arrays", [](const nb::dict& state) { return BoundTrees(import_arrays(state)); },
-      "state"_a,
+      "state"_a, nb::sig("def from_arrays(state: dict[str, object]) -> Trees"),
       "Trees from the arrays of __getstate__, checked; read-only arrays are not copied.");
-  c.def("__getstate__", [](nb::pointer_and_handle<BoundTrees> self) {
-    return export_arrays(self.p->trees(), self.h);
-  });
-  c.def("__reduce__", [](nb::pointer_and_handle<BoundTrees> self) {
-    const nb::object make = nb::module_::import_("copyreg").attr("__newobj__");
-    return nb::make_tuple(make, nb::make_tuple(self.h.type()), pack_trees(self.p->trees(), self.h));
-  });
+  c.def(
+      "__getstate__",
+      [](nb::pointer_and_handle<BoundTrees> self) {
+        return export_arrays(self.p->trees(), self.h);
+      },
+      nb::sig("def __getstate__(self) -> dict[str, object]"));
+  c.def(
+      "__reduce__",
+      [](nb::pointer_and_handle<BoundTrees> self) {
+        const nb::object make = nb::module_::import_("copyreg").attr("__newobj__");
+        return nb::make_tuple(make, nb::make_tuple(self.h.type()),
+                              pack_trees(self.p->trees(), self.h));
+      },
+      nb::sig("def __reduce__(self) -> tuple[object, ...]"));
   // nanobind calls this as a constructor and refuses it on an object that is ready.
-  c.def("__setstate__", [](BoundTrees& self, const nb::dict& state) {
-    new (&self) BoundTrees(import_arrays(unpack_trees(state)));
-  });
+  c.def(
+      "__setstate__",
+      [](BoundTrees& self, const nb::dict& state) {
+        new (&self) BoundTrees(import_arrays(unpack_trees(state)));
+      },
+      nb::sig("def __setstate__(self, state: dict[str, object], /) -> None"));
   bind_functions(m);
 }
