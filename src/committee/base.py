@@ -38,9 +38,9 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     A subclass annotates the arguments of its constructor with the aliases of :mod:`committee.params`. Its class
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
-    It may be fitted on whatever :func:`committee.data.take_in` reads: missing values, sparse matrices and categories
-    included. A subclass that accepts less sets the first three class attributes; one that never bins the table sets
-    `bins_columns` to False, since a sparse table may then be larger than its bins would fit in memory.
+    What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
+    categories included. A subclass that supports less declares it in the three class attributes. One that never bins
+    the table declares that as well, since a sparse table may then be larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
@@ -115,7 +115,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         self.__dict__.update(fitted)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for missing attributes; the message of a model that was saved for prediction says why."""
+        """Called for missing attributes: the message explains it for a model that was saved for prediction only."""
         if "_stripped" in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}: the model was saved with strip=True, for "
@@ -195,7 +195,7 @@ def resolve_seed(random_state: object) -> int:
 
 
 def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
-    """Set every ``random_state`` of an estimator and of its components to an integer of its own.
+    """Give every ``random_state`` of an estimator, also of what it is made of, a number of its own.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
 
 
 def resolve_jobs(n_jobs: object) -> int:
-    """The engine's value of ``n_jobs``: 0 to choose by the amount of work, otherwise the user's.
+    """The engine's number for ``n_jobs``: 0 to decide by the amount of work, otherwise as given.
 
     Inside a worker of joblib None means one thread, since the other workers use the other cores.
 

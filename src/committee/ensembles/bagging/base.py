@@ -23,6 +23,7 @@ from committee.ensembles.shared_bins import can_share_bins, choose_table
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from committee.learners.tree_rows import predict_trees
 from committee.params import (
     HasMethods,
     Interval,
@@ -364,7 +365,7 @@ class BaseBagging(CommitteeEstimator):
         routed = self._route(method, params).estimator
         member_params = next((dict(value) for value in routed.values() if value), {})
         if isinstance(members, TreeMembers):
-            return members.average(rows, self.n_jobs)
+            return predict_trees(members.trees, rows, "mean", self.n_jobs)
         table = X if self._schema.has_categories else rows
         return members.average(table, self.n_jobs, method, member_params)
 

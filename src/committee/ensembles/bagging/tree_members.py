@@ -74,10 +74,6 @@ class TreeMembers(TreeSequence):
             schema = replace(schema, n_features=len(own), categories=categories)
         return self._fill(tree, importances, schema, member=member, seed=self.samples.seed)
 
-    def average(self, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> FloatArray:
-        """Mean prediction of the trees: class probabilities side by side, or values."""
-        return predict_trees(self.trees, rows, "mean", n_jobs)
-
     def predict_by_tree(self, rows: FloatMatrix | SparseMatrix) -> list[FloatArray]:
         """Predictions of each tree: class probabilities side by side, or values."""
         return [predict_trees(self.trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(len(self))]
