@@ -45,8 +45,7 @@ Estimators: TypeAlias = Annotated[
     Sequence[tuple[str, Any]],
     "The members: pairs of a name and an estimator of any library, which is cloned. ``'drop'`` in place of an "
     "estimator leaves it out. Members are fitted to the indices of the classes, 0 to K - 1, in the order of "
-    "``classes_``; "
-    "those that predict one output only are fitted once for each of several outputs.",
+    "``classes_``; those that predict one output only are fitted once for each of several outputs.",
 ]
 MemberSeeds: TypeAlias = Annotated[
     int | np.random.RandomState | np.random.Generator | None,
