@@ -296,7 +296,7 @@ class BaseCommittee(CommitteeEstimator):
         """The member of an entry, or one for each stage of boosting."""
         uses_folds = context.uses_folds(entry)
         estimator = context.make_member(entry, number)
-        params = {} if training.weights is None else {"sample_weight": training.weights}
+        params: dict[str, object] = {} if training.weights is None else {"sample_weight": training.weights}
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
         # Folds of the engine's estimators are fitted in parallel, each on one thread; other estimators use threads
         # within a fit.

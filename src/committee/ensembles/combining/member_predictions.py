@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classes",
+    "OutputClasses",
     "choose_predict_method",
     "decode_classes",
     "drop_redundant_columns",
@@ -29,8 +30,10 @@ __all__ = [
     "sum_weighted",
 ]
 
-#: The classes of each output as a member was fitted with them, labels or indices; None where numbers are predicted.
-Classes: TypeAlias = "list[NDArray[Any]] | None"
+#: The classes of each output, as a member was fitted with them: labels or indices.
+OutputClasses: TypeAlias = "list[NDArray[Any]]"
+#: The same; None where numbers are predicted.
+Classes: TypeAlias = "OutputClasses | None"
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -104,7 +107,7 @@ def read_oob_predictions(member: Any, n_rows: int) -> FloatArray:
     return np.hstack([probabilities[:, :, k] for k in range(probabilities.shape[2])])
 
 
-def split_by_output(columns: FloatArray, classes: list[NDArray[Any]]) -> list[FloatArray]:
+def split_by_output(columns: FloatArray, classes: OutputClasses) -> list[FloatArray]:
     """Columns of all classes of all outputs, one array for each output."""
     return split_outputs(columns, [len(c) for c in classes])
 
@@ -126,7 +129,7 @@ def drop_redundant_columns(predictions: FloatArray, method: str, classes: Classe
     return np.delete(predictions, firsts, axis=1)
 
 
-def decode_classes(outputs: list[FloatArray], classes: list[NDArray[Any]]) -> NDArray[Any]:
+def decode_classes(outputs: list[FloatArray], classes: OutputClasses) -> NDArray[Any]:
     """The class of the largest value in each row, the first of equals, of shape (n_rows,) or (n_rows, n_outputs).
 
     Examples
@@ -167,7 +170,7 @@ def _list_outputs(probabilities: Any, n_outputs: int) -> list[NDArray[Any]]:
     return [np.asarray(probabilities)]
 
 
-def _list_member_classes(member: EstimatorLike, classes: list[NDArray[Any]]) -> list[NDArray[Any]]:
+def _list_member_classes(member: EstimatorLike, classes: OutputClasses) -> OutputClasses:
     known = getattr(member, "classes_", classes)
     if isinstance(known, list):
         return [np.asarray(output) for output in known]

@@ -45,8 +45,7 @@ Estimators: TypeAlias = Annotated[
     Sequence[tuple[str, Any]],
     "The members: pairs of a name and an estimator of any library, which is cloned. ``'drop'`` in place of an "
     "estimator leaves it out. Members are fitted to the indices of the classes, 0 to K - 1, in the order of "
-    "``classes_``; "
-    "those that predict one output only are fitted once for each of several outputs.",
+    "``classes_``; those that predict one output only are fitted once for each of several outputs.",
 ]
 MemberSeeds: TypeAlias = Annotated[
     int | np.random.RandomState | np.random.Generator | None,
@@ -102,7 +101,7 @@ class NamedEnsemble(CommitteeEstimator):
         -------
         dict
         """
-        params: dict[str, Any] = super().get_params(deep=deep)
+        params: dict[str, object] = super().get_params(deep=deep)
         for name, member in self._list_pairs() if deep else []:
             params[name] = member
             if hasattr(member, "get_params") and not isinstance(member, type):
@@ -219,7 +218,12 @@ class NamedEnsemble(CommitteeEstimator):
         return cloned
 
     def _make_member_fits(
-        self, pairs: list[tuple[str, Any]], given: list[dict[str, Any]], seed: int | None, n_outputs: int, method: str
+        self,
+        pairs: list[tuple[str, EstimatorLike]],
+        given: list[dict[str, object]],
+        seed: int | None,
+        n_outputs: int,
+        method: str,
     ) -> list[MemberFit]:
         """Members to be fitted, with the further arguments of their fits and the method that they predict by."""
         owner, members = type(self).__name__, []
@@ -252,7 +256,7 @@ class NamedEnsemble(CommitteeEstimator):
         if not self.__sklearn_is_fitted__():
             raise not_fitted_error(self)
 
-    def _set_fitted(self, members: list[EstimatorLike], X: Any, fitted: dict[str, Any]) -> None:
+    def _set_fitted(self, members: list[EstimatorLike], X: Any, fitted: dict[str, object]) -> None:
         """Set the members, the number and names of the features, and further fitted attributes."""
         names = [name for name, member in self._list_pairs() if not isinstance(member, str)]
         by_name = dict(zip(names, members, strict=True))
@@ -270,7 +274,7 @@ class NamedEnsemble(CommitteeEstimator):
             fitted["feature_names_in_"] = named[0]
         self._replace_fitted({**fitted, "_settled": tuple(fitted)}, optional=self.__dict__.get("_settled", ()))
 
-    def _target_attributes(self, target: ClassTarget | ValueTarget) -> dict[str, Any]:
+    def _target_attributes(self, target: ClassTarget | ValueTarget) -> dict[str, object]:
         if not isinstance(target, ClassTarget):
             return {"n_outputs_": target.n_outputs}
         if target.n_outputs == 1:
@@ -292,8 +296,8 @@ class NamedEnsemble(CommitteeEstimator):
         return router
 
     def _route_fit(
-        self, active: list[tuple[str, Any]], sample_weight: FloatArray | None, given: dict[str, Any]
-    ) -> list[dict[str, Any]]:
+        self, active: list[tuple[str, EstimatorLike]], sample_weight: FloatArray | None, given: dict[str, object]
+    ) -> list[dict[str, object]]:
         """Arguments of the `fit` of each member besides X and y."""
         given = given if sample_weight is None else {**given, "sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:

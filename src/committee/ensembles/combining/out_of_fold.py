@@ -80,7 +80,7 @@ class MemberFit:
     name: str
     estimator: Any
     method: str = "predict"
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, object] = field(default_factory=dict)
     fitted: Any = None
     fold_models: list[Any] = field(default_factory=list)
     predictions: Any = None
@@ -348,7 +348,7 @@ def _fit_and_predict(
     training: TrainingSet,
     member: EstimatorLike,
     method: str,
-    params: dict[str, Any],
+    params: dict[str, object],
     train: NDArray[np.intp] | None,
     test: NDArray[np.intp] | None,
     classes: Classes,

@@ -25,6 +25,7 @@ from committee.params import NJobs, Verbose
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.ensembles.combining.member_predictions import OutputClasses
     from committee.typing import FloatArray
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
@@ -89,7 +90,7 @@ class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacki
 
     stack_method: str
     classes_: NDArray[Any] | list[NDArray[Any]]
-    _classes: list[NDArray[Any]]
+    _classes: OutputClasses
 
     def __init__(
         self,
@@ -111,7 +112,7 @@ class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacki
         self._store_params(locals())
 
     @available_if(final_has("predict"))
-    def predict(self, X: Any, **predict_params: Any) -> NDArray[Any]:
+    def predict(self, X: Any, **predict_params: object) -> NDArray[Any]:
         """Class of each row, as the meta-model predicts it.
 
         Parameters
@@ -223,7 +224,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]
         self._store_params(locals())
 
     @available_if(final_has("predict"))
-    def predict(self, X: Any, **predict_params: Any) -> Any:
+    def predict(self, X: Any, **predict_params: object) -> Any:
         """Value of each row, as the meta-model predicts it.
 
         Parameters

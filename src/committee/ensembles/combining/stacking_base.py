@@ -131,7 +131,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        **fit_params: Any,
+        **fit_params: object,
     ) -> Self:
         """Fit the members, and the meta-model to their predictions for rows that they were not fitted on.
 
@@ -161,7 +161,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         y: Any,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
-        params: dict[str, Any],
+        params: dict[str, object],
     ) -> tuple[TrainingSet, NDArray[np.intp]]:
         """Fit all layers and the meta-model; returns the meta-model's training set and the numbers of its rows."""
         self._validate_params()
@@ -212,8 +212,8 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
 
     def _fit_layer(
         self,
-        pairs: list[tuple[str, Any]],
-        given: list[dict[str, Any]],
+        pairs: list[tuple[str, EstimatorLike]],
+        given: list[dict[str, object]],
         training: TrainingSet,
         folds: Folds | None,
         target: ClassTarget | ValueTarget,
@@ -340,7 +340,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             names += [str(name) for name in known]
         return np.asarray(names, dtype=object)
 
-    def _predict_final(self, X: Any, params: dict[str, Any]) -> Any:
+    def _predict_final(self, X: Any, params: dict[str, object]) -> Any:
         table = self._meta_table(X)
         if get_config()["enable_metadata_routing"] and params:
             params = process_routing(self, "predict", **params).final_estimator_["predict"]
@@ -420,7 +420,7 @@ def _make_linear_model(name: str) -> Any:
     return {"logistic": LogisticRegression, "linear": LinearRegression, "ridge": RidgeCV}[name]()
 
 
-def _weight_arguments(estimator: EstimatorLike, weights: FloatArray | None) -> dict[str, Any]:
+def _weight_arguments(estimator: EstimatorLike, weights: FloatArray | None) -> dict[str, object]:
     if weights is None:
         return {}
     if not has_fit_parameter(estimator, "sample_weight"):

@@ -105,7 +105,7 @@ class TrainingSet:
                 self._get_dataset(member).binned(member.max_bins, resolve_jobs(n_jobs))
 
     def fit_member(
-        self, member: EstimatorLike, rows: NDArray[np.intp] | None, params: Mapping[str, Any]
+        self, member: EstimatorLike, rows: NDArray[np.intp] | None, params: Mapping[str, object]
     ) -> EstimatorLike:
         """Fit a member on some rows, or on all.
 
@@ -138,7 +138,7 @@ class TrainingSet:
         return fitted
 
     def _fit_on_dataset(
-        self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, Any], grouped: bool
+        self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, object], grouped: bool
     ) -> EstimatorLike:
         dataset = self._get_dataset(member)
         # With metadata routing, a member may not have requested the weights.
@@ -152,7 +152,7 @@ class TrainingSet:
             weights = None
         # Members that sample rows need the weights without class weights, to know how many rows there are.
         samples = "sample_weight" in signature(member.fit_dataset).parameters
-        given: dict[str, Any] = {"sample_weight": weights} if samples else {}
+        given: dict[str, object] = {"sample_weight": weights} if samples else {}
         if grouped:
             given["groups"] = self.groups
         return member.fit_dataset(dataset.reweighted(member.weigh_rows(dataset.target, weights)), **given)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from committee.ensembles.combining.member_predictions import OutputClasses
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
@@ -86,7 +87,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
     flatten_transform: bool
     calibration: str | None
     classes_: NDArray[Any] | list[NDArray[Any]]
-    _classes: list[NDArray[Any]]
+    _classes: OutputClasses
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        **fit_params: Any,
+        **fit_params: object,
     ) -> Self:
         """Fit the members, and their weights if these are to be learned.
 
@@ -312,7 +313,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        **fit_params: Any,
+        **fit_params: object,
     ) -> Self:
         """Fit the members, and their weights if these are to be learned.
 

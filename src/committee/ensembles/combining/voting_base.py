@@ -75,7 +75,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         target: ClassTarget | ValueTarget,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
-        params: dict[str, Any],
+        params: dict[str, object],
     ) -> None:
         pairs, weights = self._list_active(), self._read_weights()
         training = self._make_training_set(X, target, sample_weight, groups)
@@ -90,10 +90,10 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
 
     def _fit_members(
         self,
-        pairs: list[tuple[str, Any]],
+        pairs: list[tuple[str, EstimatorLike]],
         target: ClassTarget | ValueTarget,
         training: TrainingSet,
-        params: dict[str, Any],
+        params: dict[str, object],
         *,
         out_of_fold: bool,
     ) -> list[MemberFit]:

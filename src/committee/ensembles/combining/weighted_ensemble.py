@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import ClassTarget, ValueTarget
+    from committee.ensembles.combining.member_predictions import OutputClasses
     from committee.ensembles.combining.out_of_fold import MemberFit
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
@@ -91,7 +92,7 @@ class WeightedEnsemble(NamedEnsemble):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        **fit_params: Any,
+        **fit_params: object,
     ) -> Self:
         """Fit the members and their weights.
 
@@ -177,7 +178,7 @@ class WeightedProbabilities(ClassifierMixin, WeightedEnsemble):  # type: ignore[
     _task = "classify"
 
     classes_: NDArray[Any] | list[NDArray[Any]]
-    _classes: list[NDArray[Any]]
+    _classes: OutputClasses
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: the one with the largest probability, the first of equals.
