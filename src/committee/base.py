@@ -1,4 +1,4 @@
-"""The base class of every estimator, and the two parameters that all of them resolve the same way."""
+"""The base class of every estimator, and the parameters that all of them resolve the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEED_LIMIT = 2**63
 
 
 class _ConstructorSignature:
-    """What ``help`` and editors show for a class: the arguments of its constructor, not of what checks their names."""
+    """The signature that ``help`` and editors show for a class: that of its constructor, not of ``__new__``."""
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
         whole = inspect.signature(owner.__init__)  # type: ignore[misc]
@@ -34,9 +34,9 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     A subclass annotates the arguments of its constructor with the aliases of :mod:`committee.params`. Its class
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
-    What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
-    categories included. A subclass that takes less says so in the three class attributes; one that never makes bins
-    of the table says that as well, since a sparse table may then be larger than its bins would fit in memory.
+    It may be fitted on whatever :func:`committee.data.take_in` reads: missing values, sparse matrices and categories
+    included. A subclass that accepts less sets the first three class attributes; one that never bins the table sets
+    `bins_columns` to False, since a sparse table may then be larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
@@ -50,7 +50,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         document_params(cls)
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Refuse parameters that the constructor does not have, with what to write instead."""
+        """Refuse parameters that the constructor does not have, with a hint."""
         known = list_names(cls)  # type: ignore[arg-type]
         if known is not None and (unknown := given.keys() - known):
             name = min(unknown)
@@ -61,7 +61,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; those of a part as ``part__name``.
+        """Set parameters by name; those of a component as ``component__name``.
 
         Parameters
         ----------
@@ -89,14 +89,14 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         """Check every constructor parameter; scikit-learn's name for the hook, so that its tools find it."""
         validate_params(self)
 
-    def _store_params(self, arguments: dict[str, Any]) -> None:
+    def _store_params(self, arguments: dict[str, object]) -> None:
         """Set each argument of the constructor (its ``locals()``) as the attribute of its name."""
         for name, value in arguments.items():
             if name != "self":
                 setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there: a model that was saved for prediction says why."""
+        """Called for missing attributes; the message of a model that was saved for prediction says why."""
         if "_stripped" in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}: the model was saved with strip=True, for "
@@ -104,7 +104,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if hint := hint_attribute(name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}. {hint}")
-        # Fails again, with the sentence that it failed with before.
+        # Raises the original error.
         return object.__getattribute__(self, name)
 
     def __sklearn_tags__(self) -> Tags:
@@ -131,13 +131,13 @@ def not_fitted_error(estimator: object) -> NotFittedError:
 
 
 def resolve_seed(random_state: object) -> int:
-    """One number that seeds everything, from whatever ``random_state`` is.
+    """One integer seed from any ``random_state``.
 
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
-        An int is taken as it is. A generator is advanced by one draw. None draws from NumPy's global generator,
-        as in scikit-learn, so that ``numpy.random.seed`` governs it.
+        An int is used as it is. A generator is advanced by one draw. None draws from NumPy's global generator,
+        as in scikit-learn, so that ``numpy.random.seed`` controls it.
 
     Returns
     -------
@@ -164,14 +164,14 @@ def resolve_seed(random_state: object) -> int:
 
 
 def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
-    """Give every ``random_state`` of an estimator, also of what it is made of, a number of its own.
+    """Set every ``random_state`` of an estimator and of its components to an integer of its own.
 
     Parameters
     ----------
     estimator : estimator instance
-        Is changed. Without such a parameter it stays as it is.
+        Is changed; not if it has no such parameter.
     seed, member : int
-        The ensemble's seed and the number of the member in it, which the numbers depend on.
+        The ensemble's seed and the number of the member in it, from which the integers are derived.
 
     Returns
     -------
@@ -189,9 +189,9 @@ def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
 
 
 def resolve_jobs(n_jobs: object) -> int:
-    """The engine's number for ``n_jobs``: 0 to decide by the work, otherwise as the user said.
+    """The engine's value of ``n_jobs``: 0 to choose by the amount of work, otherwise the user's.
 
-    Inside a worker of joblib None means one thread, since the other cores are busy with its siblings.
+    Inside a worker of joblib None means one thread, since the other workers use the other cores.
 
     Examples
     --------

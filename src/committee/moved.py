@@ -78,7 +78,7 @@ MODULES = {
     "committee.ensembles.stacking_leak": "committee.ensembles.combining.stacking_leak",
     "committee.ensembles.staged_answers": "committee.ensembles.staged_predictions",
     "committee.ensembles.super_learner": "committee.ensembles.combining.super_learner",
-    "committee.ensembles.tree_growth": "committee.ensembles.forest_growth",
+    "committee.ensembles.tree_growth": "committee.ensembles.forest_builder",
     "committee.ensembles.voting": "committee.ensembles.combining.voting",
     "committee.ensembles.voting_base": "committee.ensembles.combining.voting_base",
     "committee.ensembles.weighted_roster": "committee.ensembles.combining.weighted_ensemble",
@@ -96,6 +96,10 @@ NAMES: dict[tuple[str, str], tuple[str, str]] = {
     ("committee.ensembles.adaboost_rules", "Discrete"): ("committee.ensembles.adaboost.algorithms", "DiscreteAdaBoost"),
     ("committee.ensembles.adaboost_rules", "Real"): ("committee.ensembles.adaboost.algorithms", "RealAdaBoost"),
     ("committee.ensembles.arcing", "Majority"): ("committee.ensembles.adaboost.arcing", "EqualVotes"),
+    ("committee.ensembles.forest_calibration", "ShareCalibration"): (
+        "committee.ensembles.forest.calibration",
+        "ProbabilityCalibration",
+    ),
 }
 
 

@@ -21,7 +21,7 @@ def assert_same_splits(ours, theirs, least=1):
         assert_allclose(mine.weighted_n_node_samples[a], their.weighted_n_node_samples[b], rtol=1e-9)
         assert_allclose(mine.impurity[a], their.impurity[b], rtol=1e-7, atol=1e-9)
         is_leaf = mine.children_left[a] < 0
-        # A median of all rows cannot be told from the medians in the leaves, which are what a tree stores.
+        # A median of all rows cannot be distinguished from the medians in the leaves, which are what a tree stores.
         if is_leaf or ours.criterion != "absolute_error":
             assert_allclose(mine.value[a], their.value[b], rtol=1e-7, atol=1e-9)
         assert is_leaf == (their.children_left[b] < 0)

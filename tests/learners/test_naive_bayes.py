@@ -152,7 +152,7 @@ def test_one_feature_equals_the_best_of_scikit_learns(seed: int, n_classes: int,
     model = SingleFeatureNB(alpha=alpha).fit(X, y, weights)
     found = [fit_categories(X[:, j], y, weights, alpha) for j in range(4)]
     # Which of two equally probable classes is said, the last bit decides.
-    assume(all(np.diff(np.sort(shares, axis=1)[:, -2:]).min() > 1e-9 for _, shares in found))
+    assume(all(np.diff(np.sort(probabilities, axis=1)[:, -2:]).min() > 1e-9 for _, probabilities in found))
     np.testing.assert_allclose(model.errors_, [error for error, _ in found], atol=1e-12)
     assert model.feature_ == int(np.argmin(model.errors_))
     np.testing.assert_allclose(model.predict_proba(X), found[model.feature_][1], rtol=1e-10)
@@ -209,7 +209,7 @@ def test_sparse_tables_give_the_dense_model() -> None:
     np.testing.assert_array_equal(dense.predict_proba(X), sparse.predict_proba(csr_matrix(X)))
 
 
-def test_classes_weigh_what_they_are_told() -> None:
+def test_class_weights_are_used() -> None:
     rng = np.random.default_rng(7)
     X, y = rng.integers(0, 5, size=(100, 3)), rng.integers(0, 2, size=100)
     by_class = SingleFeatureNB(class_weight={0: 1.0, 1: 3.0}).fit(X, y)

@@ -9,7 +9,7 @@ from committee import DecisionStumpClassifier
 
 
 def find_best_error(X, y, weights):
-    """Smallest weighted error over every feature, threshold and pair of answers, by brute force."""
+    """Smallest weighted error over every feature, threshold and pair of predictions, by brute force."""
     best = min(weights[y != k].sum() for k in np.unique(y))
     for column in X.T:
         for theta in np.unique(column):
@@ -61,7 +61,7 @@ def test_ten_points_of_the_lectures_by_hand():
     assert found == [(2.5, -1, 0.4236), (8.5, -1, 0.6496), (5.5, 1, 0.752)]
 
 
-def test_where_no_question_helps_the_answer_is_one():
+def test_without_a_useful_split_the_prediction_is_constant():
     stump = DecisionStumpClassifier().fit([[1.0], [1.0], [1.0]], ["b", "b", "a"])
     assert stump.threshold_ == -np.inf
     assert stump.feature_ == 0

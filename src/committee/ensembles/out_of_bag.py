@@ -1,7 +1,7 @@
-"""Out-of-bag: every row is judged by the members that did not see it, while the ensemble grows [Breiman1996b].
+"""Out-of-bag predictions and their score while an ensemble grows [Breiman1996b].
 
-The ensemble adds its members' votes to `OutOfBag.sums` and `OutOfBag.n_votes` in place and calls `look` now and
-then; the score at each look makes the trace, and the trace says when more members no longer help.
+The ensemble adds the votes of its members to `OutOfBag.sums` and `OutOfBag.n_votes` in place and calls `score_votes`
+every few members; the trace of the scores shows when more members no longer help.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from committee.data import ClassTarget, ValueTarget
 from committee.exceptions import DataError, warn_caller
 from committee.foreign_names import check_scorer
+from committee.learners.tree_estimator import split_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,38 +26,38 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.intp] | slice
 
-__all__ = ["LOOK_EVERY", "OutOfBag", "choose_measure"]
+__all__ = ["SCORE_EVERY", "OutOfBag", "make_score_function"]
 
-LOOK_EVERY = 5
-"""Members between two looks at the score: a look costs a metric over all rows."""
+SCORE_EVERY = 5
+"""Members between two scores: each costs a metric over all rows."""
 
 
 class OutOfBag:
-    """Votes of the members that did not see a row, their mean, its score, and the score's trace.
+    """Votes of the members on their out-of-bag rows, the mean vote of each row, its score and the trace of scores.
 
     Parameters
     ----------
     target : ClassTarget or ValueTarget
-        What the members predict.
+        The target that the members predict.
     score : True, callable or str
         True: accuracy (all outputs of a row must be right) or R². A callable gets the true and the predicted target
         as numbers (classes by their index) and is larger for better predictions. A name is that of a scorer of
         scikit-learn, which gets the classes themselves, or the probabilities.
-    counted : ndarray of bool of shape (n_rows,) or None
-        Rows that the score is about; rows of weight zero are absent from it.
+    scored : ndarray of bool of shape (n_rows,) or None
+        Rows that the score is computed on, all by default; rows of weight zero are left out.
     tol : float, default=0.0
         A score is better only if it is by more than this.
     patience : int or None, default=None
-        Members that may come without a better score before the trace counts as settled.
+        Members without a better score after which the score has converged.
 
     Attributes
     ----------
     sums : ndarray of float64 of shape (n_rows, width), C-contiguous
-        Sum of the votes: class shares (outputs side by side) or values.
+        Sum of the votes: class probabilities (outputs side by side) or values.
     n_votes : ndarray of uint32 of shape (n_rows,)
-        How many members have voted on a row.
-    settled : bool
-        Whether the score has stood still for ``patience`` members.
+        Number of members that voted on each row.
+    converged : bool
+        Whether the score did not improve for ``patience`` members.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class OutOfBag:
         target: ClassTarget | ValueTarget,
         score: bool | str | Callable[..., float],
         *,
-        counted: BoolArray | None = None,
+        scored: BoolArray | None = None,
         tol: float = 0.0,
         patience: int | None = None,
     ) -> None:
@@ -75,52 +76,49 @@ class OutOfBag:
         self.target = target
         self.sums: FloatArray = np.zeros((n_rows, width))
         self.n_votes: NDArray[np.uint32] = np.zeros(n_rows, dtype=np.uint32)
-        self.settled = False
-        self._counted = counted
-        self._measure = choose_measure(score, target)
+        self.converged = False
+        self._scored = scored
+        self._score = make_score_function(score, target)
         self._tol, self._patience = tol, patience
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
 
-    def look(self, n_members: int) -> float:
-        """Score the votes of the first ``n_members`` members, all of which have voted."""
-        asked = self.n_votes > 0
-        if self._counted is not None:
-            asked &= self._counted
-        rows = slice(None) if asked.all() else np.flatnonzero(asked)
-        score = float(self._measure(rows, self._average(rows))) if asked.any() else np.nan
+    def score_votes(self, n_members: int) -> float:
+        """Score the votes after the first ``n_members`` members have voted."""
+        voted = self.n_votes > 0
+        if self._scored is not None:
+            voted &= self._scored
+        rows = slice(None) if voted.all() else np.flatnonzero(voted)
+        score = float(self._score(rows, self._average(rows))) if voted.any() else np.nan
         self._trace.append((n_members, score))
         if score > self._best + self._tol:
             self._best, self._best_at = score, n_members
         elif self._patience is not None and n_members - self._best_at >= self._patience:
-            self.settled = True
+            self.converged = True
         return score
 
     def average(self) -> FloatArray:
-        """The mean vote on each row, NaN where nobody voted."""
+        """The mean vote on each row; NaN where no member voted."""
         return self._average(slice(None))
 
-    def finalize(self) -> dict[str, Any]:
-        """Fitted attributes that tell the result; warns where rows were in every sample."""
+    def fitted_attributes(self) -> dict[str, Any]:
+        """The fitted attributes about out-of-bag rows; warns if a row was in every sample."""
         voted = self.n_votes > 0
-        if not (voted if self._counted is None else voted | ~self._counted).all():
+        if not (voted if self._scored is None else voted | ~self._scored).all():
             warn_caller(
                 "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
                 "reliable OOB estimates; their predictions are NaN, and the score leaves them out.",
                 UserWarning,
             )
         counts, scores = zip(*self._trace, strict=True)
-        told = {
+        fitted = {
             "oob_score_": scores[-1],
             "oob_trace_": Bunch(n_estimators=np.array(counts, dtype=np.intp), score=np.array(scores)),
         }
         mean = self.average()
         if isinstance(self.target, ClassTarget):
-            parts = _part_outputs(mean, self.target)
-            alike = len({part.shape[1] for part in parts}) == 1
-            shares = parts[0] if len(parts) == 1 else np.stack(parts, axis=2) if alike else parts
-            return {**told, "oob_decision_function_": shares}
-        return {**told, "oob_prediction_": mean[:, 0] if self.target.n_outputs == 1 else mean}
+            return {**fitted, "oob_decision_function_": _stack_outputs(split_outputs(mean, self.target.n_classes))}
+        return {**fitted, "oob_prediction_": mean[:, 0] if self.target.n_outputs == 1 else mean}
 
     def _average(self, rows: Rows) -> FloatArray:
         with np.errstate(invalid="ignore"):
@@ -128,33 +126,42 @@ class OutOfBag:
         return mean
 
 
-def _part_outputs(shares: FloatArray, target: ClassTarget) -> list[FloatArray]:
-    return np.split(shares, np.cumsum(target.n_classes)[:-1], axis=1)
+def _stack_outputs(outputs: list[FloatArray]) -> FloatArray | list[FloatArray]:
+    """The probabilities of a single output; of several, stacked along a third axis if they have as many classes."""
+    if len(outputs) == 1:
+        return outputs[0]
+    same_width = len({output.shape[1] for output in outputs}) == 1
+    return np.stack(outputs, axis=2) if same_width else outputs
 
 
-def _choose_labels(shares: FloatArray, target: ClassTarget) -> NDArray[np.intp]:
-    """The class of the largest share for each output, of shape (n_rows, n_outputs)."""
-    return np.stack([part.argmax(axis=1) for part in _part_outputs(shares, target)], axis=1)
+def _choose_labels(probabilities: FloatArray, target: ClassTarget) -> NDArray[np.intp]:
+    """The class of the largest probability for each output, of shape (n_rows, n_outputs)."""
+    return np.stack([output.argmax(axis=1) for output in split_outputs(probabilities, target.n_classes)], axis=1)
 
 
-def choose_measure(
+def make_score_function(
     score: bool | str | Callable[..., float], target: ClassTarget | ValueTarget, parameter: str = "oob_score"
 ) -> Callable[[Rows, FloatArray], float]:
-    """A function of some rows and their mean votes that says how good these are.
+    """A function of rows and their predictions that scores these; larger is better.
 
     Parameters
     ----------
     score : True, callable or str
         As in `OutOfBag`.
     target : ClassTarget or ValueTarget
-        The truth about all rows.
+        The target of all rows.
     parameter : str, default="oob_score"
-        Whose value the score is, for the sentence if there is no scorer of that name.
+        Name of the parameter that the score comes from, for the message if there is no scorer of that name.
+
+    Returns
+    -------
+    callable
+        Takes the numbers of the rows (or a slice) and their predictions: class probabilities side by side, or values.
     """
     if isinstance(score, str):
-        return _measure_by_name(score, target, parameter)
+        return _score_by_name(score, target, parameter)
 
-    def measure(rows: Rows, mean: FloatArray) -> float:
+    def compute(rows: Rows, mean: FloatArray) -> float:
         true: NDArray[Any]
         predicted: NDArray[Any]
         if isinstance(target, ClassTarget):
@@ -167,49 +174,49 @@ def choose_measure(
                 return _explain_variance(true, predicted)
         if target.n_outputs == 1:
             true, predicted = true[:, 0], predicted[:, 0]
-        return float(score(true, predicted))  # type: ignore[operator]
+        assert callable(score)
+        return float(score(true, predicted))
 
-    return measure
+    return compute
 
 
 def _explain_variance(true: FloatArray, predicted: FloatArray) -> float:
-    """R², the mean over outputs; what scikit-learn's metric gives, whose checks cost more than the sums."""
+    """R², the mean over outputs; equal to scikit-learn's metric, whose checks cost more than the sums."""
     if len(true) < 2:
         return np.nan  # one row has no variance to explain
-    missed = ((true - predicted) ** 2).sum(axis=0)
+    residual = ((true - predicted) ** 2).sum(axis=0)
     total = ((true - true.mean(axis=0)) ** 2).sum(axis=0)
     constant = total == 0.0
-    shares = 1.0 - missed / np.where(constant, 1.0, total)
-    return float(np.where(constant, missed == 0.0, shares).mean())
+    explained = 1.0 - residual / np.where(constant, 1.0, total)
+    return float(np.where(constant, residual == 0.0, explained).mean())
 
 
-def _measure_by_name(
-    name: str, target: ClassTarget | ValueTarget, parameter: str
-) -> Callable[[Rows, FloatArray], float]:
+def _score_by_name(name: str, target: ClassTarget | ValueTarget, parameter: str) -> Callable[[Rows, FloatArray], float]:
     from sklearn.metrics import get_scorer
 
     check_scorer(name, parameter, "True, a function of the true and the predicted target, or ")
     scorer = get_scorer(name)
 
-    def measure(rows: Rows, mean: FloatArray) -> float:
-        asked = np.arange(len(mean))
+    def compute(rows: Rows, mean: FloatArray) -> float:
+        numbers = np.arange(len(mean))
+        model: _OobClassifier | _OobRegressor
         if isinstance(target, ClassTarget):
             true = target.decode(target.labels[rows])
-            witness: Any = _ClassWitness(target, mean)
+            model = _OobClassifier(target, mean)
         else:
             true = target.values[rows]
-            witness = _ValueWitness(target, mean)
+            model = _OobRegressor(target, mean)
         flat = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         try:
-            return float(scorer(witness, asked, flat))
+            return float(scorer(model, numbers, flat))
         except (AttributeError, TypeError) as error:
-            raise DataError(f"The scorer {name!r} cannot judge such predictions: {error}") from error
+            raise DataError(f"The scorer {name!r} cannot score such predictions: {error}") from error
 
-    return measure
+    return compute
 
 
-class _ClassWitness(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Answers a scorer's questions with votes that are known already; a row's number stands for the row."""
+class _OobClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier for scorers that returns predictions known before; its rows are row numbers."""
 
     def __init__(self, target: ClassTarget, mean: FloatArray) -> None:
         self.target, self.mean = target, mean
@@ -226,12 +233,12 @@ class _ClassWitness(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return decoded[:, 0] if decoded.ndim == 2 and decoded.shape[1] == 1 else decoded
 
     def predict_proba(self, rows: NDArray[np.intp]) -> Any:
-        parts = _part_outputs(self.mean[rows], self.target)
-        return parts[0] if len(parts) == 1 else parts
+        outputs = split_outputs(self.mean[rows], self.target.n_classes)
+        return outputs[0] if len(outputs) == 1 else outputs
 
 
-class _ValueWitness(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """As `_ClassWitness`, for numbers."""
+class _OobRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """As `_OobClassifier`, for values."""
 
     def __init__(self, target: ValueTarget, mean: FloatArray) -> None:
         self.target, self.mean = target, mean
@@ -241,3 +248,7 @@ class _ValueWitness(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, rows: NDArray[np.intp]) -> FloatArray:
         return self.mean[rows, 0] if self.target.n_outputs == 1 else self.mean[rows]
+
+
+# The name of an earlier version, for families of ensembles that still use it.
+choose_measure = make_score_function

@@ -1,4 +1,4 @@
-"""How far a long fit is: told to whoever listens, or on the standard error stream, by Rich where it is installed."""
+"""Progress of a long fit: to a listener, or to the standard error stream, with Rich where it is installed."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ _PLAIN_SECONDS = 2.0
 
 
 class ProgressCallback(Protocol):
-    """Says how much is done, and what came of it."""
+    """A function that reports progress."""
 
     def __call__(self, done: int, note: str = "") -> None:
-        """So many steps are done."""
+        """Report that ``done`` steps are done, with a short note such as the latest score."""
 
 
 class Listener(Protocol):
-    """Whoever wants to show the progress of fits in a way of their own."""
+    """Receives the progress of fits, to show it in a way of its own."""
 
     def open(self, title: str, total: int) -> ProgressCallback:
-        """A fit begins, perhaps inside another one."""
+        """A fit begins, possibly inside another one."""
 
     def close(self) -> None:
         """The latest fit that began has ended."""
 
 
-# Of the thread that asked; members that are fitted on other threads tell nobody, their committee does.
+# The listener of this thread; members fitted on other threads report nothing, their ensemble does.
 _listening: ContextVar[Listener | None] = ContextVar("committee_listener", default=None)
 
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Send the progress of all fits of this thread to a listener, whatever their ``verbose`` says.
+    """Send the progress of all fits of this thread to a listener, whatever their ``verbose``.
 
     Parameters
     ----------
     listener : Listener
-        Told of each fit that begins, how far it is, and that it ends.
+        Is called when a fit begins, when it progresses and when it ends.
     """
     token = _listening.set(listener)
     try:
@@ -56,16 +56,16 @@ def listen(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def show_progress(title: str, total: int, *, verbose: int) -> Iterator[ProgressCallback | None]:
-    """A function to tell how much is done, or None where nobody wants to know.
+    """A progress callback, or None where nothing is shown.
 
     Parameters
     ----------
     title : str
-        What is going on.
+        Description of the fit.
     total : int
-        How much there is to do.
+        Number of steps.
     verbose : int
-        0 for silence.
+        0 shows nothing.
     """
     listener = _listening.get()
     if listener is not None:
@@ -96,15 +96,15 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[ProgressC
 
 def _write_lines(title: str, total: int) -> Iterator[ProgressCallback]:
     started = time.monotonic()
-    told = started
+    last_written = started
 
     def on_progress(done: int, note: str = "") -> None:
-        nonlocal told
+        nonlocal last_written
         now = time.monotonic()
-        if now - told >= _PLAIN_SECONDS or done >= total:
-            told = now
-            said = f" ({note})" if note else ""
-            sys.stderr.write(f"{title}{said}: {done} of {total}, {now - started:.0f} s\n")
+        if now - last_written >= _PLAIN_SECONDS or done >= total:
+            last_written = now
+            suffix = f" ({note})" if note else ""
+            sys.stderr.write(f"{title}{suffix}: {done} of {total}, {now - started:.0f} s\n")
             sys.stderr.flush()
 
     yield on_progress

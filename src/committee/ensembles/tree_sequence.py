@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from sklearn.base import clone
 
@@ -38,7 +38,7 @@ class TreeSequence(Sequence[BaseTree]):
     """
 
     def __init__(
-        self, estimator: BaseTree, trees: Trees, importances: FloatArray, schema: Schema, named: dict[str, Any]
+        self, estimator: BaseTree, trees: Trees, importances: FloatArray, schema: Schema, named: dict[str, object]
     ) -> None:
         self.estimator, self.trees, self.importances = estimator, trees, importances
         self.schema, self.named = schema, named

@@ -56,7 +56,7 @@ STATES = {
     "TreeView": StateClass("committee.learners.tree_view", "TreeView", ("_trees", "_criterion", "_tree"), ("_cache",)),
     "LeafRecord": StateClass("committee.ensembles.forest.quantiles", "LeafRecord"),
     "ShareCalibration": StateClass(
-        "committee.ensembles.forest.calibration", "ShareCalibration", ("_n_classes", "_curves")
+        "committee.ensembles.forest.calibration", "ProbabilityCalibration", ("_n_classes", "_curves")
     ),
     "Steps": StateClass("committee.ensembles.forest.calibration", "_Steps", ("_places", "_heights")),
     "Sigmoid": StateClass("committee.ensembles.forest.calibration", "_Sigmoid", ("_slope", "_offset")),

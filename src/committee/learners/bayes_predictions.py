@@ -1,4 +1,4 @@
-"""How naive Bayes models answer: log-probabilities of classes, and what is made of them."""
+"""Base of the naive Bayes classifiers: predictions from the joint log-probability of rows and classes."""
 
 from __future__ import annotations
 
@@ -7,53 +7,50 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
-from committee.base import CommitteeEstimator
+from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, read_target
 from committee.exceptions import DataError
-from committee.params import (
-    ArrayLike,
-)
+from committee.params import ArrayLike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.data import Schema
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["BayesAnswers", "ClassPrior", "FitPrior", "encode_known", "sum_cells"]
+__all__ = ["BaseNaiveBayes", "ClassPrior", "FitPrior", "encode_known", "sum_by_code"]
 
 FitPrior: TypeAlias = Annotated[
     bool,
-    "Whether the prior of a class is its share of the weight; False: all classes have the same prior.",
+    "Whether the prior of a class is its fraction of the weight; False: all classes have the same prior.",
 ]
 ClassPrior: TypeAlias = Annotated[
     Annotated[Any, ArrayLike("of one probability for each class")] | None,
-    "Priors of the classes, in place of those that the data give.",
+    "Priors of the classes, instead of those estimated from the data.",
 ]
 
 
 def encode_known(y: Any, classes: NDArray[Any], n_rows: int, name: str) -> NDArray[np.intp]:
-    """Number of each row's class among classes that were given before."""
+    """Number of each row's class among known classes."""
     target = encode_classes(read_target(y, n_rows, name, multi_output=False), name)
     found = target.classes[0]
     known = {label: k for k, label in enumerate(classes.tolist())}
-    strangers = [label for label in found.tolist() if label not in known]
-    if strangers:
-        raise DataError(f"The target label(s) {strangers} in y do not exist in the initial classes {classes.tolist()}.")
+    unknown = [label for label in found.tolist() if label not in known]
+    if unknown:
+        raise DataError(f"The target label(s) {unknown} in y do not exist in the initial classes {classes.tolist()}.")
     renumber = np.array([known[label] for label in found.tolist()], dtype=np.intp)
     return renumber[target.labels[:, 0]]
 
 
-def sum_cells(cells: NDArray[np.intp], weights: FloatArray, n_cells: int) -> FloatArray:
-    """Sum of the weights in each cell."""
-    return np.bincount(cells, weights, n_cells).astype(np.float64, copy=False)
+def sum_by_code(codes: NDArray[np.intp], weights: FloatArray, n_codes: int) -> FloatArray:
+    """Sum of the weights of each code."""
+    return np.bincount(codes, weights, n_codes).astype(np.float64, copy=False)
 
 
-class BayesAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
-    """From the joint log-probability of rows and classes to answers."""
+class BaseNaiveBayes(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
+    """Predictions from the joint log-probability of rows and classes, which a subclass computes."""
 
     _schema: Schema
     classes_: NDArray[Any]
@@ -64,13 +61,10 @@ class BayesAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
+            raise not_fitted_error(self)
 
-    def _join(self, rows: Any) -> FloatArray:
-        """Joint log-probability of rows that were taken in."""
+    def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
+        """Joint log-probability of each class and rows that were read."""
         raise NotImplementedError
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
@@ -87,7 +81,7 @@ class BayesAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
             Columns in the order of ``classes_``.
         """
         self._check_fitted()
-        return self._join(take_in_rows(self, X, self._schema))
+        return self._joint_log_proba(take_in_rows(self, X, self._schema))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: the most probable one, the first of equals.
@@ -102,7 +96,7 @@ class BayesAnswers(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
         """
         joint = self.predict_joint_log_proba(X)
-        return self.classes_.take(joint.argmax(axis=1))  # type: ignore[no-any-return]
+        return np.asarray(self.classes_.take(joint.argmax(axis=1)))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of the probability of each class.

@@ -22,7 +22,7 @@ Labels = Literal["all", "root", "none"]
 
 
 class NodeStyle(TypedDict, total=False):
-    """What a node's box shows, for every way of drawing a tree."""
+    """What a node's box shows, for every function that draws a tree."""
 
     label: Labels
     filled: bool
@@ -37,7 +37,7 @@ _SHOWN_CATEGORIES = 8
 _ELIDED = "(...)"
 
 
-def _check_count(name: str, value: Any, least: int, where: str, *, or_none: bool = False) -> None:
+def _check_count(name: str, value: object, least: int, where: str, *, or_none: bool = False) -> None:
     if or_none and value is None:
         return
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
@@ -53,7 +53,8 @@ def _format_number(value: float, precision: int) -> str:
 def _choose_palette(n_colors: int) -> list[tuple[int, int, int]]:
     """Hues spread evenly over the circle from orange on, of one saturation and brightness."""
     hues = [(25 / 360 + k / n_colors) % 1.0 for k in range(n_colors)]
-    return [tuple(int(255 * part) for part in colorsys.hsv_to_rgb(hue, 0.75, 0.9)) for hue in hues]  # type: ignore[misc]
+    colors = (colorsys.hsv_to_rgb(hue, 0.75, 0.9) for hue in hues)
+    return [(int(255 * red), int(255 * green), int(255 * blue)) for red, green, blue in colors]
 
 
 def _find_tree(estimator: Any, where: str) -> Any:
@@ -69,16 +70,16 @@ def _find_tree(estimator: Any, where: str) -> Any:
 
 @dataclass
 class TreeCaption:
-    """What to write and which colour to paint on each node of a fitted tree, for every way of showing one.
+    """Text and colour of each node of a fitted tree, for every function that shows one.
 
     Parameters
     ----------
     where : str
-        Function that is asked to show the tree, for its sentences.
+        Name of the function that shows the tree, for messages.
     estimator : fitted tree
         One of this library's trees, or any estimator with scikit-learn's `tree_`.
     feature_names, class_names : sequence of str, optional
-        Names in place of numbers; ``class_names=True`` shows the class by its number.
+        Names instead of numbers; ``class_names=True`` shows the class by its number.
     style : NodeStyle
         What boxes show.
     """
@@ -101,11 +102,11 @@ class TreeCaption:
             raise ValueError(
                 f"The 'label' parameter of {self.where} must be one of 'all', 'root', 'none'; got {self.label!r}."
             )
-        self._name_things()
+        self._read_names()
         one_class_list = self.is_classifier and self.tree.n_outputs == 1 and self.tree.n_classes[0] > 1
         self._colors = _choose_palette(int(self.tree.n_classes[0]) if one_class_list else 1)
 
-    def _name_things(self) -> None:
+    def _read_names(self) -> None:
         if self.feature_names is None:
             self.feature_names = getattr(self.estimator, "feature_names_in_", None)
         if self.feature_names is not None:
@@ -138,13 +139,13 @@ class TreeCaption:
         return [*shown, f"and {left_out} more"] if left_out else shown
 
     def write_test(self, node: int, name: str, at_most: str = "<=", element: str = "in") -> str:
-        """The question that an inner node asks; rows that answer yes go left."""
+        """The condition of an inner node; rows that meet it go left."""
         if node in self.left_categories:
             return f"{name} {element} {{{', '.join(self.name_categories(node))}}}"
         return f"{name} {at_most} {_format_number(self.tree.threshold[node], self.precision)}"
 
     def write_value(self, node: int) -> str:
-        """Class weights (or shares), or the value of each output."""
+        """Class weights (or proportions), or the value of each output."""
         value = self.tree.value[node]
         if self.is_classifier and not self.style.get("proportion"):
             value = value * self.tree.weighted_n_node_samples[node]
@@ -159,12 +160,14 @@ class TreeCaption:
         return rows[0] if self.is_classifier else rows[0][1:-1]
 
     def name_class(self, node: int) -> str:
-        """Name of the class that the node votes for (one output)."""
+        """Name of the class that the node predicts (one output)."""
         winner = int(np.argmax(self.tree.value[node][0]))
-        return f"y[{winner}]" if isinstance(self.class_names, bool) else str(self.class_names[winner])  # type: ignore[index]
+        if self.class_names is None or isinstance(self.class_names, bool):
+            return f"y[{winner}]"
+        return str(self.class_names[winner])
 
     def name_feature(self, feature: int) -> str:
-        """Name of a feature in the figures' own style: `x[3]` where no name was given."""
+        """Name of a feature in figures: `x[3]` where no name was given."""
         return f"x[{feature}]" if self.feature_names is None else str(self.feature_names[feature])
 
     def write_lines(self, node: int, at_most: str = "<=", element: str = "in") -> list[str]:
@@ -177,7 +180,7 @@ class TreeCaption:
         def add(name: str, text: str) -> None:
             lines.extend((f"{name} = {text}" if labelled else text).split("\n"))
 
-        # Trees of boosting have kept none.
+        # Trees of boosting have no impurities.
         if self.style.get("impurity", True) and hasattr(self.tree, "impurity"):
             add(str(self.estimator.criterion), _format_number(self.tree.impurity[node], self.precision))
         samples = self.tree.n_node_samples
@@ -191,10 +194,10 @@ class TreeCaption:
         return lines
 
     def choose_color(self, node: int) -> str:
-        """Colour of the majority class, paler as it is less sure; for values and several outputs a ramp."""
+        """Colour of the majority class, paler as its probability is smaller; for values and several outputs a ramp."""
         value = self.tree.value[node][0]
         if self.tree.n_outputs > 1:
-            color, strength = self._colors[0], self._place(-self.tree.impurity, node)
+            color, strength = self._colors[0], self._scale(-self.tree.impurity, node)
         elif self.is_classifier and len(self._colors) > 1:
             second, first = np.sort(value)[-2:]
             color = self._colors[int(np.argmax(value))]
@@ -202,22 +205,23 @@ class TreeCaption:
         elif self.is_classifier:
             color, strength = self._colors[0], 1.0
         else:
-            color, strength = self._colors[0], self._place(self.tree.value[:, 0, 0], node)
+            color, strength = self._colors[0], self._scale(self.tree.value[:, 0, 0], node)
         return "#" + "".join(f"{round(strength * part + (1.0 - strength) * 255):02x}" for part in color)
 
     @staticmethod
-    def _place(figures: NDArray[np.float64], node: int) -> float:
-        low, high = figures.min(), figures.max()
-        return float((figures[node] - low) / (high - low)) if high > low else 0.0
+    def _scale(values: NDArray[np.float64], node: int) -> float:
+        """A node's value on a scale from 0 to 1 over all nodes."""
+        low, high = values.min(), values.max()
+        return float((values[node] - low) / (high - low)) if high > low else 0.0
 
 
 def _measure_height(caption: TreeCaption, node: int) -> int:
     """Levels of nodes below and including `node`."""
-    level, height = [node], 0
-    while level:
+    nodes, height = [node], 0
+    while nodes:
         height += 1
-        inner = [n for n in level if not caption.is_leaf(n)]
-        level = [int(child) for n in inner for child in (caption.tree.children_left[n], caption.tree.children_right[n])]
+        inner = [n for n in nodes if not caption.is_leaf(n)]
+        nodes = [int(child) for n in inner for child in (caption.tree.children_left[n], caption.tree.children_right[n])]
     return height
 
 
@@ -360,7 +364,7 @@ def export_graphviz(
         Font of the text.
     **style : optional
         What boxes show: ``label`` ("all", "root" or "none": where the names of the figures are written), ``filled``,
-        ``rounded``, ``impurity``, ``node_ids``, ``proportion`` (shares instead of counts), ``precision`` (digits
+        ``rounded``, ``impurity``, ``node_ids``, ``proportion`` (fractions instead of counts), ``precision`` (digits
         after the point, 3 by default).
 
     Returns
@@ -379,8 +383,8 @@ def export_graphviz(
     caption = TreeCaption("export_graphviz", decision_tree, feature_names, class_names, style)
     filled, rounded = style.get("filled", False), style.get("rounded", False)
     words = ", ".join(word for word, wanted in (("filled", filled), ("rounded", rounded)) if wanted)
-    look = f', style="{words}", color="black"' if words else ""
-    lines = ["digraph Tree {", f'node [shape=box{look}, fontname="{fontname}"] ;']
+    box_style = f', style="{words}", color="black"' if words else ""
+    lines = ["digraph Tree {", f'node [shape=box{box_style}, fontname="{fontname}"] ;']
     if leaves_parallel:
         lines.append("graph [ranksep=equally, splines=polyline] ;")
     lines.append(f'edge [fontname="{fontname}"] ;')
@@ -401,7 +405,7 @@ def export_graphviz(
 
 
 class _DotPainter:
-    """Writes nodes and edges; remembers at which level each node stands."""
+    """Writes nodes and edges, and keeps the depth of each node."""
 
     def __init__(self, caption: TreeCaption, *, filled: bool, html: bool, tilt: int) -> None:
         self.caption, self.filled, self.html, self.tilt = caption, filled, html, tilt
@@ -446,5 +450,5 @@ class _DotPainter:
         if parent != 0:
             return f"{parent} -> {node} ;"
         left = node == self.caption.tree.children_left[0]
-        angle, answer = (self.tilt, "True") if left else (-self.tilt, "False")
-        return f'0 -> {node} [labeldistance=2.5, labelangle={angle}, headlabel="{answer}"] ;'
+        angle, branch = (self.tilt, "True") if left else (-self.tilt, "False")
+        return f'0 -> {node} [labeldistance=2.5, labelangle={angle}, headlabel="{branch}"] ;'

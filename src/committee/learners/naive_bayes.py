@@ -11,24 +11,23 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from committee.constraints import show_value
+from committee.data import ClassTarget
 from committee.data.intake import note_columns, take_in, take_in_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterError, warn_caller
-from committee.learners.bayes_predictions import BayesAnswers, ClassPrior, FitPrior, encode_known, sum_cells
-from committee.params import (
-    ArrayLike,
-    Interval,
-)
+from committee.learners.bayes_predictions import BaseNaiveBayes, ClassPrior, FitPrior, encode_known, sum_by_code
+from committee.params import ArrayLike, Interval
 
 if TYPE_CHECKING:
     from typing import Self
 
+    import numpy.typing as npt
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from committee.data import Schema
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["BernoulliNB"]
 
@@ -37,8 +36,8 @@ _SMALLEST_ALPHA = 1e-10
 
 Smoothing: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None)] | Annotated[Any, ArrayLike("of one number >= 0 for each feature")],
-    "What is added to the weight of each of the two values of a feature in each class (Laplace's smoothing at 1); "
-    "0 adds nothing, and a value that never occurred in a class is then impossible there.",
+    "Additive smoothing: what is added to the weight of each of the two values of a feature in each class (Laplace "
+    "smoothing at 1). With 0, a value that never occurred in a class is impossible there.",
 ]
 ForceAlpha: TypeAlias = Annotated[
     bool,
@@ -46,14 +45,14 @@ ForceAlpha: TypeAlias = Annotated[
 ]
 Binarize: TypeAlias = Annotated[
     float | None,
-    "Values above it count as present. None: X holds zeros and ones already.",
+    "Threshold above which a value counts as present. None: X consists of zeros and ones already.",
 ]
 
 
-class BernoulliNB(BayesAnswers):
+class BernoulliNB(BaseNaiveBayes):
     """Naive Bayes for binary features, such as the presence of words.
 
-    With N_c the weight of class c and N_cj the part of it in which feature j is present, smoothed by alpha
+    With N_c the weight of class c and N_cj the weight of its rows in which feature j is present, smoothed by alpha
     [ManningRaghavanSchuetze2008, ch. 13]:
 
     θ_cj = (N_cj + α) / (N_c + 2α),
@@ -93,6 +92,12 @@ class BernoulliNB(BayesAnswers):
     accepts_categories = False
     bins_columns = False
 
+    alpha: Smoothing
+    force_alpha: ForceAlpha
+    binarize: Binarize
+    fit_prior: FitPrior
+    class_prior: ClassPrior
+
     feature_count_: FloatArray
     class_count_: FloatArray
     feature_log_prob_: FloatArray
@@ -106,14 +111,10 @@ class BernoulliNB(BayesAnswers):
         fit_prior: FitPrior = True,
         class_prior: ClassPrior = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+        self._store_params(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count.
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Count the features in each class.
 
         Parameters
         ----------
@@ -130,12 +131,15 @@ class BernoulliNB(BayesAnswers):
         """
         self._validate_params()
         dataset = take_in(self, X, y, task="classify", multi_output=False)
-        target: Any = dataset.target
+        target = dataset.target
+        assert isinstance(target, ClassTarget)
         counts = self._count(dataset.X, target.labels[:, 0].astype(np.intp), target.n_classes[0], sample_weight)
         self._set_fitted(dataset.schema, target.classes[0], *counts)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
         """Add the counts of more rows.
 
         Parameters
@@ -143,7 +147,7 @@ class BernoulliNB(BayesAnswers):
         X, y, sample_weight
             As in `fit`.
         classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; needed by the first call.
+            All classes of this and later calls; needed by the first call.
 
         Returns
         -------
@@ -164,7 +168,7 @@ class BernoulliNB(BayesAnswers):
         self._set_fitted(schema, known, *counts)
         return self
 
-    def _read_classes(self, classes: Any, first: bool) -> NDArray[Any]:
+    def _read_classes(self, classes: npt.ArrayLike | None, first: bool) -> NDArray[Any]:
         if classes is None:
             if first:
                 raise DataError("classes must be passed on the first call to partial_fit.")
@@ -180,7 +184,7 @@ class BernoulliNB(BayesAnswers):
         return given
 
     def _count(
-        self, X: Any, labels: NDArray[np.intp], n_classes: int, sample_weight: Any
+        self, X: Any, labels: NDArray[np.intp], n_classes: int, sample_weight: npt.ArrayLike | None
     ) -> tuple[FloatArray, FloatArray]:
         """Weight of each class, and of each feature in each class."""
         n_rows = X.shape[0]
@@ -190,10 +194,10 @@ class BernoulliNB(BayesAnswers):
         present = self._find_present(X)
         in_class = members @ present
         dense = in_class.toarray() if issparse(in_class) else np.asarray(in_class)
-        return sum_cells(labels, weights, n_classes), dense.astype(np.float64, copy=False)
+        return sum_by_code(labels, weights, n_classes), dense.astype(np.float64, copy=False)
 
     def _find_present(self, X: Any) -> Any:
-        """The table in zeros and ones."""
+        """The table as zeros and ones."""
         if self.binarize is None:
             return X
         threshold = float(self.binarize)
@@ -211,7 +215,7 @@ class BernoulliNB(BayesAnswers):
     def _set_fitted(
         self, schema: Schema, classes: NDArray[Any], class_count: FloatArray, feature_count: FloatArray
     ) -> None:
-        """From counts to logarithms; nothing is kept if a parameter does not fit the data."""
+        """Replace the fitted attributes at once, after the parameters were checked against the data."""
         alpha = self._resolve_alpha(schema.n_features)
         prior = self._resolve_prior(class_count)
         with np.errstate(divide="ignore"):
@@ -259,10 +263,10 @@ class BernoulliNB(BayesAnswers):
             prior = class_count / class_count.sum()
         else:
             prior = np.full(n_classes, 1.0 / n_classes)
-        with np.errstate(divide="ignore"):  # a class that has not come yet is impossible
+        with np.errstate(divide="ignore"):  # a class that has not occurred yet is impossible
             return np.log(prior)
 
-    def _join(self, rows: Any) -> FloatArray:
+    def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
         present = self._find_present(rows)
         log_prob = self.feature_log_prob_
         with np.errstate(divide="ignore"):
@@ -271,24 +275,25 @@ class BernoulliNB(BayesAnswers):
         finite = np.where(never, 0.0, log_prob), np.where(always, 0.0, log_absent)
         joint = _multiply_rows(present, finite[0] - finite[1]) + (self.class_log_prior_ + finite[1].sum(axis=1))
         if never.any() or always.any():
-            # How often a row has what its class never has, or lacks what it always has.
-            broken = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)
-            joint[broken > 0] = -np.inf
+            # Features that a row has and its class never has, or lacks and its class always has.
+            impossible = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)
+            joint[impossible > 0] = -np.inf
         result: FloatArray = joint
         return result
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        # Whether a value is above zero says little of most tables.
+        # Whether values are above zero is little information in most tables.
         tags.classifier_tags.poor_score = True
         return tags
 
 
-def _multiply_rows(table: Any, of_classes: FloatArray) -> Any:
-    """Product of each row with each row of ``of_classes``, which does not depend on the rows beside it.
+def _multiply_rows(table: FloatMatrix | SparseMatrix, of_classes: FloatArray) -> FloatArray:
+    """Product of each row with each row of ``of_classes``, the same whatever other rows there are.
 
-    Other products of matrices add up in an order that changes with the number of rows.
+    BLAS sums in an order that depends on the number of rows.
     """
     if issparse(table):
-        return table @ of_classes.T
-    return np.einsum("ij,kj->ik", np.ascontiguousarray(table), of_classes)
+        product: FloatArray = table @ of_classes.T
+        return product
+    return np.asarray(np.einsum("ij,kj->ik", np.ascontiguousarray(table), of_classes))

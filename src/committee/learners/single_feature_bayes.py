@@ -1,16 +1,16 @@
-"""Naive Bayes on the one feature, in bins, that errs least."""
+"""Naive Bayes on a single binned feature, the one with the smallest error."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 
 from committee.base import resolve_jobs
+from committee.data import ClassTarget
 from committee.data.intake import note_columns, take_in
 from committee.data.weights import count_as_rows
-from committee.learners.bayes_predictions import BayesAnswers, FitPrior, sum_cells
+from committee.learners.bayes_predictions import BaseNaiveBayes, FitPrior, sum_by_code
 from committee.params import (
     CategoricalFeatures,
     ClassWeight,
@@ -23,21 +23,21 @@ from committee.params import (
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import Dataset
-    from committee.typing import BoolArray, FloatArray
+    from committee.typing import BoolArray, FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["SingleFeatureNB"]
 
 _MISSING_BIN = 255
-"""The last code of a byte, as in binning.hpp."""
+"""The code of missing values in a column of bytes, as in binning.hpp."""
 _MISSING_CODE = np.uint32(0xFFFFFFFF)
 CellSmoothing: TypeAlias = Annotated[
     float,
     Interval(0.0, None, closed="neither"),
-    "What is added to the number of rows in each cell of the table of values and classes; 1 is Laplace's smoothing.",
+    "Additive smoothing: what is added to the number of rows of each value in each class; 1 is Laplace smoothing.",
 ]
 FewBins: TypeAlias = Annotated[
     MaxBins,
@@ -46,41 +46,40 @@ FewBins: TypeAlias = Annotated[
 ]
 
 
-class SingleFeatureNB(BayesAnswers):
+class SingleFeatureNB(BaseNaiveBayes):
     """Naive Bayes on one feature: the one whose classifier has the smallest weighted error.
 
-    A weak learner for boosting. A numeric feature is cut into at most ``max_bins`` bins of about equal weight, a
-    category has its levels, and missing is one more value where it occurred. With N_c the weight of class c and
-    N_cv the part of it with value v of the feature, of V values,
+    A weak learner for boosting. A numeric feature has at most ``max_bins`` bins of about equal weight as values, a
+    categorical one its categories, and missing is one more value where it occurred. With N_c the weight of class c
+    and N_cv the weight of its rows with value v of the feature, of V values,
 
     P(v | c) = (N_cv + α) / (N_c + α V),  P(c | v) ∝ P(c) P(v | c),
 
-    and the answer is the most probable class. Of all features the one with the least weight of wrong answers in
-    training is kept, the first of equals. Bins rather than a normal density, because they follow any density and
-    because the error of a feature is then read off its table of counts: O(n d) a fit, on bins that an ensemble's
-    members share.
+    and the prediction is the most probable class. Of all features the one with the smallest weighted training error
+    is kept, the first of equals. Bins rather than a normal density, because they fit any density and because the
+    error of a feature follows from its table of counts: O(n d) for a fit, on bins that an ensemble's members share.
 
     Weights are scaled to sum to the number of rows before alpha is added (whole multiples of the smallest weight
     count as repeated rows), so that a common factor does not matter. Where no value of the feature is known (missing
-    or unseen, and not so in training) the answer is the prior.
+    or unknown, and not so in training) the prediction is the prior.
 
     Attributes
     ----------
     feature_ : int
-        The feature that is asked about.
+        The feature that is used.
     error_ : float
-        Weighted share of wrong answers in training.
+        Weighted training error.
     errors_ : ndarray of shape (n_features,)
         The same for every feature.
     thresholds_ : ndarray or None
-        Where the bins of a numeric feature end: value x is in bin #{thresholds < x}. None for a category.
+        Upper ends of the bins of a numeric feature: value x is in bin #{thresholds < x}. None for a categorical one.
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     class_log_prior_ : ndarray of shape (n_classes,)
         Logarithm of each class's prior.
     value_log_prob_ : ndarray of shape (n_classes, n_values)
-        log P(v | c) of the feature's bins or levels; the last column is that of missing values (0 if none occurred,
-        which makes the answer the prior).
+        log P(v | c) of the feature's bins or categories; the last column is that of missing values (0 if none occurred,
+        so that the prediction is the prior).
     n_features_in_ : int
         Number of features.
 
@@ -93,6 +92,14 @@ class SingleFeatureNB(BayesAnswers):
     >>> model.feature_, round(model.score(X, y), 2)
     (3, 0.96)
     """
+
+    alpha: CellSmoothing
+    max_bins: FewBins
+    fit_prior: FitPrior
+    class_weight: ClassWeight
+    categorical_features: CategoricalFeatures
+    unseen: Unseen
+    n_jobs: NJobs
 
     feature_: int
     thresholds_: FloatArray | None
@@ -109,16 +116,10 @@ class SingleFeatureNB(BayesAnswers):
         unseen: Unseen = "missing",
         n_jobs: NJobs = None,
     ) -> None:
-        self.alpha = alpha
-        self.max_bins = max_bins
-        self.fit_prior = fit_prior
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.unseen = unseen
-        self.n_jobs = n_jobs
+        self._store_params(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the feature and its table.
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the feature with the smallest error.
 
         Parameters
         ----------
@@ -150,29 +151,30 @@ class SingleFeatureNB(BayesAnswers):
     def fit_dataset(
         self, dataset: Dataset, weights: FloatArray | None = None, *, seed: int | None = None, tree: int = 0
     ) -> Self:
-        """Fit on data that were taken in before; ensembles share one data set, and its bins, so.
+        """Fit on a data set that was read before; the members of an ensemble share its bins.
 
         Parameters
         ----------
         dataset : Dataset
-            From `committee.data.intake.take_in`, with one output; class weights are in its weights already.
+            From `committee.data.intake.take_in`, with one output; class weights are part of its weights already.
         weights : ndarray of shape (n_samples,), optional
             Row weights in place of the data set's own.
         seed, tree : int, optional
-            As for trees; nothing is drawn here.
+            As for trees; no random numbers are used here.
 
         Returns
         -------
         self
         """
-        target: Any = dataset.target
+        target = dataset.target
+        assert isinstance(target, ClassTarget)
         weights = dataset.weights if weights is None else weights
         counts = np.ones(dataset.n_rows) if weights is None else count_as_rows(weights)
         labels = target.labels[:, 0].astype(np.intp)
-        class_count = sum_cells(labels, counts, target.n_classes[0])
+        class_count = sum_by_code(labels, counts, target.n_classes[0])
         prior = class_count / class_count.sum() if self.fit_prior else np.full(len(class_count), 1 / len(class_count))
         tables = [
-            sum_cells(codes * len(prior) + labels, counts, n_values * len(prior)).reshape(n_values, -1)
+            sum_by_code(codes * len(prior) + labels, counts, n_values * len(prior)).reshape(n_values, -1)
             for codes, n_values in (self._read_codes(dataset, j) for j in range(dataset.n_features))
         ]
         log_probs = [self._smooth(table, class_count) for table in tables]
@@ -184,7 +186,7 @@ class SingleFeatureNB(BayesAnswers):
         ]
         errors = 1.0 - np.array(right) / class_count.sum()
         best = int(errors.argmin())
-        self._keep(dataset, counts > 0, log_prior, log_probs[best], errors)
+        self._set_fitted(dataset, counts > 0, log_prior, log_probs[best], errors)
         return self
 
     def _read_codes(self, dataset: Dataset, feature: int) -> tuple[NDArray[np.intp], int]:
@@ -197,24 +199,25 @@ class SingleFeatureNB(BayesAnswers):
         return np.where(known, codes, n_values).astype(np.intp), n_values + 1
 
     def _smooth(self, table: FloatArray, class_count: FloatArray) -> FloatArray:
-        """Logarithm of P(v | c), of shape (n_values, n_classes); a value that never came says nothing."""
-        seen = table.sum(axis=1) > 0
+        """Logarithm of P(v | c), of shape (n_values, n_classes); zero for a value that never occurred."""
+        occurred = table.sum(axis=1) > 0
         alpha = float(self.alpha)
-        log_prob = np.log(table + alpha) - np.log(class_count + alpha * seen.sum())
-        log_prob[~seen] = 0.0
-        return log_prob  # type: ignore[no-any-return]
+        log_prob = np.log(table + alpha) - np.log(class_count + alpha * occurred.sum())
+        log_prob[~occurred] = 0.0
+        return np.asarray(log_prob)
 
-    def _keep(
-        self, dataset: Dataset, counted: BoolArray, log_prior: FloatArray, log_prob: FloatArray, errors: FloatArray
+    def _set_fitted(
+        self, dataset: Dataset, has_weight: BoolArray, log_prior: FloatArray, log_prob: FloatArray, errors: FloatArray
     ) -> None:
-        """The fitted state, all at once."""
-        target: Any = dataset.target
+        """Replace the fitted attributes at once."""
+        target = dataset.target
+        assert isinstance(target, ClassTarget)
         best = int(errors.argmin())
         thresholds = None
         if dataset.schema.categories[best] is None:
             column = self._take_column(dataset.X, best)
             codes, _ = self._read_codes(dataset, best)
-            thresholds = _find_thresholds(column[counted], codes[counted], len(log_prob) - 1)
+            thresholds = _find_thresholds(column[has_weight], codes[has_weight], len(log_prob) - 1)
         self.__dict__.update(
             classes_=target.classes[0],
             class_log_prior_=log_prior,
@@ -227,11 +230,11 @@ class SingleFeatureNB(BayesAnswers):
         )
         note_columns(self, dataset.schema)
 
-    def _take_column(self, X: Any, feature: int) -> FloatArray:
-        column = X[:, [feature]].toarray()[:, 0] if issparse(X) else X[:, feature]
+    def _take_column(self, X: FloatMatrix | SparseMatrix, feature: int) -> FloatArray:
+        column = X[:, feature] if isinstance(X, np.ndarray) else X[:, [feature]].toarray()[:, 0]
         return np.asarray(column, dtype=np.float64)
 
-    def _join(self, rows: Any) -> FloatArray:
+    def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
         column = self._take_column(rows, self.feature_)
         missing = self.value_log_prob_.shape[1] - 1
         if self.thresholds_ is None:
@@ -248,7 +251,7 @@ class SingleFeatureNB(BayesAnswers):
 
 
 def _find_thresholds(column: FloatArray, codes: NDArray[np.intp], n_bins: int) -> FloatArray:
-    """Ends of the bins: the middle between the largest value up to a bin and the smallest one beyond it."""
+    """Upper ends of the bins: the midpoint of the largest value up to a bin and the smallest one above it."""
     known = codes < n_bins
     high = np.full(n_bins, -np.inf)
     low = np.full(n_bins, np.inf)
@@ -257,6 +260,6 @@ def _find_thresholds(column: FloatArray, codes: NDArray[np.intp], n_bins: int) -
     highest = np.maximum.accumulate(high)[:-1]
     lowest = np.minimum.accumulate(low[::-1])[::-1][1:]
     middle = 0.5 * highest + 0.5 * lowest
-    # The middle of neighbouring floats may round up to the larger one, which must stay beyond; beyond the last value
-    # there is nothing to tell apart.
+    # The midpoint of neighbouring floats may round up to the larger one, which must stay above; above the last value
+    # any threshold will do.
     return np.where((middle < lowest) | np.isposinf(lowest), middle, highest)

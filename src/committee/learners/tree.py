@@ -1,4 +1,4 @@
-"""Decision trees and extremely randomised trees [Breiman1984, Geurts2006]: four signatures on one base."""
+"""Decision trees and extremely randomised trees [Breiman1984, Geurts2006]: the four constructors."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifi
 
 
 class DecisionTreeClassifier(ClassTree):
-    """A tree of yes-no questions that ends in classes.
+    """A decision tree for classification.
 
     Attributes
     ----------
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_classes_ : int, or ndarray with several outputs
-        How many they are.
+        Number of classes.
     n_outputs_, n_features_in_, max_features_ : int
         Outputs, features, and features drawn at each node.
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     tree_ : TreeView
-        The inside of the tree.
+        The nodes of the tree as arrays.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class DecisionTreeClassifier(ClassTree):
 
 
 class DecisionTreeRegressor(ValueTree):
-    """A tree of yes-no questions that ends in numbers.
+    """A decision tree for regression.
 
     Attributes
     ----------
@@ -93,9 +93,9 @@ class DecisionTreeRegressor(ValueTree):
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     tree_ : TreeView
-        The inside of the tree.
+        The nodes of the tree as arrays.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
 
     Examples
     --------
@@ -133,24 +133,24 @@ class DecisionTreeRegressor(ValueTree):
 
 
 class ExtraTreeClassifier(ClassTree):
-    """An extremely randomised tree for classes: at each node the best of a few random questions [Geurts2006].
+    """An extremely randomised tree for classification: each split is the best of a few random ones [Geurts2006].
 
-    It is a member of an ensemble rather than a predictor of its own.
+    It is meant as a member of an ensemble.
 
     Attributes
     ----------
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_classes_ : int, or ndarray with several outputs
-        How many they are.
+        Number of classes.
     n_outputs_, n_features_in_, max_features_ : int
         Outputs, features, and features drawn at each node.
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     tree_ : TreeView
-        The inside of the tree.
+        The nodes of the tree as arrays.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
 
     Examples
     --------
@@ -188,9 +188,9 @@ class ExtraTreeClassifier(ClassTree):
 
 
 class ExtraTreeRegressor(ValueTree):
-    """An extremely randomised tree for numbers: at each node the best of a few random questions [Geurts2006].
+    """An extremely randomised tree for regression: each split is the best of a few random ones [Geurts2006].
 
-    It is a member of an ensemble rather than a predictor of its own.
+    It is meant as a member of an ensemble.
 
     Attributes
     ----------
@@ -199,9 +199,9 @@ class ExtraTreeRegressor(ValueTree):
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     tree_ : TreeView
-        The inside of the tree.
+        The nodes of the tree as arrays.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
 
     Examples
     --------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_matrix
 
     from committee.data import Dataset, Schema
@@ -52,7 +52,7 @@ class BaseTree(TreeEstimator):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, check_input: bool = True) -> Self:
         """Grow the tree.
 
         Parameters
@@ -120,7 +120,7 @@ class BaseTree(TreeEstimator):
         arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         return get_engine().grow_tree(*arrays, weights, params)
 
-    def hold_tree(self, tree: Trees, importances: FloatArray, schema: Schema, fitted: Mapping[str, Any]) -> Self:
+    def hold_tree(self, tree: Trees, importances: FloatArray, schema: Schema, fitted: Mapping[str, object]) -> Self:
         """Become the fitted form of a tree that was grown already, here or in an ensemble.
 
         Parameters
@@ -159,7 +159,7 @@ class BaseTree(TreeEstimator):
             seed = resolve_seed(settings.random_state)
         return make_grow_params(settings, dataset, weights, seed, tree)
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Bunch:
         """Find the values of `ccp_alpha` at which the pruned tree changes [Breiman1984, ch. 3].
 
         Parameters
@@ -188,7 +188,7 @@ class BaseTree(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
         check_input : bool, default=True
             As in `fit`.
 
@@ -206,7 +206,7 @@ class BaseTree(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
         check_input : bool, default=True
             As in `fit`.
 
@@ -240,22 +240,16 @@ class BaseTree(TreeEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the decrease of impurity over all splits."""
+        """Decrease of impurity by each feature over all splits, normalised to sum 1."""
         self.fitted_trees()
         return normalize_importances(self._importances)
-
-    def category_names(self, feature: int) -> list[Any]:
-        """Categories of a feature in the order of their codes; empty for a numeric feature."""
-        self.fitted_trees()
-        levels = self._schema.categories[feature]
-        return [] if levels is None else list(levels)
 
 
 class ClassTree(TreeClassifierMixin, BaseTree):
     """A tree whose leaves hold class weights."""
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
-        """Class of each row: the heaviest one in its leaf, the first of equals.
+        """Class of each row: the one with the largest weight in its leaf, the first of equals.
 
         Parameters
         ----------
@@ -271,11 +265,11 @@ class ClassTree(TreeClassifierMixin, BaseTree):
         tree = self.fitted_trees()
         labels = label_rows(tree, take_in_rows(self, X, self._schema), self.n_jobs)
         if self.n_outputs_ == 1:
-            return self.classes_.take(labels[:, 0])  # type: ignore[no-any-return]
+            return np.asarray(self.classes_.take(labels[:, 0]))
         return np.stack([classes.take(labels[:, k]) for k, classes in enumerate(self.classes_)], axis=1)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> FloatArray | list[FloatArray]:
-        """Share of each class in the leaf of each row.
+        """Probability of each class: its share of the weight in the leaf of each row.
 
         Parameters
         ----------
@@ -296,7 +290,7 @@ class ValueTree(TreeRegressorMixin, BaseTree):
     """A tree whose leaves hold numbers."""
 
     def predict(self, X: Any, check_input: bool = True) -> FloatArray:
-        """Value of each row: that of its leaf.
+        """Value of each row: the value of its leaf.
 
         Parameters
         ----------

@@ -17,9 +17,9 @@ from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from committee.params import CategoricalFeatures, MaxBins, NJobs, Unseen
     from committee.typing import FloatArray, Task
 
-__all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin"]
+__all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin", "split_outputs"]
 
 
 class TreeEstimator(CommitteeEstimator):
@@ -57,7 +57,7 @@ class TreeEstimator(CommitteeEstimator):
 
     # Fitting.
 
-    def take_in(self, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Dataset:
+    def take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: Any = None) -> Dataset:
         """Read and check a table and its target as `fit` does.
 
         Parameters
@@ -106,7 +106,7 @@ class TreeEstimator(CommitteeEstimator):
             return weights
         return combine_weights(weights, class_weight, target, count_target(target), type(self).__name__)
 
-    def _set_fitted(self, fitted: dict[str, Any], schema: Schema) -> None:
+    def _set_fitted(self, fitted: dict[str, object], schema: Schema) -> None:
         """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
         fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
         if schema.feature_names is None:
@@ -146,9 +146,15 @@ class TreeEstimator(CommitteeEstimator):
         trees = self.fitted_trees()
         return predict_trees(trees, take_in_rows(self, X, self._schema), self._combine, self.n_jobs)
 
+    def category_names(self, feature: int) -> list[Any]:
+        """Categories of a feature in the order of their codes; empty for a numeric feature."""
+        self.fitted_trees()
+        categories = self._schema.categories[feature]
+        return [] if categories is None else list(categories)
+
     # Names of an earlier version, for families of ensembles that still use them.
 
-    def _take_in(self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Dataset:
+    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None, class_weight: Any = None) -> Dataset:
         return self.take_in(X, y, sample_weight, class_weight)
 
     def _fitted_trees(self) -> Any:
@@ -178,15 +184,26 @@ class TreeEstimator(CommitteeEstimator):
         return np.concatenate([question(block, *options, n_jobs=jobs) for _, block in densify_blocks(rows)])
 
 
-def _find_largest(shares: FloatArray) -> NDArray[np.intp]:
-    """Column of the largest share in each row, the first of equals."""
-    if shares.shape[1] == 2:  # one comparison is ten times faster than argmax over rows of two
-        return (shares[:, 1] > shares[:, 0]).astype(np.intp)
-    return shares.argmax(axis=1)  # type: ignore[no-any-return]
+def split_outputs(probabilities: FloatArray, n_classes: Sequence[int] | NDArray[np.intp]) -> list[FloatArray]:
+    """The probabilities of several outputs, which lie side by side, one array for each output.
+
+    Examples
+    --------
+    >>> [output.shape for output in split_outputs(np.zeros((4, 5)), [2, 3])]
+    [(4, 2), (4, 3)]
+    """
+    return np.split(probabilities, np.cumsum(n_classes)[:-1], axis=1)
+
+
+def _argmax_rows(probabilities: FloatArray) -> NDArray[np.intp]:
+    """Column of the largest value in each row, the first of equals."""
+    if probabilities.shape[1] == 2:  # one comparison is ten times faster than argmax over rows of two
+        return (probabilities[:, 1] > probabilities[:, 0]).astype(np.intp)
+    return np.asarray(probabilities.argmax(axis=1), dtype=np.intp)
 
 
 class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
-    """Leaves hold class weights: their shares are probabilities."""
+    """Estimators whose leaves hold class weights: normalised, they are probabilities."""
 
     _task = "classify"
     _combine = "mean"
@@ -194,11 +211,8 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
     classes_: Any
     n_classes_: Any
 
-    def _split_outputs(self, shares: FloatArray) -> list[FloatArray]:
-        return np.split(shares, np.cumsum(self.n_classes_)[:-1], axis=1)
-
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row: the one with the largest share, the first of equals.
+        """Class of each row: the one with the largest probability, the first of equals.
 
         Parameters
         ----------
@@ -209,14 +223,14 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        shares = self._raw_predict(X)
+        probabilities = self._raw_predict(X)
         if self.n_outputs_ == 1:
-            return self.classes_.take(_find_largest(shares))  # type: ignore[no-any-return]
-        outputs = zip(self.classes_, self._split_outputs(shares), strict=True)
-        return np.stack([classes.take(_find_largest(part)) for classes, part in outputs], axis=1)
+            return np.asarray(self.classes_.take(_argmax_rows(probabilities)))
+        outputs = zip(self.classes_, split_outputs(probabilities, self.n_classes_), strict=True)
+        return np.stack([classes.take(_argmax_rows(output)) for classes, output in outputs], axis=1)
 
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Share of each class in the leaf of each row; over several trees, the mean of these.
+        """Probability of each class: its share of the weight in the leaf of each row, averaged over the trees.
 
         Parameters
         ----------
@@ -228,11 +242,11 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        shares = self._raw_predict(X)
-        return shares if self.n_outputs_ == 1 else self._split_outputs(shares)
+        probabilities = self._raw_predict(X)
+        return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Logarithm of the share of each class; minus infinity where a class is absent.
+        """Logarithm of `predict_proba`; minus infinity where a class is absent.
 
         Parameters
         ----------
@@ -243,9 +257,11 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
         -------
         As `predict_proba`.
         """
-        shares = self.predict_proba(X)
+        probabilities = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return [np.log(part) for part in shares] if isinstance(shares, list) else np.log(shares)
+            if isinstance(probabilities, list):
+                return [np.log(output) for output in probabilities]
+            return np.log(probabilities)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -254,13 +270,13 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
 
 
 class TreeRegressorMixin(RegressorMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
-    """Leaves hold numbers."""
+    """Estimators whose leaves hold values."""
 
     _task = "regress"
     _combine = "mean"
 
     def predict(self, X: Any) -> FloatArray:
-        """Value of each row: that of its leaf; over several trees, the mean of these.
+        """Value of each row: the value of its leaf, averaged over the trees.
 
         Parameters
         ----------

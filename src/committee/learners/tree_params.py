@@ -1,4 +1,4 @@
-"""Parameters of a tree in the engine's terms: shares become counts, names become numbers. The one place for it."""
+"""The engine's parameters of a tree, from those of an estimator: fractions become counts, names become numbers."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _ENGINE_NAMES = {"log_loss": "entropy"}
 
 @dataclass(slots=True)
 class TreeSettings:
-    """All that one tree is told, whoever is told it: a tree its own parameters, an ensemble those of its members.
+    """The settings of one tree: the parameters of a tree estimator, or those that an ensemble has for its trees.
 
-    The values have passed `committee.params.validate_params`; what is not told has scikit-learn's default.
+    The values were checked by `committee.constraints.validate_params`; defaults are scikit-learn's.
     """
 
-    owner: str  # whose parameters these are, for sentences
+    owner: str  # class of the estimator, for messages
     criterion: str
     splitter: Splitter = "best"
     max_depth: MaxDepth = None
@@ -57,7 +57,7 @@ class TreeSettings:
     min_weight_fraction_leaf: MinWeightFractionLeaf = 0.0
     max_features: MaxFeatures = None
     random_state: RandomState = 0
-    shuffle_ties: bool = True  # equal splits: any of them by the seed, rather than that of the lowest feature
+    shuffle_ties: bool = True  # equal splits: one of them by the seed, rather than that of the lowest feature
     max_leaf_nodes: MaxLeafNodes = None
     min_impurity_decrease: MinImpurityDecrease = 0.0
     ccp_alpha: CcpAlpha = 0.0
@@ -68,34 +68,34 @@ class TreeSettings:
 
     @classmethod
     def of(cls, estimator: object, **fixed: Any) -> TreeSettings:
-        """The settings that an estimator's parameters of the same names say, and some that are fixed."""
-        given = vars(estimator)
-        told = {name: given[name] for name in cls.__slots__ if name in given}
-        return cls(type(estimator).__name__, **told, **fixed)
+        """The settings from an estimator's parameters of the same names, and some that are fixed."""
+        params = vars(estimator)
+        settings = {name: params[name] for name in cls.__slots__ if name in params}
+        return cls(type(estimator).__name__, **settings, **fixed)
 
 
 def make_grow_params(
     settings: TreeSettings, dataset: Dataset, weights: FloatArray | None, seed: int, tree: int = 0
 ) -> GrowParams:
-    """Turn the settings of a tree into the engine's parameters.
+    """The engine's parameters, from the settings of a tree and the data that it is grown on.
 
-    What depends on the data is checked here: the target of the Poisson criterion and of monotonic constraints, and
-    the features that constraints name.
+    Settings that depend on the data are checked here: the target of the Poisson criterion and of monotonic
+    constraints, and the features that constraints name.
 
     Parameters
     ----------
     settings : TreeSettings
-        What the tree is told.
+        The settings of the tree.
     dataset : Dataset
-        What it is to be grown on.
+        The training set.
     weights : ndarray of shape (n_rows,) or None
-        Row weights of this tree; the shares refer to them, and rows of weight zero count as absent.
+        Row weights of this tree; fractions refer to them, and rows of weight zero count as absent.
     seed, tree : int
         Seed of the ensemble and number of the tree in it.
 
     Returns
     -------
-    The engine's GrowParams.
+    GrowParams
     """
     n_rows = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
     params: GrowParams = get_engine().GrowParams()
@@ -114,7 +114,7 @@ def make_grow_params(
     n_features = dataset.n_features
     params.max_features = min(count_features(settings.max_features, n_features), n_features)
     if settings.max_leaf_nodes is not None:
-        # More leaves than rows cannot be; the bound keeps any int within the engine's.
+        # There are no more leaves than rows; the bound keeps any int within the engine's range.
         params.max_leaf_nodes = max(2, min(int(settings.max_leaf_nodes), n_rows))
     params.min_impurity_decrease = float(settings.min_impurity_decrease)
     params.ccp_alpha = float(settings.ccp_alpha)
@@ -134,20 +134,20 @@ def name_criterion(criterion: str) -> str:
     return _ENGINE_NAMES.get(criterion, criterion)
 
 
-def count_features(wanted: Any, n_features: int) -> int:
-    """Features to draw at each node, from a number, a share, ``"sqrt"``, ``"log2"`` or None for all."""
-    if wanted is None:
+def count_features(max_features: MaxFeatures, n_features: int) -> int:
+    """Features to draw at each node, from a number, a fraction, ``"sqrt"``, ``"log2"`` or None for all."""
+    if max_features is None:
         return n_features
-    if isinstance(wanted, str):
-        return max(1, int(sqrt(n_features) if wanted == "sqrt" else log2(n_features)))
-    if isinstance(wanted, (int, np.integer)):
-        return int(wanted)
-    return max(1, int(wanted * n_features))
+    if isinstance(max_features, str):
+        return max(1, int(sqrt(n_features) if max_features == "sqrt" else log2(n_features)))
+    if isinstance(max_features, (int, np.integer)):
+        return int(max_features)
+    return max(1, int(max_features * n_features))
 
 
-def count_samples(wanted: float, n_rows: int) -> int:
-    """A number of rows, from one or from a share of them; more than there are is as good as one more."""
-    rows = int(wanted) if isinstance(wanted, (int, np.integer)) else ceil(wanted * n_rows)
+def count_samples(min_samples: float, n_rows: int) -> int:
+    """A number of rows, from a number or a fraction; at most one more than there are."""
+    rows = int(min_samples) if isinstance(min_samples, (int, np.integer)) else ceil(min_samples * n_rows)
     return min(rows, n_rows + 1)
 
 
@@ -165,7 +165,7 @@ def _check_poisson_target(values: FloatArray, weights: FloatArray | None) -> Non
 
 
 def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
-    """One of -1, 0, 1 for each feature; for two classes it is the second one's probability that is bound."""
+    """One of -1, 0, 1 for each feature; for two classes the constraint is on the probability of the second one."""
     target, schema = dataset.target, dataset.schema
     if target is not None and target.n_outputs > 1:
         raise DataError("Monotonicity constraints are not supported with multiple outputs.")
@@ -176,26 +176,28 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
         names = schema.feature_names or ()
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise _refuse(settings, "monotonic_cst", f"name features that X has; {unknown[0]!r} is not one of them")
+            raise _parameter_error(
+                settings, "monotonic_cst", f"name features that X has; {unknown[0]!r} is not one of them"
+            )
         given = [given.get(name, 0) for name in names]
     signs = np.asarray(given)
     if signs.shape != (schema.n_features,):
         raise DataError(f"monotonic_cst has shape {signs.shape} but the input data X has {schema.n_features} features.")
     if not np.isin(signs, (-1, 0, 1)).all():
-        raise _refuse(settings, "monotonic_cst", f"hold only -1, 0 or 1; got {np.unique(signs)}")
-    held: list[int] = signs.astype(int).tolist()
+        raise _parameter_error(settings, "monotonic_cst", f"hold only -1, 0 or 1; got {np.unique(signs)}")
+    constraints: list[int] = signs.astype(int).tolist()
     for feature in np.flatnonzero(dataset.n_levels):
-        if held[feature] != 0:
-            raise _refuse(
+        if constraints[feature] != 0:
+            raise _parameter_error(
                 settings,
                 "monotonic_cst",
                 f"leave categories free (0); {schema.name_column(int(feature))} is a category",
             )
-    return held
+    return constraints
 
 
 def _group_interactions(settings: TreeSettings, schema: Schema) -> list[list[int]]:
-    """Groups of features that may meet on a path; features in none of those given form one more."""
+    """Groups of features that may occur together on a path; features in no given group form one more."""
     given: Any = settings.interaction_cst
     n_features = schema.n_features
     if isinstance(given, str):
@@ -211,7 +213,7 @@ def _group_interactions(settings: TreeSettings, schema: Schema) -> list[list[int
 
 def _iterate_group(settings: TreeSettings, group: Any) -> list[Any]:
     if isinstance(group, (str, bytes)) or not hasattr(group, "__iter__"):
-        raise _refuse(settings, "interaction_cst", f"hold groups of features; {group!r} is not a group")
+        raise _parameter_error(settings, "interaction_cst", f"hold groups of features; {group!r} is not a group")
     return list(group)
 
 
@@ -220,10 +222,10 @@ def _find_feature(settings: TreeSettings, schema: Schema, name: Any) -> int:
         return schema.feature_names.index(name)
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < schema.n_features:
         return int(name)
-    raise _refuse(
+    raise _parameter_error(
         settings, "interaction_cst", f"hold features of X, which has {schema.n_features}; {name!r} is not one of them"
     )
 
 
-def _refuse(settings: TreeSettings, name: str, must: str) -> ParameterError:
+def _parameter_error(settings: TreeSettings, name: str, must: str) -> ParameterError:
     return ParameterError(f"The {name!r} parameter of {settings.owner} must {must}.")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_trees", "label_rows", "predict_trees"]
 
-Combination: TypeAlias = Literal["mean", "sum", "vote"]
+CombineMode: TypeAlias = Literal["mean", "sum", "vote"]
 
 
 def predict_trees(
     trees: Trees,
     rows: FloatMatrix | SparseMatrix,
-    combine: Combination,
+    combine: CombineMode,
     n_jobs: int | None,
     *,
     tree_weights: FloatArray | None = None,

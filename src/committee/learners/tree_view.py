@@ -1,4 +1,4 @@
-"""The inside of one tree, as scikit-learn's `tree_` shows it: parallel arrays, one entry a node."""
+"""The nodes of one tree in the form of scikit-learn's `tree_`: parallel arrays, one entry per node."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from committee.engines import Trees
+
 TREE_LEAF = -1
-"""What `children_left` and `children_right` hold in a leaf."""
+"""The value of `children_left` and `children_right` in a leaf."""
 
 
 class _NodeArrays(dict[str, Any]):
-    """Arrays by name; what a model that was saved for prediction does not know is asked for in vain."""
+    """Arrays by name; an AttributeError for those that a model saved for prediction does not have."""
 
     def __missing__(self, name: str) -> Any:
         raise AttributeError(
@@ -26,7 +28,7 @@ class _NodeArrays(dict[str, Any]):
 
 
 class TreeView:
-    """Arrays over the nodes of one tree, built from the compact form when first looked at.
+    """Arrays over the nodes of one tree, built from the compact form at the first access.
 
     Nodes are numbered breadth-first, so that a child's number is always larger than its parent's (scikit-learn
     numbers depth-first; everything else is as there). In a leaf, ``children_left`` and ``children_right`` are -1,
@@ -43,7 +45,7 @@ class TreeView:
         Number of the tree within the arena.
     """
 
-    def __init__(self, trees: Any, criterion: str, tree: int = 0) -> None:
+    def __init__(self, trees: Trees, criterion: str, tree: int = 0) -> None:
         self._trees = trees
         self._criterion = criterion
         self._tree = tree
@@ -59,24 +61,24 @@ class TreeView:
     def _nodes(self) -> Mapping[str, Any]:
         if self._cache is None:
             nodes = _NodeArrays(self._trees.describe(self._tree, self._criterion))
-            # Signed and wide, as scikit-learn has them: a difference of counts must not wrap around.
+            # Signed 64-bit integers, as in scikit-learn: a difference of counts must not wrap around.
             for name in nodes.keys() & {"children_left", "children_right", "feature", "depth", "n_node_samples"}:
                 nodes[name] = nodes[name].astype(np.int64)
             self._cache = nodes
         return self._cache
 
-    # Sizes: these read the compact form only.
+    # Sizes, from the compact form.
 
     @property
     def node_count(self) -> int:
         """Number of nodes, leaves included."""
-        offsets = self._trees.node_offsets
+        offsets = np.asarray(self._trees.node_offsets)
         return int(offsets[self._tree + 1] - offsets[self._tree])
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        offsets = self._trees.leaf_offsets
+        offsets = np.asarray(self._trees.leaf_offsets)
         return int(offsets[self._tree + 1] - offsets[self._tree])
 
     @property
@@ -172,7 +174,7 @@ class TreeView:
     def value(self) -> NDArray[np.float64]:
         """Prediction of each node, of shape (node, output, class): class fractions, or the value of each output.
 
-        Leaves are what is stored: the value of an inner node is the weighted mean of its leaves, which for
+        Only leaf values are stored: the value of an inner node is the weighted mean of its leaves, which for
         `absolute_error` is not the median of its rows.
         """
         cached: NDArray[np.float64] | None = self._nodes.get("fractions")
@@ -204,8 +206,8 @@ class TreeView:
         -------
         ndarray of shape (n_rows,)
         """
-        leaves: NDArray[np.uint32] = self._trees.select(self._tree, self._tree + 1).apply(X)
-        return leaves[:, 0].astype(np.intp)
+        leaves = np.asarray(self._trees.select(self._tree, self._tree + 1).apply(X), dtype=np.intp)
+        return leaves[:, 0]
 
     def predict(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Value of the leaf that each row ends in.
@@ -237,7 +239,7 @@ class TreeView:
         return self.trace_leaves(self.apply(X))
 
     def trace_leaves(self, leaves: NDArray[np.intp]) -> csr_matrix:
-        """Nodes on the way from the root to each of the given leaves.
+        """Nodes on the path from the root to each of the given leaves.
 
         Parameters
         ----------
@@ -256,7 +258,7 @@ class TreeView:
         starts = np.zeros(len(node) + 1, dtype=np.intp)
         np.cumsum(self.node_depth[node] + 1, out=starts[1:])
         indices = np.empty(starts[-1], dtype=np.intp)
-        # From the leaves up, one level a turn; numbers shrink upwards, so each row's indices come out sorted.
+        # From the leaves up, one level per iteration; parents have smaller numbers, so that indices are sorted.
         at, open_rows = starts[1:] - 1, np.arange(len(node))
         while len(open_rows):
             indices[at[open_rows]] = node[open_rows]
@@ -286,6 +288,6 @@ class TreeView:
 
 
 def normalize_importances(importances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Importances divided by their sum; zeros where no split lowered the impurity, NaN where nothing is known."""
+    """Importances divided by their sum; zeros where no split lowered the impurity, NaN where they are NaN."""
     total = importances.sum()
     return np.zeros_like(importances) if total <= 0.0 else importances / total

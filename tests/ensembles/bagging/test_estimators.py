@@ -202,12 +202,12 @@ def test_the_bag_is_the_mean_of_its_members(max_features):
 def test_the_same_bytes_for_any_number_of_jobs(estimator):
     X, y = make_classes(300)
     options = {"n_estimators": 12, "max_samples": 0.8, "max_features": 4, "oob_score": True, "random_state": 0}
-    answers = set()
+    predictions = set()
     for n_jobs, backend in ((1, "loky"), (2, "loky"), (5, "threading")):
         with parallel_config(backend=backend):
             bag = BaggingClassifier(estimator, n_jobs=n_jobs, **options).fit(X, y)
-            answers.add((bag.predict_proba(X).tobytes(), bag.oob_decision_function_.tobytes(), bag.oob_score_))
-    assert len(answers) == 1
+            predictions.add((bag.predict_proba(X).tobytes(), bag.oob_decision_function_.tobytes(), bag.oob_score_))
+    assert len(predictions) == 1
 
 
 def test_class_weights_of_a_tree_count_in_each_sample():
@@ -280,7 +280,7 @@ def test_growing_stops_when_the_score_stands_still(estimator):
     assert plain.oob_score_ == bag.oob_score_
 
 
-def test_rows_that_all_members_saw_are_told():
+def test_rows_in_every_sample_are_warned_about():
     X, y = make_classes()
     with pytest.warns(UserWarning, match="do not have OOB scores"):
         bag = BaggingClassifier(n_estimators=2, oob_score=True, random_state=0).fit(X, y)
@@ -323,11 +323,11 @@ class Interrupting(DecisionTreeClassifier):
 def test_an_interrupted_bag_keeps_its_old_members():
     X, y = make_classes()
     bag = BaggingClassifier(Interrupting(), 4, random_state=0).fit(X, y)
-    before, answers = dict(vars(bag)), bag.predict_proba(X)
+    before, predictions = dict(vars(bag)), bag.predict_proba(X)
     with pytest.raises(KeyboardInterrupt):
         bag.fit(X[:100], y[:100])
     assert vars(bag) == before
-    np.testing.assert_array_equal(bag.predict_proba(X), answers)
+    np.testing.assert_array_equal(bag.predict_proba(X), predictions)
 
 
 @pytest.mark.parametrize(
@@ -384,12 +384,12 @@ def test_several_outputs():
     Y = np.stack([y, (X[:, 0] > 0).astype(int)], axis=1)
     for estimator in (None, PlainTree()):
         bag = BaggingClassifier(estimator, 25, oob_score=True, random_state=0).fit(X, Y)
-        shares = bag.predict_proba(X)
-        assert [part.shape for part in shares] == [(200, 3), (200, 2)]
+        probabilities = bag.predict_proba(X)
+        assert [output.shape for output in probabilities] == [(200, 3), (200, 2)]
         assert bag.predict(X).shape == (200, 2)
         assert (bag.predict(X) == Y).mean() > 0.95
         assert 0.4 < bag.oob_score_ < 1.0
-        np.testing.assert_allclose(np.exp(bag.predict_log_proba(X)[1]), shares[1])
+        np.testing.assert_allclose(np.exp(bag.predict_log_proba(X)[1]), probabilities[1])
     Xr, yr = make_values()
     values = BaggingRegressor(n_estimators=25, oob_score=True, random_state=0).fit(Xr, np.stack([yr, -yr], axis=1))
     assert values.oob_prediction_.shape == (200, 2)

@@ -63,8 +63,8 @@ def test_members_without_probabilities_vote():
     X, y = make_classes()
     bag = BaggingClassifier(Perceptron(), 11, oob_score=True, random_state=0).fit(X, y)
     votes = np.stack([m.predict(X) for m in bag.estimators_])
-    shares = np.stack([(votes == k).mean(axis=0) for k in range(3)], axis=1)
-    np.testing.assert_allclose(bag.predict_proba(X), shares)
+    probabilities = np.stack([(votes == k).mean(axis=0) for k in range(3)], axis=1)
+    np.testing.assert_allclose(bag.predict_proba(X), probabilities)
     assert bag.score(X, y) > 0.6
     assert len({m.random_state for m in bag.estimators_}) == 11
 
@@ -106,11 +106,11 @@ def test_a_class_that_a_sample_lacks_gets_no_vote():
     y[:3], y[3:33] = "c", "b"
     bag = BaggingClassifier(KNeighborsClassifier(1), 40, random_state=0).fit(X, y)
     assert {len(m.classes_) for m in bag.estimators_} == {2, 3}
-    shares = bag.predict_proba(X)
-    assert shares.shape == (60, 3)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    probabilities = bag.predict_proba(X)
+    assert probabilities.shape == (60, 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     bag = BaggingClassifier(make_pipeline(LinearSVC()), 40, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="not all of the classes"):
+    with pytest.raises(ValueError, match="lacked a class"):
         bag.decision_function(X)
 
 

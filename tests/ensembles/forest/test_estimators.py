@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, mean_absolute_err
 
 from committee import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from committee.data import ValueTarget
-from committee.ensembles.out_of_bag import choose_measure
+from committee.ensembles.out_of_bag import make_score_function
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
@@ -30,8 +30,8 @@ def vote_naively(forest, X, width):
     sums, n_votes = np.zeros((len(X), width)), np.zeros(len(X))
     for member, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
         out = np.setdiff1d(np.arange(len(X)), sample)
-        answer = member.predict_proba(X[out]) if hasattr(member, "predict_proba") else member.predict(X[out])
-        sums[out] += np.reshape(answer, (len(out), width))
+        prediction = member.predict_proba(X[out]) if hasattr(member, "predict_proba") else member.predict(X[out])
+        sums[out] += np.reshape(prediction, (len(out), width))
         n_votes[out] += 1
     return sums, n_votes
 
@@ -64,7 +64,7 @@ def test_the_measure_of_values_is_r2(n_rows):
     rng = np.random.default_rng(n_rows)
     values, mean = rng.normal(size=(2, n_rows, 4))
     values[:, 2:], mean[:, 3] = 1.0, 1.0  # nothing to explain: all is explained, or nothing
-    measure = choose_measure(True, ValueTarget(values, False))
+    measure = make_score_function(True, ValueTarget(values, False))
     assert measure(slice(None), mean) == pytest.approx(r2_score(values, mean), rel=1e-12)
     assert measure(np.arange(n_rows), mean) == pytest.approx(r2_score(values, mean), rel=1e-12)
     assert np.isnan(measure(np.arange(1), mean[:1]))
@@ -80,7 +80,7 @@ def test_the_trace_is_what_smaller_forests_score():
 
 
 @pytest.mark.parametrize(
-    ("score", "judge"),
+    ("score", "metric"),
     [
         ("balanced_accuracy", lambda y, p: balanced_accuracy_score(y, p.argmax(axis=1))),
         ("neg_log_loss", lambda y, p: -log_loss(y, p)),
@@ -88,11 +88,11 @@ def test_the_trace_is_what_smaller_forests_score():
         (balanced_accuracy_score, lambda y, p: balanced_accuracy_score(y, p.argmax(axis=1))),
     ],
 )
-def test_any_metric_scores(score, judge):
+def test_any_metric_scores(score, metric):
     X, y = make_data()
     names = np.array(["a", "b", "c"])
     forest = RandomForestClassifier(60, oob_score=score, random_state=0).fit(X, names[y])
-    assert forest.oob_score_ == pytest.approx(judge(y, forest.oob_decision_function_), rel=1e-12)
+    assert forest.oob_score_ == pytest.approx(metric(y, forest.oob_decision_function_), rel=1e-12)
 
 
 def test_any_metric_scores_numbers():
@@ -162,10 +162,10 @@ def test_sparse_tables_are_dense_ones(monkeypatch):
 def test_threads_do_not_change_a_byte(cls):
     X, y = make_data(cls, n=3000)
     forests = [cls(23, bootstrap=True, oob_score=True, random_state=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5, 16)]
-    first, answer = read_bytes(forests[0]), forests[0].predict(X)
+    first, prediction = read_bytes(forests[0]), forests[0].predict(X)
     for forest in forests[1:]:
         assert read_bytes(forest) == first
-        np.testing.assert_array_equal(forest.predict(X), answer)
+        np.testing.assert_array_equal(forest.predict(X), prediction)
 
 
 @every_forest
@@ -180,7 +180,7 @@ def test_warm_starts_grow_the_same_forest(cls):
     assert read_bytes(warm) == read_bytes(cold)
     with pytest.raises(ValueError, match="n_estimators=3 must be larger or equal to"):
         warm.set_params(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="keep its trees"):
+    with pytest.raises(ValueError, match="keeps the trees"):
         warm.set_params(n_estimators=30).fit(X[:, :4], y)
 
 
@@ -230,14 +230,14 @@ def test_members_are_trees(cls):
     assert members[2].max_depth == 4
     assert members[2].get_depth() <= 4
     mean = np.mean([m.predict_proba(X) if cls in CLASSIFIERS else m.predict(X) for m in members], axis=0)
-    answer = forest.predict_proba(X) if cls in CLASSIFIERS else forest.predict(X)
-    np.testing.assert_allclose(answer, mean, rtol=1e-12)
+    prediction = forest.predict_proba(X) if cls in CLASSIFIERS else forest.predict(X)
+    np.testing.assert_allclose(prediction, mean, rtol=1e-12)
     np.testing.assert_array_equal(forest.apply(X), np.stack([m.apply(X) for m in members], axis=1))
     path, starts = forest.decision_path(X)
     assert path.shape[1] == starts[-1] == sum(m.tree_.node_count for m in members)
     np.testing.assert_array_equal(path[:, starts[3] : starts[4]].toarray(), members[3].decision_path(X).toarray())
-    shares = np.mean([m.feature_importances_ for m in members], axis=0)
-    np.testing.assert_allclose(forest.feature_importances_, shares, rtol=1e-12)
+    importances = np.mean([m.feature_importances_ for m in members], axis=0)
+    np.testing.assert_allclose(forest.feature_importances_, importances, rtol=1e-12)
     assert forest.feature_importances_.sum() == pytest.approx(1.0)
     with pytest.raises(IndexError):
         members[9]
@@ -320,7 +320,7 @@ def test_monotonic_forests_rise():
     assert (np.diff(forest.predict(grid).reshape(50, 30), axis=1) >= -1e-9).all()
 
 
-def test_progress_is_told_when_asked(capsys, monkeypatch):
+def test_progress_is_shown_if_verbose(capsys, monkeypatch):
     X, y = make_data()
     RandomForestClassifier(3, random_state=0).fit(X, y)
     assert capsys.readouterr() == ("", "")

@@ -69,7 +69,7 @@ def test_threads_categories_sparse_rows_and_weights():
     )
 
 
-def test_what_cannot_be_judged_is_refused():
+def test_invalid_arguments_are_refused():
     X, y = make_data()
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="fitted on 150 rows"):

@@ -19,7 +19,7 @@ def make_values(n=400, seed=0, noise=1.0):
 
 
 def weigh_naively(forest, X_train, X):
-    """w_i(x): the mean over trees of a training row's share in the leaf of x."""
+    """w_i(x): the mean over trees of the fraction of the leaf of x that a training row is."""
     weights = np.zeros((len(X), len(X_train)))
     for member, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
         counts = np.bincount(sample, minlength=len(X_train))
@@ -65,7 +65,7 @@ def test_quantiles_with_weights_and_sparse_rows():
     params = {"n_estimators": 10, "min_samples_leaf": 5, "keep_leaf_samples": True, "random_state": 0}
     for bootstrap in (True, False):
         forest = RandomForestRegressor(bootstrap=bootstrap, **params).fit(X, y, sample_weight=weights)
-        mean = forest._leaf_record.weigh_rows(forest.apply(X)) @ forest._leaf_record.values
+        mean = forest._leaf_record.row_weights(forest.apply(X)) @ forest._leaf_record.values
         np.testing.assert_allclose(mean, forest.predict(X), rtol=1e-9)
         sparse = RandomForestRegressor(bootstrap=bootstrap, **params).fit(csr_matrix(X), y, sample_weight=weights)
         np.testing.assert_array_equal(sparse.predict_quantiles(X, 0.3), forest.predict_quantiles(X, 0.3))
@@ -76,9 +76,9 @@ def test_intervals_are_the_naive_ones_and_cover():
     forest = RandomForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
     rows, targets = make_values(600, seed=1)
     found = forest.predict_interval(rows, 0.8)
-    answers = np.stack([member.predict(rows) for member in forest.estimators_], axis=1)
+    predictions = np.stack([member.predict(rows) for member in forest.estimators_], axis=1)
     held = np.stack([np.bincount(s, minlength=len(X)) > 0 for s in forest.estimators_samples_], axis=1)
-    without = np.stack([answers[:, ~row].mean(axis=1) for row in held], axis=1)
+    without = np.stack([predictions[:, ~row].mean(axis=1) for row in held], axis=1)
     errors = np.abs(y - forest.oob_prediction_)
     n = len(X)
     low = np.sort(without - errors, axis=1)[:, int(np.floor(0.2 * (n + 1))) - 1]
@@ -102,28 +102,28 @@ def test_the_variance_is_the_formula_and_falls_with_the_rows():
     X, y = make_values(150)
     forest = RandomForestRegressor(300, min_samples_leaf=3, random_state=0).fit(X, y)
     rows, _ = make_values(20, seed=1)
-    answers = np.stack([member.predict(rows) for member in forest.estimators_], axis=1)
+    predictions = np.stack([member.predict(rows) for member in forest.estimators_], axis=1)
     counts = np.stack([np.bincount(s, minlength=len(X)) for s in forest.estimators_samples_], axis=1)
     expected = np.zeros(len(rows))
-    for k, answer in enumerate(answers):
-        covariances = [np.mean((c - c.mean()) * (answer - answer.mean())) for c in counts]
-        bias = len(X) / len(answer) ** 2 * ((answer - answer.mean()) ** 2).sum()
+    for k, prediction in enumerate(predictions):
+        covariances = [np.mean((c - c.mean()) * (prediction - prediction.mean())) for c in counts]
+        bias = len(X) / len(prediction) ** 2 * ((prediction - prediction.mean()) ** 2).sum()
         expected[k] = max(0.0, np.sum(np.square(covariances)) - bias)
     np.testing.assert_allclose(forest.predict_variance(rows), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_the_variance_is_about_right():
     rows, _ = make_values(40, seed=99)
-    told, answers = [], []
+    estimated, predictions = [], []
     for seed in range(25):
         X, y = make_values(200, seed=seed)
         forest = RandomForestRegressor(400, min_samples_leaf=5, random_state=seed).fit(X, y)
-        told.append(forest.predict_variance(rows))
-        answers.append(forest.predict(rows))
-    assert 0.5 < np.mean(told) / np.var(answers, axis=0, ddof=1).mean() < 2.0
+        estimated.append(forest.predict_variance(rows))
+        predictions.append(forest.predict(rows))
+    assert 0.5 < np.mean(estimated) / np.var(predictions, axis=0, ddof=1).mean() < 2.0
 
 
-def test_what_was_not_kept_cannot_be_told():
+def test_predictions_need_what_the_fit_kept():
     X, y = make_values()
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     for ask, need in [(forest.predict_quantiles, "keep_leaf_samples=True"), (forest.predict_interval, "oob_score")]:
@@ -149,7 +149,7 @@ def test_calibration_makes_probabilities_better(method, n_classes):
     X, y = make_classification(
         4000, 12, n_informative=4, n_classes=n_classes, flip_y=0.25, class_sep=0.8, random_state=0
     )
-    # Balanced samples give the classes equal shares; calibration must give them back their own.
+    # Balanced samples give the classes equal weight; calibration must give them back their own.
     rare = (y != 0) & (np.random.default_rng(0).random(len(y)) < 0.7)
     X, y = X[~rare], y[~rare]
     half = len(y) // 2

@@ -35,8 +35,8 @@ def test_bits_give_the_trees_of_bytes(n_rows: int, n_classes: int) -> None:
         forests, y = [RandomForestRegressor, ExtraTreesRegressor], signal.round(1)
     for forest in forests:
         for rules in ({}, {"min_samples_leaf": 3}, {"max_features": 0.4, "min_samples_split": 5}):
-            told = {"n_estimators": 3, "random_state": 1, "n_jobs": 1, **rules}
-            plain = forest(**told).fit(X, y)._trees
-            stepwise = forest(**told, **BEST_FIRST).fit(X, y)._trees
+            params = {"n_estimators": 3, "random_state": 1, "n_jobs": 1, **rules}
+            plain = forest(**params).fit(X, y)._trees
+            stepwise = forest(**params, **BEST_FIRST).fit(X, y)._trees
             np.testing.assert_array_equal(plain.nodes, stepwise.nodes, err_msg=f"{forest} {rules}")
             np.testing.assert_array_equal(plain.values, stepwise.values, err_msg=f"{forest} {rules}")

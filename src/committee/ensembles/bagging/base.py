@@ -1,4 +1,4 @@
-"""What bags for classes and for values share: parameters, samples, the fit of the members, who is out of bag."""
+"""Base of the bagging estimators: parameters, samples, the loop that fits the members, out-of-bag votes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from committee.base import CommitteeEstimator, resolve_seed
+from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.data.sampling import plan_samples
 from committee.engines.tree_model import TreeModel
-from committee.ensembles.bagging.members import AnyBag, AnyMembers, MemberSamples
-from committee.ensembles.bagging.tree_members import TreeBag, TreeMembers
+from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
+from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, choose_table
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
+from committee.learners.training_arrays import target_attributes
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.params import (
     HasMethods,
@@ -38,31 +38,38 @@ from committee.params import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
     from committee.typing import FloatArray, Task
 
-__all__ = ["BaseBagging", "ClassSampling", "Member", "MemberFeatures", "RepeatFeatures", "ValueSampling", "member_has"]
-
+__all__ = [
+    "BagMember",
+    "BaseBagging",
+    "ClassSampling",
+    "MemberFeatures",
+    "RepeatFeatures",
+    "ValueSampling",
+    "members_have",
+]
 
 _CHUNK = 20
-"""Members between two questions whether the out-of-bag score has settled; what is too much is dropped, so that the
-number does not enter the result."""
+"""Members fitted between two checks whether the out-of-bag score has converged. Members fitted too many are dropped,
+so that the result does not depend on this number."""
 
-Member: TypeAlias = Annotated[
+BagMember: TypeAlias = Annotated[
     Annotated[Any, HasMethods("fit", "predict")] | None,
-    "What the members are: any estimator, which is cloned. None: a decision tree. Trees of this library share one set "
-    "of bins, and a member's sample is a vector of counts over it; others get the counts as ``sample_weight`` where "
+    "The estimator that is cloned for each member. None: a decision tree. Trees of this library share one set of "
+    "bins, and a member's sample is a vector of counts over it; others get the counts as ``sample_weight`` where "
     "their `fit` takes it, and copies of the rows otherwise.",
 ]
 _HOW_ROWS = (
     "How the rows of a member are drawn. True: with replacement (bagging), the chance of a row proportional to its "
-    "weight. False: without (pasting; with ``max_samples=None`` every member sees every row), and weights go to the "
+    "weight. False: without (pasting; with ``max_samples=None`` every member gets every row), and weights go to the "
     "members. ``'subagging'``: without, and half the rows if ``max_samples`` is None. ``'group'``: whole groups with "
     "replacement, which `fit` is given."
 )
@@ -74,36 +81,37 @@ ClassSampling: TypeAlias = Annotated[
 ValueSampling: TypeAlias = Annotated[bool | Literal["subagging", "group"], _HOW_ROWS]
 MemberFeatures: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
-    "How many features are drawn for each member: a number, or a share of all features. Fewer than all make random "
+    "How many features are drawn for each member: a number, or a fraction of all features. Fewer than all make random "
     "subspaces or, with samples of rows, random patches.",
 ]
 RepeatFeatures: TypeAlias = Annotated[
     bool,
-    "Whether features are drawn with replacement. A member sees a feature once however often it is drawn.",
+    "Whether features are drawn with replacement. A member gets a feature once however often it is drawn.",
 ]
 
 
-def _are_equal(a: Any, b: Any) -> bool:
+def _are_equal_arrays(a: object, b: object) -> bool:
+    """Whether two arrays, or two lists of arrays, are equal."""
     if isinstance(a, list):
         return isinstance(b, list) and len(a) == len(b) and all(map(np.array_equal, a, b))
-    return not isinstance(b, list) and bool(np.array_equal(a, b))
+    return not isinstance(b, list) and bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
-def member_has(method: str) -> Callable[[Any], bool]:
+def members_have(method: str) -> Callable[[BaseBagging], bool]:
     """Whether a bag's members have a method, for `available_if`."""
     return lambda bag: hasattr(bag._choose_member(), method)
 
 
 class BaseBagging(CommitteeEstimator):
-    """All that bags share: samples, the loop, out-of-bag votes, the mean of the members."""
+    """All that the bagging estimators share: samples, the loop, out-of-bag votes, the mean of the members."""
 
     _task: ClassVar[Task]
 
-    estimator: Member
+    estimator: BagMember
     n_estimators: NEstimators
     max_samples: MaxSamples
     max_features: MemberFeatures
-    bootstrap: Any
+    bootstrap: bool | str
     bootstrap_features: RepeatFeatures
     oob_score: OobScore
     warm_start: WarmStart
@@ -120,20 +128,23 @@ class BaseBagging(CommitteeEstimator):
     _samples: MemberSamples
     _schema: Schema
 
-    def _store_params(self, given: dict[str, Any]) -> None:
-        for name, value in given.items():
-            if name != "self":
-                setattr(self, name, value)
-
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
         """Fit every member on a sample of its own.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            What the members can read: missing values, categories and sparse rows if they can.
+            Missing values, categories and sparse rows are allowed if the members accept them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes or values to learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -142,7 +153,7 @@ class BaseBagging(CommitteeEstimator):
         groups : array-like of shape (n_samples,), optional
             Group of each row, for ``bootstrap="group"``: a group is in a member's sample or out of it as a whole.
         **fit_params
-            What the members' `fit` is given besides, if metadata routing is on and they ask for it.
+            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -154,30 +165,32 @@ class BaseBagging(CommitteeEstimator):
         routed = self._route("fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight)
         samples = self._plan_samples(dataset, sample_weight, groups)
-        bag: TreeBag | AnyBag
+        builder: TreeBagBuilder | EstimatorBagBuilder
         if can_share_bins(member, self._task) and not routed:
             member.validate_params()
-            bag = TreeBag(member, dataset, samples, n_jobs=self.n_jobs, kept=self._kept())
+            kept = self._kept_members()
+            assert kept is None or isinstance(kept, TreeMembers)
+            builder = make_tree_bag(member, dataset, samples, n_jobs=self.n_jobs, kept=kept)
         else:
-            bag = self._gather(member, choose_table(X, dataset), dataset, samples, routed)
+            builder = self._make_estimator_bag(member, choose_table(X, dataset), dataset, samples, routed)
         votes = self._open_votes(dataset)
-        self._grow(bag, votes)
-        self._finalize(member, bag, samples, dataset, votes)
+        self._fit_members(builder, votes)
+        self._finalize(member, builder, samples, dataset, votes)
         return self
 
-    def _grow(self, bag: TreeBag | AnyBag, votes: OutOfBag | None) -> None:
-        """The algorithm: members, each on its sample, judged by the rows that it did not see."""
+    def _fit_members(self, builder: TreeBagBuilder | EstimatorBagBuilder, votes: OutOfBag | None) -> None:
+        """The algorithm: members, each on its own sample, scored on the rows that are out of bag."""
         last = int(self.n_estimators)
         with show_progress("Fitting members", last, verbose=int(self.verbose)) as on_progress:
-            if votes is not None and len(bag):
-                bag.vote(votes, last)
-            while len(bag) < last and not (votes is not None and votes.settled):
-                bag.grow_to(last if self.oob_patience is None else min(len(bag) + _CHUNK, last), on_progress)
+            if votes is not None and len(builder):
+                builder.add_votes(votes, last)
+            while len(builder) < last and not (votes is not None and votes.converged):
+                builder.grow_to(last if self.oob_patience is None else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
-                    bag.vote(votes, last)
+                    builder.add_votes(votes, last)
 
     def _choose_member(self) -> Any:
-        """What is cloned for each member."""
+        """The estimator that is cloned for each member."""
         if self.estimator is not None:
             return self.estimator
         return DecisionTreeClassifier() if self._task == "classify" else DecisionTreeRegressor()
@@ -188,29 +201,30 @@ class BaseBagging(CommitteeEstimator):
             raise ParameterTypeError(
                 f"The 'estimator' parameter of {name} must be a {kind}; got {type(member).__name__}."
             )
-        kept = self._kept()
-        if kept is not None and type(member) is not type(self.estimator_):
+        if self._kept_members() is not None and type(member) is not type(self.estimator_):
             raise ParameterError(
-                f"{type(self).__name__} was told to keep its members (warm_start=True), which are of class "
+                f"{type(self).__name__} keeps the members of the last fit (warm_start=True), which are of class "
                 f"{type(self.estimator_).__name__}; got {type(member).__name__} as 'estimator'."
             )
 
-    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
-        # Only members that look at the codes themselves may be told of columns that are categories.
-        shares = can_share_bins(member, self._task)
+    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Dataset:
+        # Other members read the table by themselves and take no such parameters.
+        shares_bins = can_share_bins(member, self._task)
         return take_in(
             self,
             X,
             y,
             sample_weight,
             task=self._task,
-            categorical_features=member.categorical_features if shares else "from_dtype",
-            unseen=member.unseen if shares else "missing",
+            categorical_features=member.categorical_features if shares_bins else "from_dtype",
+            unseen=member.unseen if shares_bins else "missing",
         )
 
-    def _plan_samples(self, dataset: Dataset, sample_weight: Any, groups: Any) -> MemberSamples:
-        """Which rows and features each member sees; kept members keep their seed."""
-        name, kept = type(self).__name__, self._kept()
+    def _plan_samples(
+        self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> MemberSamples:
+        """Rows and features of each member; kept members keep their seed."""
+        name, kept = type(self).__name__, self._kept_members()
         halves = self.bootstrap == "subagging"
         plan = plan_samples(
             name,
@@ -231,7 +245,7 @@ class BaseBagging(CommitteeEstimator):
         if plan.draws_all and self.oob_score:
             raise ParameterError(
                 f"Out of bag estimation only available if bootstrap=True, or if {name} leaves rows out by "
-                "'max_samples'; here every member sees every row."
+                "'max_samples'; here every member gets every row."
             )
         if self.oob_patience is not None and not self.oob_score:
             raise ParameterError(f"The 'oob_patience' parameter of {name} needs an out-of-bag score: set 'oob_score'.")
@@ -241,8 +255,8 @@ class BaseBagging(CommitteeEstimator):
             self._check_kept(len(kept), samples, dataset)
         return samples
 
-    def _kept(self) -> Any:
-        """Members of the last fit that this one adds to."""
+    def _kept_members(self) -> TreeMembers | AnyMembers | None:
+        """Members of the last fit, if this fit adds to them."""
         return self._members if self.warm_start and self.__sklearn_is_fitted__() else None
 
     def _check_kept(self, n_kept: int, samples: MemberSamples, dataset: Dataset) -> None:
@@ -253,15 +267,17 @@ class BaseBagging(CommitteeEstimator):
             )
         if n_kept == self.n_estimators:
             warn_caller("Warm-start fitting without increasing n_estimators does not fit new members.", UserWarning)
-        old, named = self._samples, self._target_attributes(dataset.target)
-        alike = all(_are_equal(value, self.__dict__[name]) for name, value in named.items())
-        if not alike or (old.n_features, old.plan.n_rows) != (samples.n_features, samples.plan.n_rows):
+        old, named = self._samples, target_attributes(dataset.target)
+        same_target = all(_are_equal_arrays(value, self.__dict__[name]) for name, value in named.items())
+        if not same_target or (old.n_features, old.plan.n_rows) != (samples.n_features, samples.plan.n_rows):
             raise DataError(
-                f"{type(self).__name__} was told to keep its members (warm_start=True), but these data have other "
+                f"{type(self).__name__} keeps the members of the last fit (warm_start=True), but these data have other "
                 "rows, features or classes than those that the members were fitted on."
             )
 
-    def _gather(self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Any) -> AnyBag:
+    def _make_estimator_bag(
+        self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Mapping[str, object]
+    ) -> EstimatorBagBuilder:
         """A bag of members that read the table by themselves."""
         if get_config()["enable_metadata_routing"]:
             takes_weights = bool(get_routing_for_object(member).consumes("fit", ("sample_weight",)))
@@ -274,8 +290,8 @@ class BaseBagging(CommitteeEstimator):
                 f"be drawn with replacement; set bootstrap=True in {type(self).__name__}."
             )
         assert dataset.target is not None
-        kept = self._kept()
-        return AnyBag(
+        kept = self._kept_members()
+        return EstimatorBagBuilder(
             member,
             X,
             dataset.target,
@@ -291,20 +307,25 @@ class BaseBagging(CommitteeEstimator):
         if not self.oob_score:
             return None
         assert dataset.target is not None
-        counted = None if dataset.weights is None else dataset.weights > 0.0
+        scored = None if dataset.weights is None else dataset.weights > 0.0
         tol = float(self.oob_tol)
-        return OutOfBag(dataset.target, self.oob_score, counted=counted, tol=tol, patience=self.oob_patience)
+        return OutOfBag(dataset.target, self.oob_score, scored=scored, tol=tol, patience=self.oob_patience)
 
     def _finalize(
-        self, member: Any, bag: TreeBag | AnyBag, samples: MemberSamples, dataset: Dataset, votes: OutOfBag | None
+        self,
+        member: Any,
+        builder: TreeBagBuilder | EstimatorBagBuilder,
+        samples: MemberSamples,
+        dataset: Dataset,
+        votes: OutOfBag | None,
     ) -> None:
-        """Give up the old state for the new one, all at once: a fit that fails or is interrupted leaves it whole."""
+        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
         fitted = {
-            **self._target_attributes(dataset.target),
-            **({} if votes is None else votes.finalize()),
+            **target_attributes(dataset.target),
+            **({} if votes is None else votes.fitted_attributes()),
             "estimator_": member,
             "n_features_in_": dataset.n_features,
-            "_members": bag.finalize(),
+            "_members": builder.build_members(),
             "_samples": samples,
             "_schema": dataset.schema,
         }
@@ -315,65 +336,75 @@ class BaseBagging(CommitteeEstimator):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
 
-    def _target_attributes(self, target: Any) -> dict[str, Any]:
-        """Fitted attributes that only this kind of target has."""
-        raise NotImplementedError
-
-    # Asking the fitted members.
+    # Predictions.
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_members" in self.__dict__
 
     def _fitted_members(self) -> TreeMembers | AnyMembers:
-        members = self.__dict__.get("_members")
+        members: TreeMembers | AnyMembers | None = self.__dict__.get("_members")
         if members is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-                "using this estimator."
-            )
-        return members  # type: ignore[no-any-return]
+            raise not_fitted_error(self)
+        return members
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
         members = self._fitted_members()
         if not isinstance(members, TreeMembers):
             raise ParameterTypeError(
-                f"Questions about trees can be put to a {type(self).__name__} of this library's trees; its members are "
+                f"A {type(self).__name__} is a model of trees only if its members are this library's trees; they are "
                 f"of class {type(self.estimator_).__name__}."
             )
         return TreeModel(members.trees, self._schema)
 
-    def _average(self, X: Any, method: str, params: dict[str, Any]) -> FloatArray:
-        """The mean of the members' answers."""
+    def _average_members(self, X: Any, method: str, params: dict[str, object]) -> FloatArray:
+        """Mean of the members' predictions."""
         members = self._fitted_members()
         rows = take_in_rows(self, X, self._schema)
         routed = self._route(method, params).estimator
-        asked = next((dict(value) for value in routed.values() if value), {})
+        member_params = next((dict(value) for value in routed.values() if value), {})
         if isinstance(members, TreeMembers):
             return members.average(rows, self.n_jobs)
         table = X if self._schema.has_categories else rows
-        return members.average(table, self.n_jobs, method, asked)
+        return members.average(table, self.n_jobs, method, member_params)
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each member: class probabilities of all outputs side by side, or values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples, width)
+        """
+        members = self._fitted_members()
+        rows = take_in_rows(self, X, self._schema)
+        if isinstance(members, TreeMembers):
+            return members.predict_by_tree(rows)
+        return members.predict_each(X if self._schema.has_categories else rows)
 
     # Metadata, as scikit-learn routes it.
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """How metadata reach this bag and its members.
+        """How metadata are routed to this estimator and its members.
 
         Returns
         -------
         MetadataRouter
         """
-        speaks = "predict_proba" if hasattr(self._choose_member(), "predict_proba") else "predict"
-        if self._task == "regress":
-            speaks = "predict"
+        has_proba = self._task == "classify" and hasattr(self._choose_member(), "predict_proba")
+        method = "predict_proba" if has_proba else "predict"
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for caller in ("predict", "predict_proba", "predict_log_proba"):
-            mapping.add(caller=caller, callee=speaks)
+            mapping.add(caller=caller, callee=method)
         mapping.add(caller="decision_function", callee="decision_function")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self._choose_member(), method_mapping=mapping)
 
-    def _route(self, method: str, params: dict[str, Any]) -> Bunch:
+    def _route(self, method: str, params: dict[str, object]) -> Bunch:
         if not params:
             return Bunch(estimator=Bunch(fit={}))
         if not get_config()["enable_metadata_routing"]:
@@ -390,21 +421,21 @@ class BaseBagging(CommitteeEstimator):
         tags.input_tags.categorical = own.categorical
         return tags
 
-    # Looking inside.
+    # Members.
 
     @property
     def estimators_(self) -> Sequence[Any]:
-        """The fitted members; trees that share bins are made estimators of their own when they are looked at."""
+        """The fitted members; trees that share bins become estimators of their own when they are accessed."""
         members = self._fitted_members()
         return members if isinstance(members, TreeMembers) else members.estimators
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """Rows in the sample of each member, ascending, as often as they occur; drawn again at each look."""
+        """Rows in the sample of each member, ascending, as often as they occur; drawn again at each access."""
         counts = self._samples.draw_rows(range(len(self._fitted_members())))
         return [np.repeat(np.arange(len(own)), own) for own in counts]
 
     @property
     def estimators_features_(self) -> list[NDArray[np.intp]]:
-        """Features of each member, ascending; drawn again at each look."""
+        """Features of each member, ascending; drawn again at each access."""
         return self._samples.draw_features(range(len(self._fitted_members())))

@@ -1,4 +1,4 @@
-"""Bagging and its relatives: many members, each on a sample of its own, and their mean [Breiman1996].
+"""Bagging and its relatives: members that are fitted on samples of their own, and their mean [Breiman1996].
 
 With replacement it is bagging, without pasting [Breiman1999], half the rows without replacement subagging
 [BuehlmannYu2002], features instead of rows random subspaces [Ho1998], both random patches [LouppeGeurts2012].
@@ -14,15 +14,16 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from committee.ensembles.bagging.base import (
+    BagMember,
     BaseBagging,
     ClassSampling,
-    Member,
     MemberFeatures,
     RepeatFeatures,
     ValueSampling,
-    member_has,
+    members_have,
 )
 from committee.exceptions import DataError
+from committee.learners.tree_estimator import split_outputs
 from committee.params import (
     MaxSamples,
     NEstimators,
@@ -39,30 +40,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from committee.data import ClassTarget, ValueTarget
     from committee.typing import FloatArray
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 
 class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
-    """Members that vote on classes, each fitted on a sample of its own [Breiman1996].
+    """Classifiers that vote, each fitted on a sample of its own [Breiman1996].
 
-    Members with probabilities vote with these (soft voting), others with their class. Members learn the numbers of
-    the classes, 0 to K - 1, in the order of ``classes_``.
+    Members with `predict_proba` vote with probabilities (soft voting), others with their class. Members learn the
+    numbers of the classes, 0 to K - 1, in the order of ``classes_``.
 
     Attributes
     ----------
     estimator_ : estimator
-        What the members were cloned from.
+        The estimator that the members were cloned from.
     estimators_ : sequence of estimators
-        The fitted members. Each is asked about its own features only.
+        The fitted members. Each takes its own features only.
     estimators_samples_, estimators_features_ : list of ndarray
         Rows and features of each member.
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_classes_ : int, or ndarray with several outputs
-        How many they are.
+        Number of classes.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
@@ -70,7 +70,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
     oob_score_ : float
         Score of the out-of-bag votes.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean vote of the members that did not see a row, NaN where all did.
+        Mean vote of the members for which a row is out of bag; NaN where there is none.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, for several of these numbers.
 
@@ -98,7 +98,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
 
     def __init__(
         self,
-        estimator: Member = None,
+        estimator: BagMember = None,
         n_estimators: NEstimators = 10,
         *,
         max_samples: MaxSamples = None,
@@ -115,13 +115,7 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
     ) -> None:
         self._store_params(locals())
 
-    def _target_attributes(self, target: ClassTarget) -> dict[str, Any]:
-        if target.n_outputs == 1:
-            return {"classes_": target.classes[0], "n_classes_": target.n_classes[0], "n_outputs_": 1}
-        n_classes = np.array(target.n_classes, dtype=np.intp)
-        return {"classes_": target.classes, "n_classes_": n_classes, "n_outputs_": target.n_outputs}
-
-    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+    def predict(self, X: Any, **params: object) -> NDArray[Any]:
         """Class of each row: that of the largest mean vote, the first of equals.
 
         Parameters
@@ -129,37 +123,37 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         **params
-            What the members are given, if metadata routing is on.
+            Other arguments of the members' method, if metadata routing is enabled.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        shares = self._average(X, "predict", params)
+        probabilities = self._average_members(X, "predict", params)
         if self.n_outputs_ == 1:
-            return self.classes_.take(shares.argmax(axis=1))  # type: ignore[no-any-return]
-        outputs = zip(self.classes_, self._split_outputs(shares), strict=True)
-        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in outputs], axis=1)
+            return np.asarray(self.classes_.take(probabilities.argmax(axis=1)))
+        outputs = zip(self.classes_, split_outputs(probabilities, self.n_classes_), strict=True)
+        return np.stack([classes.take(output.argmax(axis=1)) for classes, output in outputs], axis=1)
 
-    def predict_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
-        """Mean of the members' probabilities, or shares of their votes where they give none.
+    def predict_proba(self, X: Any, **params: object) -> FloatArray | list[FloatArray]:
+        """Mean of the members' probabilities, or fractions of their votes if they have none.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         **params
-            What the members are given, if metadata routing is on.
+            Other arguments of the members' method, if metadata routing is enabled.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        shares = self._average(X, "predict_proba", params)
-        return shares if self.n_outputs_ == 1 else self._split_outputs(shares)
+        probabilities = self._average_members(X, "predict_proba", params)
+        return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
 
-    def predict_log_proba(self, X: Any, **params: Any) -> FloatArray | list[FloatArray]:
+    def predict_log_proba(self, X: Any, **params: object) -> FloatArray | list[FloatArray]:
         """Logarithm of `predict_proba`; minus infinity where no member votes for a class.
 
         Parameters
@@ -167,18 +161,22 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         **params
-            What the members are given, if metadata routing is on.
+            Other arguments of the members' method, if metadata routing is enabled.
 
         Returns
         -------
         As `predict_proba`.
         """
-        shares = self._average(X, "predict_log_proba", params)
+        probabilities = self._average_members(X, "predict_log_proba", params)
         with np.errstate(divide="ignore"):
-            return np.log(shares) if self.n_outputs_ == 1 else [np.log(p) for p in self._split_outputs(shares)]
+            return (
+                np.log(probabilities)
+                if self.n_outputs_ == 1
+                else [np.log(p) for p in split_outputs(probabilities, self.n_classes_)]
+            )
 
-    @available_if(member_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, **params: Any) -> FloatArray:
+    @available_if(members_have("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, **params: object) -> FloatArray:
         """Mean of the members' decision functions.
 
         Parameters
@@ -186,22 +184,19 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         **params
-            What the members are given, if metadata routing is on.
+            Other arguments of the members' method, if metadata routing is enabled.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        for member in self._fitted_members().estimators:  # type: ignore[union-attr]
+        for member in self.estimators_:
             if len(member.classes_) != self.n_classes_:
                 raise DataError(
-                    "A member's sample had not all of the classes, so that its decisions are about others; use "
+                    "A member's sample lacked a class, so that its decision function is about other classes; use "
                     "bootstrap='stratified' or predict_proba."
                 )
-        return self._average(X, "decision_function", params)
-
-    def _split_outputs(self, shares: FloatArray) -> list[FloatArray]:
-        return np.split(shares, np.cumsum(self.n_classes_)[:-1], axis=1)
+        return self._average_members(X, "decision_function", params)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -213,14 +208,14 @@ class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type
 
 
 class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
-    """The mean of members that predict numbers, each fitted on a sample of its own [Breiman1996].
+    """The mean of regressors, each fitted on a sample of its own [Breiman1996].
 
     Attributes
     ----------
     estimator_ : estimator
-        What the members were cloned from.
+        The estimator that the members were cloned from.
     estimators_ : sequence of estimators
-        The fitted members. Each is asked about its own features only.
+        The fitted members. Each takes its own features only.
     estimators_samples_, estimators_features_ : list of ndarray
         Rows and features of each member.
     n_outputs_, n_features_in_ : int
@@ -230,7 +225,7 @@ class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: 
     oob_score_ : float
         Score of the out-of-bag means.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean of the members that did not see a row, NaN where all did.
+        Mean of the members for which a row is out of bag; NaN where there is none.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, for several of these numbers.
 
@@ -248,7 +243,7 @@ class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: 
 
     def __init__(
         self,
-        estimator: Member = None,
+        estimator: BagMember = None,
         n_estimators: NEstimators = 10,
         *,
         max_samples: MaxSamples = None,
@@ -265,24 +260,21 @@ class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: 
     ) -> None:
         self._store_params(locals())
 
-    def _target_attributes(self, target: ValueTarget) -> dict[str, Any]:
-        return {"n_outputs_": target.n_outputs}
-
-    def predict(self, X: Any, **params: Any) -> FloatArray:
-        """Mean of what the members predict.
+    def predict(self, X: Any, **params: object) -> FloatArray:
+        """Mean of the members' predictions.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         **params
-            What the members are given, if metadata routing is on.
+            Other arguments of the members' method, if metadata routing is enabled.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        values = self._average(X, "predict", params)
+        values = self._average_members(X, "predict", params)
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def __sklearn_tags__(self) -> Tags:

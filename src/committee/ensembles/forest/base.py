@@ -1,43 +1,55 @@
-"""Forests: settings, data, then chunks of growing, voting out-of-bag and looking at the score."""
+"""Base of the forests: parameters, samples, and the loop that grows trees and scores them out of bag."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse import hstack as stack_columns
-from sklearn.utils import Bunch
 
 from committee.base import resolve_seed
+from committee.data.intake import take_in_rows
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.engines import get_engine
-from committee.ensembles.forest.importance import debias_importances, permute_features
-from committee.ensembles.forest_growth import TreeGrowth
+from committee.ensembles.forest.importance import OobImportanceMixin
+from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
+from committee.ensembles.tree_sequence import TreeSequence
 from committee.exceptions import DataError, ParameterError, warn_caller
-from committee.learners.tree_base import BaseTree
-from committee.learners.tree_estimator import TreeEstimator
-from committee.learners.tree_params import TreeSettings, count_features, set_up_growth
+from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_params import TreeSettings, make_grow_params
+from committee.learners.tree_rows import apply_trees, predict_trees
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
-    from committee.params import NEstimators, OobPatience, OobScore, OobTol, Verbose, WarmStart
-    from committee.typing import FloatArray
+    from committee.engines import Trees
+    from committee.learners.tree_base import BaseTree
+    from committee.params import (
+        MaxSamples,
+        NEstimators,
+        OobPatience,
+        OobScore,
+        OobTol,
+        RandomState,
+        Splitter,
+        Verbose,
+        WarmStart,
+    )
+    from committee.typing import FloatArray, IndexArray
 
 __all__ = ["BaseForest"]
 
 _CHUNK = 20
-"""Members grown between two questions whether the score has settled; what is grown too much is dropped, so that the
-number does not enter the result."""
+"""Trees grown between two checks whether the score has converged. Trees grown too many are dropped, so that the result
+does not depend on this number."""
 
 _OPTIONAL = (
     "oob_score_",
@@ -48,25 +60,25 @@ _OPTIONAL = (
     "_leaf_record",
     "_oob_errors",
 )
-"""Fitted attributes that the parameters decide on: a new fit takes the old ones away."""
+"""Fitted attributes that exist for some parameters only: a new fit removes those of the last one."""
 
 
-class BaseForest(TreeEstimator):
-    """All that forests share; a subclass adds the target's side, the kind of split and the signature."""
+class BaseForest(OobImportanceMixin):
+    """All that forests share; a subclass adds the kind of target, the kind of split and the constructor."""
 
-    _splitter: ClassVar[str]
+    _splitter: ClassVar[Splitter]
     _member: ClassVar[type[BaseTree]]
 
     criterion: str
     n_estimators: NEstimators
-    bootstrap: Any
-    max_samples: Any
+    bootstrap: bool | str
+    max_samples: MaxSamples
     oob_score: OobScore
     oob_tol: OobTol
     oob_patience: OobPatience
     verbose: Verbose
     warm_start: WarmStart
-    random_state: Any
+    random_state: RandomState
 
     _seed: int
     _samples: SamplePlan
@@ -74,7 +86,7 @@ class BaseForest(TreeEstimator):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -94,9 +106,9 @@ class BaseForest(TreeEstimator):
         self
         """
         self._validate_params()
-        self._check_together()
-        dataset = self._take_in(X, y, sample_weight, self._choose_class_weight())
-        return self._grow(dataset, sample_weight, groups)
+        self._check_combinations()
+        dataset = self.take_in(X, y, sample_weight, self._choose_class_weight())
+        return self._grow_trees(dataset, sample_weight, groups)
 
     def fit_dataset(
         self,
@@ -104,18 +116,18 @@ class BaseForest(TreeEstimator):
         weights: FloatArray | None = None,
         *,
         sample_weight: FloatArray | None = None,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
-        """Grow the forest on data that were taken in before; committees share one data set, and its bins, so.
+        """Grow the forest on a data set that was read before; ensembles of forests share its bins.
 
         Parameters
         ----------
         dataset : Dataset
-            From `committee.data.intake.take_in`; class weights are in its weights already (`weigh_rows`).
+            From `take_in`; class weights are part of its weights already (`weigh_rows`).
         weights : ndarray of shape (n_samples,), optional
             Row weights in place of the data set's own.
         sample_weight : ndarray of shape (n_samples,), optional
-            The same without class weights: how many rows a sample has depends on these alone.
+            The same without class weights: the size of a sample depends on these alone.
         groups : array-like of shape (n_samples,), optional
             As in `fit`.
 
@@ -124,27 +136,27 @@ class BaseForest(TreeEstimator):
         self
         """
         self._validate_params()
-        self._check_together()
+        self._check_combinations()
         dataset = dataset if weights is None else dataset.reweighted(weights)
-        return self._grow(dataset, sample_weight, groups)
+        return self._grow_trees(dataset, sample_weight, groups)
 
-    def _grow(self, dataset: Dataset, sample_weight: Any, groups: Any) -> Self:
-        """The algorithm: trees, each on its sample, judged by the rows that it did not see."""
-        growth = self._start(dataset, sample_weight, groups)
+    def _grow_trees(self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Self:
+        """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
+        builder = self._make_builder(dataset, sample_weight, groups)
         votes = self._open_votes(dataset)
         last = int(self.n_estimators)
         with show_progress("Growing trees", last, verbose=int(self.verbose)) as on_progress:
-            if votes is not None and growth.n_trees:
-                growth.vote(votes, last)
-            while growth.n_trees < last and not (votes is not None and votes.settled):
-                growth.grow_to(last if self.oob_patience is None else min(growth.n_trees + _CHUNK, last), on_progress)
+            if votes is not None and len(builder):
+                builder.add_votes(votes, last)
+            while len(builder) < last and not (votes is not None and votes.converged):
+                builder.grow_to(last if self.oob_patience is None else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
-                    growth.vote(votes, last)
-        self._finalize(growth, votes)
+                    builder.add_votes(votes, last)
+        self._finalize(builder, votes)
         return self
 
-    def _check_together(self) -> None:
-        """Parameters that are fine alone and contradict each other."""
+    def _check_combinations(self) -> None:
+        """Refuse parameters that are valid alone and contradict each other."""
         name = type(self).__name__
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
@@ -169,10 +181,12 @@ class BaseForest(TreeEstimator):
                 return None if self.bootstrap else "balanced"
         return class_weight
 
-    def _start(self, dataset: Dataset, sample_weight: Any, groups: Any) -> TreeGrowth:
-        """Set the forest up, with the trees of the last fit if they are to be kept."""
-        kept = self.warm_start and self.__sklearn_is_fitted__()
-        seed = self._seed if kept else resolve_seed(self.random_state)
+    def _make_builder(
+        self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> ForestBuilder:
+        """Parameters and samples in the engine's form; with ``warm_start``, the trees of the last fit."""
+        keeps_trees = self.warm_start and self.__sklearn_is_fitted__()
+        seed = self._seed if keeps_trees else resolve_seed(self.random_state)
         samples = plan_samples(
             type(self).__name__,
             dataset,
@@ -182,7 +196,7 @@ class BaseForest(TreeEstimator):
             groups=groups,
         )
         settings = TreeSettings.of(self, splitter=self._splitter)
-        params = set_up_growth(settings, dataset, dataset.weights, seed)
+        params = make_grow_params(settings, dataset, dataset.weights, seed)
         weights = None if samples.uses_weights else dataset.weights
         if settings.min_weight_fraction_leaf > 0.0 and weights is None:
             params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * samples.total_draws
@@ -190,65 +204,67 @@ class BaseForest(TreeEstimator):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         plan.balance_classes = bool(self.bootstrap) and getattr(self, "class_weight", None) == "balanced_subsample"
-        growth = TreeGrowth(self._put_to, dataset, weights, params, plan, samples)
-        if kept:
-            self._keep_trees(growth)
-        return growth
+        builder = ForestBuilder(dataset, self.max_bins, weights, params, plan, samples)
+        if keeps_trees:
+            self._check_kept_trees(dataset)
+            builder.keep(self._trees, self._importances)
+        return builder
 
-    def _keep_trees(self, growth: TreeGrowth) -> None:
-        trees, schema, named = self._trees, growth.dataset.schema, self._target_attributes(growth.dataset.target)
-        if trees.n_trees > self.n_estimators:
+    def _check_kept_trees(self, dataset: Dataset) -> None:
+        """Refuse a warm start with fewer trees than there are, or on data that do not match them."""
+        n_trees, schema, named = self._trees.n_trees, dataset.schema, target_attributes(dataset.target)
+        if n_trees > self.n_estimators:
             raise ParameterError(
-                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={trees.n_trees} when "
+                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_trees} when "
                 "warm_start==True"
             )
-        same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in named.items())
-        same_table = all(_are_equal(a, b) for a, b in zip(schema.categories, self._schema.categories, strict=False))
+        same_target = all(_have_equal_values(value, self.__dict__.get(name)) for name, value in named.items())
+        pairs = zip(schema.categories, self._schema.categories, strict=False)
+        same_table = all(_have_equal_values(a, b) for a, b in pairs)
         if not same_target or not same_table or schema.n_features != self._schema.n_features:
             raise DataError(
-                f"{type(self).__name__} was told to keep its trees (warm_start=True), but these data have other "
-                "features, categories or classes than those that the trees were grown on."
+                f"{type(self).__name__} keeps the trees of the last fit (warm_start=True), but these data have "
+                "other features, categories or classes than those that the trees were grown on."
             )
-        if trees.n_trees == self.n_estimators:
+        if n_trees == self.n_estimators:
             warn_caller("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
-        growth.parts.append(trees)
-        growth.importances.append(self._importances)
 
-    def _wants_votes(self) -> bool:
-        """Whether rows are to be judged by the trees that did not see them."""
+    def _needs_votes(self) -> bool:
+        """Whether out-of-bag predictions are needed."""
         return bool(self.oob_score)
 
-    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
-        """Fitted attributes that only this kind of forest has."""
-        return {}
-
     def _open_votes(self, dataset: Dataset) -> OutOfBag | None:
-        if not self._wants_votes():
+        if not self._needs_votes():
             return None
         assert dataset.target is not None
         return OutOfBag(
             dataset.target,
             self.oob_score or True,
-            counted=None if dataset.weights is None else dataset.weights > 0.0,
+            scored=None if dataset.weights is None else dataset.weights > 0.0,
             tol=float(self.oob_tol),
             patience=self.oob_patience,
         )
 
-    def _finalize(self, growth: TreeGrowth, votes: OutOfBag | None) -> None:
-        trees = growth.parts[0] if len(growth.parts) == 1 else get_engine().concatenate_trees(growth.parts)
-        told = {**({} if votes is None else votes.finalize()), **self._derive(growth, trees, votes)}
+    def _extra_attributes(self, builder: ForestBuilder, trees: Trees, votes: OutOfBag | None) -> dict[str, Any]:
+        """Fitted attributes that only this kind of forest has."""
+        return {}
+
+    def _finalize(self, builder: ForestBuilder, votes: OutOfBag | None) -> None:
+        trees, importances = builder.join_trees()
         fitted = {
-            **self._target_attributes(growth.dataset.target),
+            **target_attributes(builder.dataset.target),
             "_trees": trees,
-            "_importances": np.concatenate(growth.importances),
-            "_seed": growth.params.seed,
-            "_samples": growth.samples,
+            "_importances": importances,
+            "_seed": builder.params.seed,
+            "_samples": builder.samples,
+            **({} if votes is None else votes.fitted_attributes()),
+            **self._extra_attributes(builder, trees, votes),
         }
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
-        self._set_fitted({**fitted, **told}, growth.dataset.schema)
+        self._set_fitted(fitted, builder.dataset.schema)
 
-    # Asking the fitted forest.
+    # Leaves.
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Leaf that each row ends in, in every tree.
@@ -256,14 +272,15 @@ class BaseForest(TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
 
         Returns
         -------
         ndarray of shape (n_samples, n_estimators)
             Numbers of nodes, as in the ``tree_`` of each member.
         """
-        return self._ask(X, self._fitted_trees().apply).astype(np.intp)
+        trees = self.fitted_trees()
+        return apply_trees(trees, take_in_rows(self, X, self._schema), self.n_jobs)
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, NDArray[np.intp]]:
         """Nodes that each row passes, in every tree.
@@ -271,7 +288,7 @@ class BaseForest(TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to look up.
+            Rows to find the leaves of.
 
         Returns
         -------
@@ -284,12 +301,28 @@ class BaseForest(TreeEstimator):
         paths = [member.tree_.trace_leaves(leaves[:, t]) for t, member in enumerate(self.estimators_)]
         return stack_columns(paths, format="csr"), np.asarray(self._trees.node_offsets, dtype=np.intp)
 
-    # Looking inside.
+    # Members.
+
+    def predict_members(self, X: Any) -> list[FloatArray]:
+        """Predictions of each tree: class probabilities of all outputs side by side, or values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples, width)
+        """
+        trees = self.fitted_trees()
+        rows = take_in_rows(self, X, self._schema)
+        return [predict_trees(trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(trees.n_trees)]
 
     @property
     def estimator_(self) -> BaseTree:
         """A tree with the parameters that all members have; not fitted."""
-        self._fitted_trees()
+        self.fitted_trees()
         known = inspect.signature(type(self)).parameters
         names = inspect.signature(self._member).parameters
         shared = {name: getattr(self, name) for name in names if name in known and name != "class_weight"}
@@ -297,17 +330,19 @@ class BaseForest(TreeEstimator):
 
     @property
     def estimators_(self) -> ForestMembers:
-        """The members as fitted trees, made when they are looked at; they share the memory of the forest."""
-        self._fitted_trees()
-        return ForestMembers(self)
+        """The members as fitted trees, built when they are accessed; they share the memory of the forest."""
+        trees = self.fitted_trees()
+        names = ("classes_", "n_classes_", "n_outputs_")
+        named = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        return ForestMembers(self.estimator_, trees, self._importances, self._schema, named)
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """Rows in the sample of each member, ascending, as often as they occur; drawn again at each look."""
-        n_trees = self._fitted_trees().n_trees
+        """Rows in the sample of each member, ascending, as often as they occur; drawn again at each access."""
+        n_trees = self.fitted_trees().n_trees
         return [np.repeat(np.arange(self._samples.n_rows), self.draw_sample(t)) for t in range(n_trees)]
 
-    def draw_sample(self, member: int) -> NDArray[np.uint32]:
+    def draw_sample(self, member: int) -> IndexArray:
         """How often each training row is in the sample of a member.
 
         Parameters
@@ -319,62 +354,9 @@ class BaseForest(TreeEstimator):
         -------
         ndarray of shape (n_training_rows,)
         """
-        self._fitted_trees()
+        self.fitted_trees()
         engine = get_engine()
         return engine.draw_rows(self._samples.fill(engine.RowSampling()), self._seed, int(member), self._samples.n_rows)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the decrease of impurity: the mean over the trees that have a split."""
-        self._fitted_trees()
-        totals = self._importances.sum(axis=1, keepdims=True)
-        shares = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
-        return normalize_importances(shares.sum(axis=0))
-
-    def oob_permutation_importance(self, X: Any, y: Any, sample_weight: Any = None, n_repeats: int = 5) -> Bunch:
-        """How much worse each tree predicts rows that it did not see when a feature is shuffled among them.
-
-        The loss is the share of wrong classes, or the squared error; the mean is over the trees [Breiman2001].
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As they were passed to `fit`: which rows a tree did not see is known by their place.
-        n_repeats : int, default=5
-            How often a feature is shuffled in each tree.
-
-        Returns
-        -------
-        Bunch
-            ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and ``importances_std``, as
-            scikit-learn's ``permutation_importance`` has them.
-        """
-        self._fitted_trees()
-        return permute_features(self, X, y, sample_weight, n_repeats)
-
-    def oob_impurity_importance(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
-        """Decrease of impurity by each feature, measured on rows that the trees did not see (MDI-oob) [Li2019].
-
-        ``feature_importances_`` favours features of many values, since they fit noise; here noise gains nothing. The
-        numbers are not normalised and may be a little negative for features without any use.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As they were passed to `fit`: which rows a tree did not see is known by their place.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-        """
-        self._fitted_trees()
-        return debias_importances(self, X, y, sample_weight)
-
-    def category_names(self, feature: int) -> list[Any]:
-        """Categories of a feature in the order of their codes; empty for a numeric feature."""
-        self._fitted_trees()
-        levels = self._schema.categories[feature]
-        return [] if levels is None else list(levels)
 
     def view_member(self, member: int) -> BaseTree:
         """One member as a fitted tree that shares the memory of the forest.
@@ -388,38 +370,29 @@ class BaseForest(TreeEstimator):
         -------
         DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier or ExtraTreeRegressor
         """
-        tree = self._fitted_trees().select(member, member + 1)
-        names = ("classes_", "n_classes_", "n_outputs_")
-        settled = {name: self.__dict__[name] for name in names if name in self.__dict__}
-        settled["max_features_"] = count_features(getattr(self, "max_features", None), self.n_features_in_)
-        return self.estimator_.hold_tree(tree, self._importances[member], self._schema, settled)
+        return self.estimators_[member]
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Decrease of impurity by each feature, normalised to sum 1: the mean over the trees that have a split."""
+        self.fitted_trees()
+        totals = self._importances.sum(axis=1, keepdims=True)
+        by_tree = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
+        return normalize_importances(by_tree.sum(axis=0))
 
 
-class ForestMembers(Sequence[BaseTree]):
-    """The trees of a forest, each made a tree of its own when it is looked at."""
+class ForestMembers(TreeSequence):
+    """The trees of a forest."""
 
-    def __init__(self, forest: BaseForest) -> None:
-        self._forest = forest
-        self._n_trees = int(forest._trees.n_trees)
-
-    def __len__(self) -> int:
-        return self._n_trees
-
-    @overload
-    def __getitem__(self, index: int) -> BaseTree: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BaseTree]: ...
-    def __getitem__(self, index: int | slice) -> BaseTree | list[BaseTree]:
-        numbers = range(self._n_trees)[index]
-        if isinstance(numbers, range):
-            return [self._forest.view_member(number) for number in numbers]
-        return self._forest.view_member(numbers)
-
-    def __repr__(self) -> str:
-        return f"<{self._n_trees} trees of {type(self._forest).__name__}>"
+    def _view(self, member: int) -> BaseTree:
+        tree = self.trees.select(member, member + 1)
+        return self._fill(tree, self.importances[member], self.schema, member=member)
 
 
-def _are_equal(a: Any, b: Any) -> bool:
-    if isinstance(a, list):
-        return len(a) == len(b) and all(_are_equal(x, y) for x, y in zip(a, b, strict=True))
-    return bool(np.array_equal(a, b)) if isinstance(a, np.ndarray) else bool(a is b or a == b)
+def _have_equal_values(a: object, b: object) -> bool:
+    """Whether two fitted attributes or categories are equal: arrays, lists of arrays, or plain values."""
+    if isinstance(a, list) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(_have_equal_values(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        return bool(np.array_equal(a, np.asarray(b)))
+    return a is b or bool(a == b)

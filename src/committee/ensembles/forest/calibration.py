@@ -1,89 +1,93 @@
-"""Probabilities that mean what they say: calibrated on out-of-bag shares, which no tree has seen the answer to."""
+"""Calibration of a forest's probabilities on its out-of-bag predictions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from committee.typing import BoolArray, FloatArray, IndexArray
 
-    from numpy.typing import NDArray
-
-    from committee.typing import FloatArray
-
-__all__ = ["ShareCalibration"]
+__all__ = ["ProbabilityCalibration"]
 
 _NO_PENALTY = 1e10
-"""Inverse strength of the penalty on Platt's two numbers: none to speak of."""
+"""Inverse strength of the penalty on Platt's two coefficients: practically none."""
 
 
-class ShareCalibration:
-    """One rising curve for each class, from the forest's share to a probability; the curves' values are normalised.
+class ProbabilityCalibration:
+    """One increasing curve for each class, from the forest's probability to a calibrated one; then normalised.
 
     Parameters
     ----------
     method : {"isotonic", "sigmoid"}
-        A step function [ZadroznyElkan2002], or Platt's sigmoid of the share [Platt1999].
-    shares : ndarray of shape (n_rows, n_classes)
-        Out-of-bag shares; rows with NaN are left out.
+        A step function [ZadroznyElkan2002], or Platt's sigmoid of the probability [Platt1999].
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Out-of-bag probabilities; rows with NaN are left out.
     labels : ndarray of shape (n_rows,)
         The class of each row.
     weights : ndarray of shape (n_rows,) or None
         Weights of the rows.
     """
 
-    def __init__(self, method: str, shares: FloatArray, labels: NDArray[Any], weights: FloatArray | None) -> None:
-        known = np.isfinite(shares).all(axis=1) & (True if weights is None else weights > 0.0)
+    def __init__(self, method: str, probabilities: FloatArray, labels: IndexArray, weights: FloatArray | None) -> None:
+        known = np.isfinite(probabilities).all(axis=1) & (True if weights is None else weights > 0.0)
         weights = None if weights is None else weights[known]
-        draw = _draw_steps if method == "isotonic" else _draw_sigmoid
-        # Two classes need one curve: the second one's share is what the first one's leaves.
-        classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
-        self._n_classes = shares.shape[1]
-        self._curves = [draw(shares[known, k], labels[known] == k, weights) for k in classes]
+        fit_curve = _fit_isotonic if method == "isotonic" else _fit_sigmoid
+        # Two classes need one curve: the probabilities of a row sum to 1.
+        classes = [1] if probabilities.shape[1] == 2 else list(range(probabilities.shape[1]))
+        self._n_classes = probabilities.shape[1]
+        self._curves = [fit_curve(probabilities[known, k], labels[known] == k, weights) for k in classes]
 
-    def calibrate(self, shares: FloatArray) -> FloatArray:
-        """Probabilities in place of shares, of the same shape."""
+    def calibrate(self, probabilities: FloatArray) -> FloatArray:
+        """Calibrated probabilities, of the same shape."""
         if self._n_classes == 1:
-            return shares
+            return probabilities
         if self._n_classes == 2:
-            second = self._curves[0](shares[:, 1])
+            second = self._curves[0](probabilities[:, 1])
             return np.column_stack([1.0 - second, second])
-        values = np.column_stack([curve(shares[:, k]) for k, curve in enumerate(self._curves)])
+        values = np.column_stack([curve(probabilities[:, k]) for k, curve in enumerate(self._curves)])
         totals = values.sum(axis=1, keepdims=True)
-        # Where every curve says zero nothing is known, and the shares are all there is.
-        return np.where(totals > 0.0, values / np.where(totals > 0.0, totals, 1.0), shares)
+        # Where every curve is zero the row keeps its probabilities.
+        return np.where(totals > 0.0, values / np.where(totals > 0.0, totals, 1.0), probabilities)
 
 
 class _Steps:
+    """A piecewise linear function, constant beyond its ends."""
+
     def __init__(self, places: FloatArray, heights: FloatArray) -> None:
         self._places, self._heights = places, heights
 
-    def __call__(self, shares: FloatArray) -> FloatArray:
-        return np.interp(shares, self._places, self._heights)
+    def __call__(self, probabilities: FloatArray) -> FloatArray:
+        return np.interp(probabilities, self._places, self._heights)
 
 
 class _Sigmoid:
+    """Platt's logistic function of the probability."""
+
     def __init__(self, slope: float, offset: float) -> None:
         self._slope, self._offset = slope, offset
 
-    def __call__(self, shares: FloatArray) -> FloatArray:
-        value: FloatArray = 1.0 / (1.0 + np.exp(-(self._slope * shares + self._offset)))
+    def __call__(self, probabilities: FloatArray) -> FloatArray:
+        value: FloatArray = 1.0 / (1.0 + np.exp(-(self._slope * probabilities + self._offset)))
         return value
 
 
-def _draw_steps(shares: FloatArray, hits: NDArray[Any], weights: FloatArray | None) -> Callable[[FloatArray], Any]:
+_Curve: TypeAlias = _Steps | _Sigmoid
+
+
+def _fit_isotonic(probabilities: FloatArray, is_class: BoolArray, weights: FloatArray | None) -> _Curve:
     from sklearn.isotonic import IsotonicRegression
 
-    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(shares, hits, sample_weight=weights)
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    fitted = model.fit(probabilities, is_class, sample_weight=weights)
     return _Steps(fitted.X_thresholds_, fitted.y_thresholds_)
 
 
-def _draw_sigmoid(shares: FloatArray, hits: NDArray[Any], weights: FloatArray | None) -> Callable[[FloatArray], Any]:
+def _fit_sigmoid(probabilities: FloatArray, is_class: BoolArray, weights: FloatArray | None) -> _Curve:
     from sklearn.linear_model import LogisticRegression
 
-    if hits.all() or not hits.any():
-        return _Steps(np.array([0.0, 1.0]), np.full(2, float(hits.all())))
-    fitted = LogisticRegression(C=_NO_PENALTY).fit(shares[:, None], hits, sample_weight=weights)
+    if is_class.all() or not is_class.any():
+        return _Steps(np.array([0.0, 1.0]), np.full(2, float(is_class.all())))
+    fitted = LogisticRegression(C=_NO_PENALTY).fit(probabilities[:, None], is_class, sample_weight=weights)
     return _Sigmoid(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))

@@ -1,4 +1,4 @@
-"""Random forests and extremely randomised trees [Breiman2001, Geurts2006]: four signatures on one base."""
+"""Random forests and extremely randomised trees [Breiman2001, Geurts2006]: the four constructors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifie
 
 
 class RandomForestClassifier(ClassForest):
-    """A random forest for classes: trees on bootstrap samples, each split the best of a few random features.
+    """A random forest classifier: trees on bootstrap samples, each split the best over a few random features.
 
     The forest predicts the class with the largest mean probability over its trees [Breiman2001].
 
@@ -55,25 +55,25 @@ class RandomForestClassifier(ClassForest):
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_classes_ : int, or ndarray with several outputs
-        How many they are.
+        Number of classes.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     estimators_ : sequence of DecisionTreeClassifier
-        The trees; each is made when it is looked at.
+        The trees; each is built when it is accessed.
     estimators_samples_ : list of ndarray
-        Rows in the sample of each tree, drawn again when it is looked at.
+        Rows in the sample of each tree, drawn again at each access.
     estimator_ : DecisionTreeClassifier
-        A tree with the parameters of all, not fitted.
+        A tree with the parameters that all members have, not fitted.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
     oob_score_ : float
         Score of the out-of-bag predictions, of rows that have one.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, as arrays.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
-        Out-of-bag class shares of each training row; NaN where every tree saw it.
+        Out-of-bag class probabilities of each training row; NaN where it is in every sample.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class RandomForestClassifier(ClassForest):
 
 
 class RandomForestRegressor(ValueForest):
-    """A random forest for numbers: trees on bootstrap samples, whose mean is predicted.
+    """A random forest regressor: the mean of trees on bootstrap samples.
 
     Each split is the best over ``max_features`` random features [Breiman2001].
 
@@ -134,19 +134,19 @@ class RandomForestRegressor(ValueForest):
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     estimators_ : sequence of DecisionTreeRegressor
-        The trees; each is made when it is looked at.
+        The trees; each is built when it is accessed.
     estimators_samples_ : list of ndarray
-        Rows in the sample of each tree, drawn again when it is looked at.
+        Rows in the sample of each tree, drawn again at each access.
     estimator_ : DecisionTreeRegressor
-        A tree with the parameters of all, not fitted.
+        A tree with the parameters that all members have, not fitted.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
     oob_score_ : float
         Score of the out-of-bag predictions, of rows that have one.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, as arrays.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-bag value of each training row; NaN where every tree saw it.
+        Out-of-bag prediction for each training row; NaN where it is in every sample.
 
     Examples
     --------
@@ -195,34 +195,34 @@ class RandomForestRegressor(ValueForest):
 
 
 class ExtraTreesClassifier(ClassForest):
-    """Extremely randomised trees for classes: each split the best of a few random thresholds.
+    """Extremely randomised trees for classification: each split is the best of a few random thresholds.
 
-    By default every tree sees all rows [Geurts2006].
+    By default every tree is grown on all rows [Geurts2006].
 
     Attributes
     ----------
     classes_ : ndarray, or a list of them with several outputs
         The classes, sorted.
     n_classes_ : int, or ndarray with several outputs
-        How many they are.
+        Number of classes.
     n_outputs_, n_features_in_ : int
         Outputs and features.
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     estimators_ : sequence of ExtraTreeClassifier
-        The trees; each is made when it is looked at.
+        The trees; each is built when it is accessed.
     estimators_samples_ : list of ndarray
-        Rows in the sample of each tree, drawn again when it is looked at.
+        Rows in the sample of each tree, drawn again at each access.
     estimator_ : ExtraTreeClassifier
-        A tree with the parameters of all, not fitted.
+        A tree with the parameters that all members have, not fitted.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
     oob_score_ : float
         Score of the out-of-bag predictions, of rows that have one.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, as arrays.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
-        Out-of-bag class shares of each training row; NaN where every tree saw it.
+        Out-of-bag class probabilities of each training row; NaN where it is in every sample.
 
     Examples
     --------
@@ -271,9 +271,9 @@ class ExtraTreesClassifier(ClassForest):
 
 
 class ExtraTreesRegressor(ValueForest):
-    """Extremely randomised trees for numbers: each split the best of a few random thresholds.
+    """Extremely randomised trees for regression: each split is the best of a few random thresholds.
 
-    By default every tree sees all rows [Geurts2006].
+    By default every tree is grown on all rows [Geurts2006].
 
     Attributes
     ----------
@@ -282,19 +282,19 @@ class ExtraTreesRegressor(ValueForest):
     feature_names_in_ : ndarray of str
         Names of the features, where X had names.
     estimators_ : sequence of ExtraTreeRegressor
-        The trees; each is made when it is looked at.
+        The trees; each is built when it is accessed.
     estimators_samples_ : list of ndarray
-        Rows in the sample of each tree, drawn again when it is looked at.
+        Rows in the sample of each tree, drawn again at each access.
     estimator_ : ExtraTreeRegressor
-        A tree with the parameters of all, not fitted.
+        A tree with the parameters that all members have, not fitted.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
+        Decrease of impurity by each feature, normalised to sum 1.
     oob_score_ : float
         Score of the out-of-bag predictions, of rows that have one.
     oob_trace_ : Bunch
         ``score`` after ``n_estimators`` members, as arrays.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-bag value of each training row; NaN where every tree saw it.
+        Out-of-bag prediction for each training row; NaN where it is in every sample.
 
     Examples
     --------

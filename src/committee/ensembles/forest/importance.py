@@ -1,4 +1,4 @@
-"""Importance of features judged by rows that the trees did not see."""
+"""Feature importance on out-of-bag rows, for forests."""
 
 from __future__ import annotations
 
@@ -14,64 +14,118 @@ from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import read_sample_weight
 from committee.engines import get_engine
 from committee.exceptions import DataError, NotFittedError
+from committee.learners.tree_estimator import TreeEstimator
 
 if TYPE_CHECKING:
-    from committee.ensembles.forest.base import BaseForest
-    from committee.typing import FloatArray
+    from numpy.typing import ArrayLike
 
-__all__ = ["debias_importances", "permute_features"]
+    from committee.data.sampling import SamplePlan
+    from committee.typing import FloatArray, FloatMatrix, IndexArray
+
+__all__ = ["OobImportanceMixin"]
 
 
-def permute_features(forest: BaseForest, X: Any, y: Any, sample_weight: Any, n_repeats: Any) -> Bunch:
-    """Permutation importance [Breiman2001]: see `BaseForest.oob_permutation_importance`."""
+class OobImportanceMixin(TreeEstimator):
+    """The two importances that a forest computes on the rows that are out of bag for each tree."""
+
+    _samples: SamplePlan
+    _seed: int
+
+    def oob_permutation_importance(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, n_repeats: int = 5
+    ) -> Bunch:
+        """Increase of each tree's out-of-bag loss when a feature is permuted among its out-of-bag rows.
+
+        The loss is the misclassification rate, or the squared error; the mean is over the trees [Breiman2001].
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As they were passed to `fit`, with the rows in the same order: a tree's out-of-bag rows are known by their
+            position.
+        n_repeats : int, default=5
+            Number of permutations of a feature in each tree.
+
+        Returns
+        -------
+        Bunch
+            ``importances`` of shape (n_features, n_repeats), ``importances_mean`` and ``importances_std``, as in
+            scikit-learn's ``permutation_importance``.
+        """
+        self.fitted_trees()
+        importances = self._measure_importance(X, y, sample_weight, _read_repeats(n_repeats))
+        return Bunch(
+            importances=importances,
+            importances_mean=importances.mean(axis=1),
+            importances_std=importances.std(axis=1),
+        )
+
+    def oob_impurity_importance(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> FloatArray:
+        """Decrease of impurity by each feature, measured on out-of-bag rows (MDI-oob) [Li2019].
+
+        ``feature_importances_`` favours features of many values, since they fit noise; here noise gains nothing. The
+        numbers are not normalised and may be a little negative for features without any use.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As they were passed to `fit`, with the rows in the same order: a tree's out-of-bag rows are known by their
+            position.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        self.fitted_trees()
+        return self._measure_importance(X, y, sample_weight, 0)[:, 0]
+
+    def _measure_importance(self, X: Any, y: Any, sample_weight: ArrayLike | None, n_repeats: int) -> FloatArray:
+        """Importances of shape (n_features, n_repeats); of shape (n_features, 1) by impurity if ``n_repeats`` is 0."""
+        samples = self._samples
+        if samples.draws_all:
+            raise NotFittedError(
+                "No row is out of bag, since every tree was grown on all of them. Fit with bootstrap=True."
+            )
+        engine = get_engine()
+        rows = self._read_training_rows(X)
+        labels, n_classes, values = self._encode_target(y)
+        weights = None if sample_weight is None else read_sample_weight(sample_weight, samples.n_rows)
+        plan = engine.ForestPlan()
+        plan.sampling = samples.fill(engine.RowSampling())
+        jobs = resolve_jobs(self.n_jobs)
+        return engine.judge_features(
+            self._trees, rows, labels, n_classes, values, weights, plan, self._seed, n_repeats, jobs
+        )
+
+    def _read_training_rows(self, X: Any) -> FloatMatrix:
+        rows = take_in_rows(self, X, self._schema)
+        n_rows = self._samples.n_rows
+        if rows.shape[0] != n_rows:
+            raise DataError(
+                f"{type(self).__name__} was fitted on {n_rows} rows, and which of them are out of bag is known by "
+                f"their position; got {rows.shape[0]} rows. Pass the rows of the fit."
+            )
+        if isinstance(rows, np.ndarray):
+            return rows
+        check_room_for(rows.shape[0], rows.shape[1], rows.dtype.itemsize)
+        dense: FloatMatrix = rows.toarray()
+        return dense
+
+    def _encode_target(self, y: Any) -> tuple[IndexArray | None, list[int], FloatArray | None]:
+        """Labels, numbers of classes and values, as the engine takes them, with the classes of the fit."""
+        name = type(self).__name__
+        array = read_target(y, self._samples.n_rows, name, multi_output=True)
+        classes = getattr(self, "classes_", None)
+        if classes is None:
+            return None, [], encode_values(array).values
+        target = encode_classes(array, name)
+        known = [classes] if self.n_outputs_ == 1 else classes
+        if len(known) != target.n_outputs or not all(map(np.array_equal, known, target.classes)):
+            raise DataError("y has other classes than the forest was fitted on. Pass the target of the fit.")
+        return target.labels, target.n_classes, None
+
+
+def _read_repeats(n_repeats: object) -> int:
     if not isinstance(n_repeats, int | np.integer) or isinstance(n_repeats, bool) or n_repeats < 1:
         raise DataError(f"n_repeats must be an int >= 1; got {n_repeats!r}.")
-    importances = _judge(forest, X, y, sample_weight, int(n_repeats))
-    return Bunch(
-        importances=importances,
-        importances_mean=importances.mean(axis=1),
-        importances_std=importances.std(axis=1),
-    )
-
-
-def debias_importances(forest: BaseForest, X: Any, y: Any, sample_weight: Any) -> FloatArray:
-    """MDI-oob [Li2019]: see `BaseForest.oob_impurity_importance`."""
-    return _judge(forest, X, y, sample_weight, 0)[:, 0]
-
-
-def _judge(forest: BaseForest, X: Any, y: Any, sample_weight: Any, n_repeats: int) -> FloatArray:
-    state = vars(forest)
-    samples, schema = state["_samples"], state["_schema"]
-    if samples.draws_all:
-        raise NotFittedError("No row is out of bag, since every tree saw all of them. Fit with bootstrap=True.")
-    name, engine = type(forest).__name__, get_engine()
-    rows = take_in_rows(forest, X, schema)
-    if rows.shape[0] != samples.n_rows:
-        raise DataError(
-            f"{name} was fitted on {samples.n_rows} rows, and which of them are out of bag is known by their place; "
-            f"got {rows.shape[0]} rows. Pass the rows of the fit."
-        )
-    if not isinstance(rows, np.ndarray):
-        check_room_for(rows.shape[0], rows.shape[1], rows.dtype.itemsize)
-        rows = rows.toarray()
-    labels, n_classes, values = _encode_target(forest, y, samples.n_rows)
-    weights = None if sample_weight is None else read_sample_weight(sample_weight, samples.n_rows)
-    plan = engine.ForestPlan()
-    plan.sampling = samples.fill(engine.RowSampling())
-    jobs = resolve_jobs(forest.n_jobs)
-    return engine.judge_features(
-        state["_trees"], rows, labels, n_classes, values, weights, plan, state["_seed"], n_repeats, jobs
-    )
-
-
-def _encode_target(forest: BaseForest, y: Any, n_rows: int) -> tuple[Any, list[int], Any]:
-    """The target in the engine's form, with the classes of the fit."""
-    array = read_target(y, n_rows, type(forest).__name__, multi_output=True)
-    classes = getattr(forest, "classes_", None)
-    if classes is None:
-        return None, [], encode_values(array).values
-    target = encode_classes(array, type(forest).__name__)
-    known = [classes] if forest.n_outputs_ == 1 else classes
-    if len(known) != target.n_outputs or not all(map(np.array_equal, known, target.classes)):
-        raise DataError("y has other classes than the forest was fitted on. Pass the target of the fit.")
-    return target.labels, target.n_classes, None
+    return int(n_repeats)

@@ -1,36 +1,34 @@
-"""How sure a forest is: prediction intervals and the variance of its predictions, from the trees it already has."""
+"""Prediction intervals and variances of a forest's predictions, from its fitted trees."""
 
 from __future__ import annotations
 
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from committee.typing import FloatArray
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["estimate_variance", "find_intervals"]
 
 _BLOCK_VALUES = 1 << 22
-"""Values of a table of rows by training rows that are held at a time (32 MB)."""
+"""Most elements of a matrix of rows by training rows held at a time (32 MB)."""
 
 
-def find_intervals(answers: FloatArray, in_bag: NDArray[Any], errors: FloatArray, coverage: float) -> FloatArray:
+def find_intervals(predictions: FloatArray, in_bag: BoolArray, errors: FloatArray, coverage: float) -> FloatArray:
     """Jackknife+-after-bootstrap [Kim2020].
 
-    For each training row i, the trees that did not see it are a forest of their own: its prediction for x plus and
-    minus its absolute error on i is one vote on where the target of x may lie, and the interval leaves out the share
-    1 - coverage of the votes at each end.
+    For each training row i, the trees for which it is out of bag are a forest of their own. Its prediction for x plus
+    and minus its absolute error on i are two ends; the interval lies between a low quantile of the lower ends and a
+    high quantile of the upper ends, which depend on the coverage.
 
     Parameters
     ----------
-    answers : ndarray of shape (n_rows, n_trees)
-        What each tree predicts.
+    predictions : ndarray of shape (n_rows, n_trees)
+        Prediction of each tree for each row.
     in_bag : ndarray of bool of shape (n_training_rows, n_trees)
-        Whether a tree saw a training row.
+        Whether a training row is in the sample of a tree.
     errors : ndarray of shape (n_training_rows,)
         Absolute out-of-bag error of each training row.
     coverage : float
@@ -39,45 +37,45 @@ def find_intervals(answers: FloatArray, in_bag: NDArray[Any], errors: FloatArray
     Returns
     -------
     ndarray of shape (n_rows, 2)
-        Lower and upper ends; infinite where there are too few training rows to say.
+        Lower and upper ends; infinite where there are too few training rows.
     """
     out = (~in_bag).astype(np.float64)
-    voting = np.flatnonzero(out.any(axis=1) & np.isfinite(errors))
-    shares = out[voting] / out[voting].sum(axis=1, keepdims=True)
-    n, alpha, spread = len(voting), 1.0 - coverage, errors[voting]
+    used = np.flatnonzero(out.any(axis=1) & np.isfinite(errors))
+    tree_weights = out[used] / out[used].sum(axis=1, keepdims=True)
+    n, alpha, spread = len(used), 1.0 - coverage, errors[used]
     low_at, high_at = floor(alpha * (n + 1)), ceil((1.0 - alpha) * (n + 1))
-    ends = np.empty((len(answers), 2))
+    ends = np.empty((len(predictions), 2))
     step = max(1, _BLOCK_VALUES // max(1, n))
-    for start in range(0, len(answers), step):
+    for start in range(0, len(predictions), step):
         block = slice(start, start + step)
-        centres = answers[block] @ shares.T
+        centres = predictions[block] @ tree_weights.T
         ends[block, 0] = _take_smallest(centres - spread, low_at)
         ends[block, 1] = _take_smallest(centres + spread, high_at)
     return ends
 
 
-def _take_smallest(votes: FloatArray, k: int) -> Any:
-    """The k-th smallest vote of each row, k from 1; infinite where there are not so many."""
+def _take_smallest(ends: FloatArray, k: int) -> FloatArray | float:
+    """The k-th smallest end of each row, k from 1; infinite where there are not so many."""
     if k < 1:
         return -np.inf
-    if k > votes.shape[1]:
+    if k > ends.shape[1]:
         return np.inf
-    return np.partition(votes, k - 1, axis=1)[:, k - 1]
+    return np.partition(ends, k - 1, axis=1)[:, k - 1]
 
 
-def estimate_variance(answers: FloatArray, counts: NDArray[Any], n_draws: int) -> FloatArray:
-    """Infinitesimal jackknife with its Monte Carlo bias taken off [Wager2014].
+def estimate_variance(predictions: FloatArray, counts: FloatArray, n_draws: int) -> FloatArray:
+    """Infinitesimal jackknife with its Monte Carlo bias subtracted [Wager2014].
 
-    V(x) = sum_i Cov_t(N_ti, f_t(x))^2 - (n_draws / T^2) sum_t (f_t(x) - f(x))^2, with N_ti how often tree t saw row
-    i. The second term is what the sum would be on average if the covariances were zero. With few trees the difference
-    may be negative; it is then zero.
+    V(x) = sum_i Cov_t(N_ti, f_t(x))^2 - (n_draws / T^2) sum_t (f_t(x) - f(x))^2, with N_ti the number of times that
+    row i is in the sample of tree t. The second term is the expectation of the sum if the covariances were zero. With
+    few trees the difference may be negative; it is then zero.
 
     Parameters
     ----------
-    answers : ndarray of shape (n_rows, n_trees)
-        What each tree predicts.
+    predictions : ndarray of shape (n_rows, n_trees)
+        Prediction of each tree for each row.
     counts : ndarray of shape (n_training_rows, n_trees)
-        How often each tree saw each training row.
+        How often each training row is in the sample of each tree.
     n_draws : int
         Rows that were drawn for each tree.
 
@@ -85,12 +83,12 @@ def estimate_variance(answers: FloatArray, counts: NDArray[Any], n_draws: int) -
     -------
     ndarray of shape (n_rows,)
     """
-    n_trees = answers.shape[1]
-    centred = answers - answers.mean(axis=1, keepdims=True)
+    n_trees = predictions.shape[1]
+    centred = predictions - predictions.mean(axis=1, keepdims=True)
     drawn = counts - counts.mean(axis=1, keepdims=True)
-    variance = np.empty(len(answers))
+    variance = np.empty(len(predictions))
     step = max(1, _BLOCK_VALUES // len(counts))
-    for start in range(0, len(answers), step):
+    for start in range(0, len(predictions), step):
         block = slice(start, start + step)
         covariance = centred[block] @ drawn.T / n_trees
         variance[block] = (covariance**2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""What a forest says beyond its mean: calibrated probabilities, quantiles, intervals, the variance of a prediction."""
+"""Forests of class trees and of value trees: calibrated probabilities, quantiles, intervals and variances."""
 
 from __future__ import annotations
 
@@ -7,80 +7,84 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data import ClassTarget, ValueTarget
+from committee.data.intake import take_in_rows
 from committee.ensembles.forest.base import BaseForest
-from committee.ensembles.forest.calibration import ShareCalibration
+from committee.ensembles.forest.calibration import ProbabilityCalibration
 from committee.ensembles.forest.intervals import estimate_variance, find_intervals
 from committee.ensembles.forest.quantiles import LeafRecord, record_leaves
 from committee.exceptions import DataError, NotFittedError, ParameterError
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeRegressorMixin
+from committee.learners.tree_rows import apply_trees, predict_trees
 
 if TYPE_CHECKING:
-    from committee.ensembles.forest_growth import TreeGrowth
+    from numpy.typing import ArrayLike
+
+    from committee.engines import Trees
+    from committee.ensembles.forest_builder import ForestBuilder
     from committee.ensembles.out_of_bag import OutOfBag
     from committee.params import Calibration, KeepLeafSamples
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, IndexArray
 
 __all__ = ["ClassForest", "ValueForest"]
 
 
 class ClassForest(TreeClassifierMixin, BaseForest):
-    """A forest of class trees, whose shares may be calibrated on what is out of bag."""
+    """A forest of class trees; its probabilities may be calibrated on out-of-bag predictions."""
 
     calibration: Calibration
-    _calibration: ShareCalibration
+    _calibration: ProbabilityCalibration
 
-    def _check_together(self) -> None:
-        super()._check_together()
+    def _check_combinations(self) -> None:
+        super()._check_combinations()
         if self.calibration is not None and not self.bootstrap:
             raise ParameterError(
                 f"The 'calibration' parameter of {type(self).__name__} needs out-of-bag rows: set bootstrap=True."
             )
 
-    def _wants_votes(self) -> bool:
-        return self.calibration is not None or super()._wants_votes()
+    def _needs_votes(self) -> bool:
+        return self.calibration is not None or super()._needs_votes()
 
-    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
-        target = growth.dataset.target
+    def _extra_attributes(self, builder: ForestBuilder, trees: Trees, votes: OutOfBag | None) -> dict[str, Any]:
+        target, weights = builder.dataset.target, builder.dataset.weights
         if self.calibration is None or votes is None or not isinstance(target, ClassTarget):
             return {}
         if target.n_outputs > 1:
             raise DataError("Probabilities of several outputs cannot be calibrated; set calibration=None.")
-        weights = growth.dataset.weights
-        return {
-            "_calibration": ShareCalibration(self.calibration, votes.average(), target.labels[:, 0], weights),
-        }
+        calibration = ProbabilityCalibration(self.calibration, votes.average(), target.labels[:, 0], weights)
+        return {"_calibration": calibration}
 
     def _raw_predict(self, X: Any) -> FloatArray:
-        shares = super()._raw_predict(X)
-        calibration: ShareCalibration | None = self.__dict__.get("_calibration")
-        return shares if calibration is None else calibration.calibrate(shares)
+        trees = self.fitted_trees()
+        probabilities = predict_trees(trees, take_in_rows(self, X, self._schema), "mean", self.n_jobs)
+        calibration: ProbabilityCalibration | None = self.__dict__.get("_calibration")
+        return probabilities if calibration is None else calibration.calibrate(probabilities)
 
 
 class ValueForest(TreeRegressorMixin, BaseForest):
-    """A forest of value trees, which also tells quantiles, intervals and variances."""
+    """A forest of value trees, with quantiles, intervals and variances besides the mean."""
 
     keep_leaf_samples: KeepLeafSamples
     _leaf_record: LeafRecord
     _oob_errors: FloatArray
 
-    def _derive(self, growth: TreeGrowth, trees: Any, votes: OutOfBag | None) -> dict[str, Any]:
-        target = growth.dataset.target
-        told: dict[str, Any] = {}
+    def _extra_attributes(self, builder: ForestBuilder, trees: Trees, votes: OutOfBag | None) -> dict[str, Any]:
+        target, weights = builder.dataset.target, builder.dataset.weights
+        fitted: dict[str, Any] = {}
         if not isinstance(target, ValueTarget) or target.n_outputs > 1:
             if self.keep_leaf_samples:
                 raise DataError("Quantiles of several outputs are not defined; set keep_leaf_samples=False.")
-            return told
+            return fitted
         values = target.values[:, 0]
         if votes is not None:
             errors = np.abs(values - votes.average()[:, 0])
-            weights = growth.dataset.weights
-            told["_oob_errors"] = errors if weights is None else np.where(weights > 0.0, errors, np.nan)
+            fitted["_oob_errors"] = errors if weights is None else np.where(weights > 0.0, errors, np.nan)
         if self.keep_leaf_samples:
-            leaves = growth.apply(trees)
-            told["_leaf_record"] = record_leaves(leaves, trees.node_offsets, values, growth.draw_sample, growth.weights)
-        return told
+            leaves = apply_trees(trees, builder.dataset.X, self.n_jobs)
+            offsets = np.asarray(trees.node_offsets)
+            fitted["_leaf_record"] = record_leaves(leaves, offsets, values, builder.draw_samples(), builder.weights)
+        return fitted
 
-    def predict_quantiles(self, X: Any, q: Any = 0.5) -> FloatArray:
+    def predict_quantiles(self, X: Any, q: ArrayLike = 0.5) -> FloatArray:
         """Quantiles of the target given each row, from the training rows that share its leaves [Meinshausen2006].
 
         Parameters
@@ -88,7 +92,7 @@ class ValueForest(TreeRegressorMixin, BaseForest):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to predict.
         q : float or array-like of shape (n_quantiles,), default=0.5
-            Shares in [0, 1]; any, from one fit.
+            Levels of the quantiles, in [0, 1]; any, from one fit.
 
         Returns
         -------
@@ -98,20 +102,21 @@ class ValueForest(TreeRegressorMixin, BaseForest):
         record: LeafRecord | None = self.__dict__.get("_leaf_record")
         if record is None:
             raise NotFittedError(
-                f"This {type(self).__name__} has not kept what is in its leaves. Fit it with keep_leaf_samples=True."
+                f"This {type(self).__name__} has no record of the training rows in its leaves. Fit it with "
+                "keep_leaf_samples=True."
             )
-        shares = np.asarray(q, dtype=np.float64)
-        if shares.ndim > 1 or not ((shares >= 0.0) & (shares <= 1.0)).all():
+        levels = np.asarray(q, dtype=np.float64)
+        if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise DataError(f"q must be a number in [0, 1] or a list of them; got {q!r}.")
-        quantiles = record.find_quantiles(leaves, np.atleast_1d(shares))
-        return quantiles[:, 0] if shares.ndim == 0 else quantiles
+        quantiles = record.find_quantiles(leaves, np.atleast_1d(levels))
+        return quantiles[:, 0] if levels.ndim == 0 else quantiles
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
         """Interval for the target of each row, by the Jackknife+ after bootstrap [Kim2020].
 
         If the training rows and the new one are exchangeable, the interval holds the target with probability at
         least 2 * coverage - 1, whatever the distribution (strictly, for a number of trees that is itself drawn from
-        a binomial distribution); in practice the share is close to ``coverage``. Needs ``oob_score`` at fit.
+        a binomial distribution); in practice the coverage is close to ``coverage``. Needs ``oob_score`` at fit.
 
         Parameters
         ----------
@@ -125,20 +130,20 @@ class ValueForest(TreeRegressorMixin, BaseForest):
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite where there are too few training rows for such a coverage.
         """
-        answers = self._answer_by_tree(X)
+        predictions = self._predict_by_tree(X)
         if "_oob_errors" not in self.__dict__:
             raise NotFittedError(
-                f"This {type(self).__name__} knows no out-of-bag errors of a single output. Fit it with oob_score=True."
+                f"This {type(self).__name__} has no out-of-bag errors of a single output. Fit it with oob_score=True."
             )
         if not 0.0 < coverage < 1.0:
             raise DataError(f"coverage must be in (0, 1); got {coverage!r}.")
-        return find_intervals(answers, self._draw_counts() > 0, self._oob_errors, float(coverage))
+        return find_intervals(predictions, self._draw_counts() > 0, self._oob_errors, float(coverage))
 
     def predict_variance(self, X: Any) -> FloatArray:
         """Variance of the prediction for each row over training sets, by the infinitesimal jackknife [Wager2014].
 
-        It is about the forest's prediction, not about the noise of the target around it. Use many trees: the Monte
-        Carlo bias, which is taken off, falls with their number.
+        It is the variance of the forest's prediction, not of the noise of the target around it. Use many trees: the
+        Monte Carlo bias, which is subtracted, decreases with their number.
 
         Parameters
         ----------
@@ -149,20 +154,22 @@ class ValueForest(TreeRegressorMixin, BaseForest):
         -------
         ndarray of shape (n_samples,)
         """
-        answers = self._answer_by_tree(X)
+        predictions = self._predict_by_tree(X)
         samples = self._samples
         if not samples.replace or samples.draws_all or samples.strata is not None:
             raise NotFittedError("The variance needs trees on plain bootstrap samples. Fit with bootstrap=True.")
-        return estimate_variance(answers, self._draw_counts().astype(np.float64), samples.total_draws)
+        return estimate_variance(predictions, self._draw_counts().astype(np.float64), samples.total_draws)
 
-    def _answer_by_tree(self, X: Any) -> FloatArray:
-        """What each tree says of each row, of shape (n_rows, n_trees)."""
-        if self.n_outputs_ > 1 if self.__sklearn_is_fitted__() else False:
+    def _predict_by_tree(self, X: Any) -> FloatArray:
+        """Prediction of each tree for each row, of shape (n_rows, n_trees)."""
+        trees = self.fitted_trees()
+        if self.n_outputs_ > 1:
             raise DataError("Intervals and variances are for a single output.")
-        trees = self._fitted_trees()
-        # One slot a tree: the sum over a slot is the answer of its tree.
-        slots = np.arange(trees.n_trees, dtype=np.uint32)
-        return self._ask(X, trees.predict, "sum", None, slots, trees.n_trees)
+        # Each tree has an output column of its own.
+        columns = np.arange(trees.n_trees, dtype=np.uint32)
+        rows = take_in_rows(self, X, self._schema)
+        return predict_trees(trees, rows, "sum", self.n_jobs, slots=columns, out_width=trees.n_trees)
 
-    def _draw_counts(self) -> Any:
+    def _draw_counts(self) -> IndexArray:
+        """How often each training row is in the sample of each tree, of shape (n_training_rows, n_trees)."""
         return np.stack([self.draw_sample(tree) for tree in range(self._trees.n_trees)], axis=1)

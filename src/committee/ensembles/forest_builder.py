@@ -1,0 +1,125 @@
+"""Forests under construction: trees grown in chunks, and their out-of-bag votes. Forests and bags of trees share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from committee.data.rows import densify_blocks
+from committee.engines import get_engine
+from committee.ensembles.out_of_bag import SCORE_EVERY
+from committee.learners.training_arrays import make_training_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from committee.data import Dataset
+    from committee.data.sampling import SamplePlan
+    from committee.engines import ForestPlan, GrowParams, Trees
+    from committee.ensembles.out_of_bag import OutOfBag
+    from committee.typing import FloatArray, IndexArray
+
+__all__ = ["ForestBuilder"]
+
+
+@dataclass
+class ForestBuilder:
+    """What the engine needs to grow the trees of a forest, and the trees that it has grown.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        The training set, whose bins all trees share.
+    max_bins : int
+        The most bins of a numeric column.
+    weights : ndarray of shape (n_rows,) or None
+        Row weights that each tree is given; None where the samples account for them.
+    params : GrowParams
+        The parameters of a tree, with the seed and the number of threads.
+    plan : ForestPlan
+        Which trees to grow, and how the sample of each is drawn.
+    samples : SamplePlan
+        The same sampling as `committee.data.sampling` describes it.
+    chunks : list of Trees
+        The trees so far, in the order of their numbers.
+    importances : list of ndarray of shape (n_trees, n_features)
+        Decrease of impurity by each feature in the trees of each chunk.
+    """
+
+    dataset: Dataset
+    max_bins: int
+    weights: FloatArray | None
+    params: GrowParams
+    plan: ForestPlan
+    samples: SamplePlan
+    chunks: list[Trees] = field(default_factory=list)
+    importances: list[FloatArray] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(chunk.n_trees for chunk in self.chunks)
+
+    def keep(self, trees: Trees, importances: FloatArray) -> None:
+        """Start from the trees of an earlier fit."""
+        self.chunks.append(trees)
+        self.importances.append(importances)
+
+    def grow_to(self, n_trees: int, on_progress: Callable[[int], None] | None) -> None:
+        """Grow trees until there are ``n_trees``; a tree depends on the seed and its number only."""
+        first = len(self)
+        if n_trees <= first:
+            return
+        params, plan = self.params, self.plan
+        plan.first_tree, plan.n_trees = first, n_trees - first
+        progress = None if on_progress is None else lambda done: on_progress(first + done)
+        arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
+        self.keep(*get_engine().grow_forest(*arrays, self.weights, params, plan, progress))
+        if on_progress is not None:
+            on_progress(n_trees)
+
+    def add_votes(self, votes: OutOfBag, last: int) -> None:
+        """Add the latest chunk's votes on its out-of-bag rows, and score them every few trees.
+
+        Trees that were grown after the score converged are dropped.
+
+        Parameters
+        ----------
+        votes : OutOfBag
+            Where the votes are summed and scored.
+        last : int
+            The number of trees of the whole forest, after which the score is computed in any case.
+        """
+        chunk = self.chunks[-1]
+        first = done = len(self) - chunk.n_trees
+        while done < len(self) and not votes.converged:
+            until = min(done + SCORE_EVERY - done % SCORE_EVERY, len(self))
+            self.plan.first_tree = done
+            self._sum_votes(chunk.select(done - first, until - first), votes)
+            done = until
+            if done % SCORE_EVERY == 0 or done == last:
+                votes.score_votes(done)
+        if done < len(self):
+            self.chunks[-1] = chunk.select(0, done - first)
+            self.importances[-1] = self.importances[-1][: done - first]
+
+    def _sum_votes(self, trees: Trees, votes: OutOfBag) -> None:
+        X, plan, params = self.dataset.X, self.plan, self.params
+        add = get_engine().add_out_of_bag
+        if isinstance(X, np.ndarray):
+            add(trees, X, plan, params.seed, params.n_jobs, votes.sums, votes.n_votes)
+            return
+        plan.n_table_rows = X.shape[0]
+        for start, dense in densify_blocks(X):
+            plan.first_row, block = start, slice(start, start + len(dense))
+            add(trees, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
+
+    def join_trees(self) -> tuple[Trees, FloatArray]:
+        """All trees in one arena, and their importances, of shape (n_trees, n_features)."""
+        trees = self.chunks[0] if len(self.chunks) == 1 else get_engine().concatenate_trees(self.chunks)
+        return trees, np.concatenate(self.importances)
+
+    def draw_samples(self) -> Iterator[IndexArray]:
+        """How often each row is in the sample of each tree, tree by tree."""
+        sampling, seed, n_rows = self.plan.sampling, self.params.seed, self.samples.n_rows
+        return (get_engine().draw_rows(sampling, seed, tree, n_rows) for tree in range(len(self)))

@@ -1,0 +1,66 @@
+"""The members of ensembles of trees, as a sequence and one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression
+
+from committee import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier, RandomForestClassifier
+from committee.ensembles.shared_bins import can_share_bins, choose_table
+
+
+@pytest.mark.parametrize("ensemble", [RandomForestClassifier(4, random_state=0), BaggingClassifier(None, 4)])
+def test_members_are_a_sequence_of_fitted_trees(ensemble):
+    X, y = load_iris(return_X_y=True)
+    members = clone(ensemble).fit(X, y).estimators_
+    assert len(members) == 4
+    assert repr(members) == "<4 members: DecisionTreeClassifier>"
+    assert [type(member) for member in members[1:3]] == [DecisionTreeClassifier] * 2
+    np.testing.assert_array_equal(members[-1].predict_proba(X), members[3].predict_proba(X))
+    with pytest.raises(IndexError):
+        members[4]
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        RandomForestClassifier(5, random_state=0),
+        BaggingClassifier(None, 5, random_state=0),
+        BaggingClassifier(LogisticRegression(), 5, max_features=2, random_state=0),
+    ],
+)
+def test_the_mean_of_the_members_is_the_prediction(ensemble):
+    X, y = load_iris(return_X_y=True)
+    ensemble = clone(ensemble).fit(X, y)
+    by_member = ensemble.predict_members(X)
+    assert [found.shape for found in by_member] == [(150, 3)] * 5
+    np.testing.assert_allclose(np.mean(by_member, axis=0), ensemble.predict_proba(X), rtol=1e-12)
+
+
+def test_members_of_a_bag_predict_categories():
+    X, y = load_diabetes(return_X_y=True)
+    frame = pd.DataFrame({"x": X[:, 2], "sex": pd.Categorical(np.where(X[:, 1] > 0, "f", "m"))})
+    bag = BaggingRegressor(None, 3, random_state=0).fit(frame, y)
+    by_member = bag.predict_members(frame)
+    np.testing.assert_allclose(np.mean(by_member, axis=0)[:, 0], bag.predict(frame), rtol=1e-12)
+
+
+def test_only_trees_fitted_by_the_library_share_bins():
+    class OwnFit(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None, check_input=True):
+            return super().fit(X, y)
+
+    assert can_share_bins(DecisionTreeClassifier(), "classify")
+    assert not can_share_bins(DecisionTreeClassifier(), "regress")
+    assert not can_share_bins(OwnFit(), "classify")
+    assert not can_share_bins(LogisticRegression(), "classify")
+
+
+def test_members_that_share_no_bins_get_the_numbers_or_the_table_itself():
+    frame = pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical(["a", "b"])})
+    tree = DecisionTreeClassifier()
+    assert choose_table(frame, tree.take_in(frame, [0, 1])) is frame
+    numbers = choose_table(frame[["x"]], tree.take_in(frame[["x"]], [0, 1]))
+    np.testing.assert_array_equal(numbers, [[1.0], [2.0]])
