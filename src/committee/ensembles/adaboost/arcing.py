@@ -255,4 +255,4 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         }
         if self.keep_sample_weights:
             fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
-        self._replace_fitted(fitted, dataset.schema)
+        self._set_fitted_attributes(fitted, dataset.schema)

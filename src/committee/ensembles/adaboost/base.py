@@ -78,7 +78,7 @@ class BaseAdaBoost(CommitteeEstimator):
             multi_output=False,
         )
 
-    def _replace_fitted(self, fitted: Mapping[str, object], schema: Schema) -> None:
+    def _set_fitted_attributes(self, fitted: Mapping[str, object], schema: Schema) -> None:
         """Replace the fitted attributes atomically; a failed or interrupted fit leaves the estimator unchanged."""
         names = schema.feature_names
         own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}

@@ -447,4 +447,4 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
         if stopping is not None:
             fitted["validation_scores_"] = np.array(stopping.scores)
-        self._replace_fitted(fitted, dataset.schema)
+        self._set_fitted_attributes(fitted, dataset.schema)

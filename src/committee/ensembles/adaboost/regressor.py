@@ -189,7 +189,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         }
         if self.keep_sample_weights:
             fitted["sample_weights_trace_"] = np.stack(row_weights)
-        self._replace_fitted(fitted, dataset.schema)
+        self._set_fitted_attributes(fitted, dataset.schema)
         return self
 
     def _choose_member(self) -> Any:
