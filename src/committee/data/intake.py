@@ -40,7 +40,7 @@ _BINNED_BYTES = 2
 
 
 def take_in(
-    estimator: CommitteeEstimator,
+    estimator: object,
     X: Any,
     y: Any = None,
     sample_weight: ArrayLike | None = None,
@@ -109,7 +109,7 @@ def take_in(
     return Dataset(matrix, schema, target, weights)
 
 
-def take_in_rows(estimator: CommitteeEstimator, X: Any, schema: Schema) -> Any:
+def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
     """Check and encode what ``predict`` got against what ``fit`` saw.
 
     Parameters
@@ -328,7 +328,7 @@ def _check_shape(table: Table) -> None:
 
 
 def _encode(
-    estimator: CommitteeEstimator, table: Table, requested: Any, unseen: str, counted: BoolArray | None
+    estimator: object, table: Table, requested: Any, unseen: str, counted: BoolArray | None
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if not getattr(estimator, "accepts_categories", True):
@@ -359,7 +359,7 @@ def _refuse_sparse_categories(name: str) -> DataError:
     return DataError(f"Sparse X cannot hold categories, but {name} was given some. Convert it with X.toarray().")
 
 
-def _check_values(estimator: CommitteeEstimator, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
+def _check_values(estimator: object, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
     is_sparse = hasattr(matrix, "tocsc")
     values = matrix.data[:, None] if is_sparse else matrix
     if not all_finite_or_missing(values):

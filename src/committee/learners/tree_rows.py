@@ -61,8 +61,7 @@ def predict_trees(
     jobs = _count_threads(rows, n_jobs)
     first, last = (0, None) if span is None else (span.start, span.stop)
     if isinstance(rows, np.ndarray):
-        found = trees.predict(rows, combine, tree_weights, slots, out_width, first, last, jobs)
-        return cast("FloatArray", found)
+        return trees.predict(rows, combine, tree_weights, slots, out_width, first, last, jobs)
     return _join(
         trees.predict(block, combine, tree_weights, slots, out_width, first, last, jobs)
         for _, block in densify_blocks(rows)
@@ -104,7 +103,7 @@ def predict_boosted(
     """
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
-        return cast("FloatArray", trees.answer_boosted(rows, slots, baseline, loss, two_classes, jobs))
+        return trees.answer_boosted(rows, slots, baseline, loss, two_classes, jobs)
     blocks = (block for _, block in densify_blocks(rows))
     return _join(trees.answer_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
 
@@ -121,7 +120,7 @@ def label_rows(tree: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None
     """Number of the class with the largest weight in the leaf of each row, of shape (n_rows, n_outputs); one tree."""
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
-        return cast("NDArray[np.int64]", tree.label(rows, jobs))
+        return tree.label(rows, jobs)
     return _join(tree.label(block, jobs) for _, block in densify_blocks(rows))
 
 

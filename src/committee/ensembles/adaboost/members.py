@@ -166,7 +166,7 @@ def with_leaf_values(trees: Trees, values: FloatArray, *, keep_weights: bool) ->
     keep_weights : bool
         Whether to keep the training weights of the leaves, which explanations of the model need.
     """
-    state = dict(trees.__getstate__())
+    state: dict[str, Any] = dict(trees.__getstate__())
     weights = np.asarray(state["leaf_weights"])
     if keep_weights and not len(weights) and len(state["outputs"]):
         # The arena omits what it can derive: the weight of a leaf is the sum over its classes.

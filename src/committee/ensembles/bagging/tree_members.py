@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -158,7 +158,7 @@ def number_classes(target: ClassTarget) -> ClassTarget:
 
 def renumber_features(tree: Trees, features: NDArray[np.intp]) -> Trees:
     """A tree over all features as a tree over the given ones, in ascending order."""
-    state = dict(tree.__getstate__())
+    state: dict[str, Any] = dict(tree.__getstate__())
     nodes = state["nodes"].copy()
     split_on = nodes["tag"] & _FEATURE
     inner = (nodes["tag"] & _LEAF) == 0
