@@ -128,7 +128,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(self.classes_.take(self._average(X).argmax(axis=1)))
+        probabilities = self._average(X)
+        return np.asarray(self.classes_.take(probabilities.argmax(axis=1)))
 
 
 class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]

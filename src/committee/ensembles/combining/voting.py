@@ -351,7 +351,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        mean: FloatArray = sum_weighted(self.weights_, self._predict_members(X)) / self.weights_.sum()
+        predictions = self._predict_members(X)
+        mean: FloatArray = sum_weighted(self.weights_, predictions) / self.weights_.sum()
         return mean[:, 0] if self.n_outputs_ == 1 else mean
 
     def transform(self, X: Any) -> FloatArray:
