@@ -1,4 +1,4 @@
-"""Names for the array types that travel between the rooms of the library."""
+"""Names for the array types that are passed between the modules of the library."""
 
 from __future__ import annotations
 
@@ -8,8 +8,21 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "EstimatorLike", "FloatArray", "FloatMatrix", "IndexArray", "SparseMatrix", "Task"]
+__all__ = [
+    "AnyArray",
+    "AnyDType",
+    "BoolArray",
+    "EstimatorLike",
+    "FloatArray",
+    "FloatMatrix",
+    "IndexArray",
+    "SparseMatrix",
+    "Task",
+]
 
+#: An array, or the type of one, that is known at run time only.
+AnyArray: TypeAlias = NDArray[Any]
+AnyDType: TypeAlias = np.dtype[Any]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 #: A table of raw values: float32 or float64, any strides; a missing value is NaN, a category its code.
