@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.params import RandomState
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["BagVariance", "BiasVariance", "estimate_bias_variance", "measure_bag_variance"]
 
@@ -307,8 +307,8 @@ def measure_bag_variance(
 
 def _repeat(
     estimator: EstimatorLike,
-    tables: tuple[Any, NDArray[Any], Any],
-    classes: NDArray[Any] | None,
+    tables: tuple[Any, AnyArray, Any],
+    classes: AnyArray | None,
     sizes: NDArray[np.intp],
     n_train: int,
     key: tuple[int, int],
@@ -329,7 +329,7 @@ def _repeat(
     return _average_first(independent, sizes), _average_first(bagged, sizes)
 
 
-def _encode_target(y_test: NDArray[Any], classes: NDArray[Any] | None, n_test: int) -> FloatArray:
+def _encode_target(y_test: AnyArray, classes: AnyArray | None, n_test: int) -> FloatArray:
     if y_test.shape != (n_test,):
         raise DataError(f"y_test must have shape ({n_test},), as X_test has rows; got {y_test.shape}.")
     if classes is None:
@@ -337,7 +337,7 @@ def _encode_target(y_test: NDArray[Any], classes: NDArray[Any] | None, n_test: i
     return np.asarray(np.equal(y_test[:, None], classes), dtype=np.float64)
 
 
-def _predict_numbers(member: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
+def _predict_numbers(member: Any, X: Any, classes: AnyArray | None) -> FloatArray:
     """Predictions of shape (n_rows, width): the value, or for each class its probability or vote."""
     if classes is None:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)

@@ -14,10 +14,8 @@ from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.inspection.resampling import check_bootstrap_input, check_count, fit_rows, predict_out_of_bag
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from committee.params import RandomState
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["BootstrapError", "combine_errors", "estimate_bootstrap_error"]
 
@@ -27,32 +25,32 @@ _SHUFFLES = 200
 """Shuffles of the predictions over which a metric without a closed form is averaged for the no-information error."""
 
 
-def _zero_one_loss(y: NDArray[Any], predicted: NDArray[Any]) -> FloatArray:
+def _zero_one_loss(y: AnyArray, predicted: AnyArray) -> FloatArray:
     return np.asarray(y != predicted, dtype=np.float64)
 
 
-def _squared_loss(y: NDArray[Any], predicted: NDArray[Any]) -> FloatArray:
+def _squared_loss(y: AnyArray, predicted: AnyArray) -> FloatArray:
     squares: FloatArray = (y.astype(np.float64) - predicted) ** 2
     return squares
 
 
-def _absolute_loss(y: NDArray[Any], predicted: NDArray[Any]) -> FloatArray:
+def _absolute_loss(y: AnyArray, predicted: AnyArray) -> FloatArray:
     deviations: FloatArray = np.abs(y.astype(np.float64) - predicted)
     return deviations
 
 
-def _zero_one_over_pairs(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+def _zero_one_over_pairs(y: AnyArray, predicted: AnyArray) -> float:
     # Σ_l p_l (1 - q_l) over the classes, with p their frequency in y and q in the predictions.
     classes, counts = np.unique(y, return_counts=True)
     hits = sum(n * np.count_nonzero(predicted == c) for c, n in zip(classes, counts, strict=True))
     return 1.0 - float(hits) / len(y) ** 2
 
 
-def _squared_over_pairs(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+def _squared_over_pairs(y: AnyArray, predicted: AnyArray) -> float:
     return float(np.var(y) + np.var(predicted) + (np.mean(y) - np.mean(predicted)) ** 2)
 
 
-def _absolute_over_pairs(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+def _absolute_over_pairs(y: AnyArray, predicted: AnyArray) -> float:
     # Σ_j |y_i - f_j| from the sorted f and their cumulative sum, without a table of all pairs.
     ordered = np.sort(predicted.astype(np.float64))
     sums = np.concatenate([[0.0], np.cumsum(ordered)])

@@ -15,10 +15,10 @@ from committee.inspection.resampling import check_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from committee.inspection.model_access import FeatureKey
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["partial_dependence"]
 
@@ -32,7 +32,7 @@ def partial_dependence(
     response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
     percentiles: tuple[float, float] = (0.05, 0.95),
     grid_resolution: int = 100,
-    custom_values: Mapping[Any, Sequence[Any] | NDArray[Any]] | None = None,
+    custom_values: Mapping[Any, Sequence[Any] | AnyArray] | None = None,
     method: Literal["auto", "brute", "recursion", "traversal"] = "auto",
     kind: Literal["average", "individual", "both"] = "average",
     n_jobs: int | None = None,
@@ -142,8 +142,8 @@ def _choose_method(
 
 
 def _match_custom(
-    response: Response, custom_values: Mapping[Any, Sequence[Any] | NDArray[Any]] | None
-) -> dict[int, Sequence[Any] | NDArray[Any]]:
+    response: Response, custom_values: Mapping[Any, Sequence[Any] | AnyArray] | None
+) -> dict[int, Sequence[Any] | AnyArray]:
     if not custom_values:
         return {}
     return dict(zip(find_features(response, list(custom_values)), custom_values.values(), strict=True))
@@ -154,7 +154,7 @@ def _make_grid_axis(
     feature: int,
     percentiles: tuple[float, float],
     grid_resolution: int,
-    custom: Sequence[Any] | NDArray[Any] | None,
+    custom: Sequence[Any] | AnyArray | None,
 ) -> FloatArray:
     """Points along one feature, as scikit-learn chooses them; codes for categories."""
     if custom is not None:
@@ -178,7 +178,7 @@ def _make_grid_axis(
     return np.linspace(ends[0], ends[1], num=grid_resolution, endpoint=True)
 
 
-def _read_custom(response: Response, feature: int, custom: Sequence[Any] | NDArray[Any]) -> FloatArray:
+def _read_custom(response: Response, feature: int, custom: Sequence[Any] | AnyArray) -> FloatArray:
     categories, name = response.categories(feature), response.names[feature]
     if categories is None:
         values = np.asarray(custom, dtype=np.float64)
@@ -193,6 +193,6 @@ def _read_custom(response: Response, feature: int, custom: Sequence[Any] | NDArr
     return values
 
 
-def _decode_axis(response: Response, feature: int, axis: FloatArray) -> NDArray[Any]:
+def _decode_axis(response: Response, feature: int, axis: FloatArray) -> AnyArray:
     categories = response.categories(feature)
     return axis if categories is None else categories[axis.astype(np.intp)]

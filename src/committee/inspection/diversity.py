@@ -14,9 +14,9 @@ from committee.exceptions import DataError, ParameterTypeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
     #: A fitted ensemble, fitted estimators, or predictions by name.
     MembersLike: TypeAlias = EstimatorLike | Sequence[EstimatorLike] | dict[str, ArrayLike]
@@ -151,7 +151,7 @@ def measure_diversity(members: MembersLike, X: Any, y: Any, sample_weight: Array
     return _compare_classes(list(predictions), table, target, relative)
 
 
-def _predict_members(members: MembersLike, X: Any) -> dict[str, NDArray[Any]]:
+def _predict_members(members: MembersLike, X: Any) -> dict[str, AnyArray]:
     """Predictions of each member, by its name."""
     if isinstance(members, dict):
         if not members:
@@ -183,18 +183,18 @@ def _predict_members(members: MembersLike, X: Any) -> dict[str, NDArray[Any]]:
 
 
 def _to_ensemble_classes(
-    predicted: NDArray[Any], own: NDArray[Any] | None, classes: NDArray[Any] | list[NDArray[Any]] | None
-) -> NDArray[Any]:
+    predicted: AnyArray, own: AnyArray | None, classes: AnyArray | list[AnyArray] | None
+) -> AnyArray:
     """Predictions in the classes of the ensemble, if the member's own classes are their indices."""
     if classes is None or own is None or isinstance(classes, list) or np.array_equal(own, classes):
         return predicted
     if np.asarray(own).dtype.kind in "iuf" and set(np.asarray(own).tolist()) <= set(range(len(classes))):
-        decoded: NDArray[Any] = np.asarray(classes).take(predicted.astype(np.intp))
+        decoded: AnyArray = np.asarray(classes).take(predicted.astype(np.intp))
         return decoded
     return predicted
 
 
-def _compare_classes(names: list[str], table: NDArray[Any], target: NDArray[Any], weights: FloatArray) -> Diversity:
+def _compare_classes(names: list[str], table: AnyArray, target: AnyArray, weights: FloatArray) -> Diversity:
     correct = (table == target).astype(np.float64)
     both_correct = (correct * weights) @ correct.T
     accuracy = correct @ weights
@@ -216,7 +216,7 @@ def _compare_classes(names: list[str], table: NDArray[Any], target: NDArray[Any]
         )
 
 
-def _find_kappa(table: NDArray[Any], weights: FloatArray) -> FloatArray:
+def _find_kappa(table: AnyArray, weights: FloatArray) -> FloatArray:
     agreed = np.zeros((len(table), len(table)))
     by_chance = np.zeros_like(agreed)
     for label in np.unique(table):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.params import CrossValidation, RandomState
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["drop_column_importance"]
 
@@ -110,7 +110,7 @@ def _shares_bins(model: EstimatorLike) -> bool:
 class _TableFits:
     """Fits of any estimator on selected rows and columns of the table."""
 
-    def __init__(self, model: EstimatorLike, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
+    def __init__(self, model: EstimatorLike, X: Any, y: AnyArray, weights: FloatArray | None) -> None:
         self._model, self._X, self._y, self._weights = model, X, y, weights
         self._columns: NDArray[np.intp] | None = None
 
@@ -131,7 +131,7 @@ class _TableFits:
 class _SharedBinFits:
     """Fits of trees and forests of this library on one set of bins; rows outside the training fold have weight zero."""
 
-    def __init__(self, model: Any, X: Any, y: NDArray[Any], weights: FloatArray | None) -> None:
+    def __init__(self, model: Any, X: Any, y: AnyArray, weights: FloatArray | None) -> None:
         model.validate_params()
         self._model = model
         self._whole = model.take_in(X, y, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from committee.exceptions import DataError, ParameterTypeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["measure_margins", "suspect_labels", "weigh_rows"]
 
 
-def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1.0) -> FloatArray:
+def measure_margins(scores: FloatArray, labels: AnyArray, largest: float = 1.0) -> FloatArray:
     """Score of the true class minus the largest other one, relative to its largest possible value [Schapire1998].
 
     Parameters
@@ -48,7 +48,7 @@ def measure_margins(scores: FloatArray, labels: NDArray[Any], largest: float = 1
     return np.asarray((scores[each, labels] - others.max(axis=1)) / largest)
 
 
-def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 10) -> NDArray[np.intp]:
+def suspect_labels(scores: FloatArray, labels: AnyArray, n_suspects: int = 10) -> NDArray[np.intp]:
     """Rows whose own class has the lowest scores, lowest first: those with the largest weight in boosting.
 
     Parameters
@@ -76,7 +76,7 @@ def suspect_labels(scores: FloatArray, labels: NDArray[Any], n_suspects: int = 1
     return np.argsort(own, kind="stable")[:n_suspects]
 
 
-def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
+def weigh_rows(scores: FloatArray, labels: AnyArray) -> FloatArray:
     r"""Row weights of the next boosting round, proportional to :math:`e^{-f_y(x) / (K - 1)}` [Zhu2009].
 
     Parameters
@@ -103,7 +103,7 @@ def weigh_rows(scores: FloatArray, labels: NDArray[Any]) -> FloatArray:
     return np.asarray(raised / raised.sum())
 
 
-def _check_scores(scores: ArrayLike, labels: ArrayLike, where: str) -> tuple[FloatArray, NDArray[Any]]:
+def _check_scores(scores: ArrayLike, labels: ArrayLike, where: str) -> tuple[FloatArray, AnyArray]:
     """Scores and class indices as arrays of matching shapes."""
     if hasattr(scores, "predict"):
         raise ParameterTypeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -18,9 +18,10 @@ from committee.exceptions import DataError, ParameterError, ParameterTypeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from committee.typing import EstimatorLike, FloatArray, FloatMatrix
+    from committee.base import CommitteeEstimator
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix
 
     #: A feature by its number or name.
     FeatureKey: TypeAlias = int | str | np.integer[Any]
@@ -45,7 +46,7 @@ class Response(Protocol):
         """The values of a feature as numbers: codes of a categorical feature, NaN for missing values."""
         ...
 
-    def categories(self, feature: int) -> NDArray[Any] | None:
+    def categories(self, feature: int) -> AnyArray | None:
         """The categories of a feature in the order of their codes; None for a numeric feature."""
         ...
 
@@ -109,7 +110,7 @@ class TreeResponse:
         """The values of a feature as numbers."""
         return self.rows[:, feature].astype(np.float64)
 
-    def categories(self, feature: int) -> NDArray[Any] | None:
+    def categories(self, feature: int) -> AnyArray | None:
         """The categories of a feature; None for a numeric feature."""
         return self.model.schema.categories[feature]
 
@@ -243,7 +244,7 @@ class AnyResponse:
                 "only."
             ) from None
 
-    def categories(self, feature: int) -> NDArray[Any] | None:
+    def categories(self, feature: int) -> AnyArray | None:
         """Always None: the categories of other models are not known."""
         return None
 
@@ -317,7 +318,7 @@ def make_response(
     trees = _find_trees(model)
     raw = response_method == "decision_function"
     if trees is not None and (raw or trees.link != "other"):
-        rows = take_in_rows(model, X, trees.schema)
+        rows = take_in_rows(cast("CommitteeEstimator", model), X, trees.schema)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return TreeResponse(trees, dense, classifies, raw, resolve_jobs(n_jobs))
     table = X if hasattr(X, "iloc") or isinstance(X, np.ndarray) else np.asarray(X)

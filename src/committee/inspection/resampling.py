@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.typing import EstimatorLike
+    from committee.typing import AnyArray, EstimatorLike
 
 __all__ = ["check_bootstrap_input", "check_count", "draw_bootstrap", "fit_rows", "predict_out_of_bag"]
 
 
-def check_bootstrap_input(estimator: EstimatorLike, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+def check_bootstrap_input(estimator: EstimatorLike, X: Any, y: Any) -> tuple[Any, AnyArray]:
     """Table and target, checked: equally many rows, and an estimator that can be cloned, fitted and predict."""
     if isinstance(estimator, type) or not all(hasattr(estimator, n) for n in ("fit", "predict", "get_params")):
         raise ParameterTypeError(
@@ -58,7 +58,7 @@ def draw_bootstrap(n_rows: int, seed: int, member: int, n_draws: int | None = No
 
 
 def fit_rows(
-    estimator: EstimatorLike, X: Any, y: NDArray[Any], rows: NDArray[np.intp], seed: int, member: int
+    estimator: EstimatorLike, X: Any, y: AnyArray, rows: NDArray[np.intp], seed: int, member: int
 ) -> EstimatorLike:
     """A clone of the estimator with its own seed, fitted on some rows."""
     fitted: EstimatorLike = seed_estimator(clone(estimator), seed, member).fit(select_rows(X, rows), y[rows])
@@ -66,22 +66,22 @@ def fit_rows(
 
 
 def predict_out_of_bag(
-    estimator: EstimatorLike, X: Any, y: NDArray[Any], *, n_rounds: int, seed: int, n_jobs: int | None
-) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
+    estimator: EstimatorLike, X: Any, y: AnyArray, *, n_rounds: int, seed: int, n_jobs: int | None
+) -> Iterator[tuple[NDArray[np.intp], AnyArray]]:
     """For each round the rows outside its bootstrap sample, and the estimator's predictions for them.
 
     A sample that contains every row, which happens with very few rows, gives an empty round.
     """
     # Arguments, not a closure: joblib maps large arrays into its processes instead of copying them.
-    rounds: Iterable[tuple[NDArray[np.intp], NDArray[Any]]] = Parallel(n_jobs=n_jobs, return_as="generator")(
+    rounds: Iterable[tuple[NDArray[np.intp], AnyArray]] = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_predict_round)(estimator, X, y, seed, member) for member in range(n_rounds)
     )
     yield from rounds
 
 
 def _predict_round(
-    estimator: EstimatorLike, X: Any, y: NDArray[Any], seed: int, member: int
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    estimator: EstimatorLike, X: Any, y: AnyArray, seed: int, member: int
+) -> tuple[NDArray[np.intp], AnyArray]:
     rows = draw_bootstrap(len(y), seed, member)
     out_of_bag = np.setdiff1d(np.arange(len(y)), rows)
     if not len(out_of_bag):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from committee.base import CommitteeEstimator
     from committee.data import Schema
-    from committee.typing import EstimatorLike, FloatArray, FloatMatrix
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix
 
 __all__ = ["ShapValues", "shap_values"]
 
@@ -48,7 +49,7 @@ class ShapValues:
     data: FloatMatrix
     feature_names: list[str]
     output_names: list[str] | None = None
-    display_data: NDArray[Any] | None = None
+    display_data: AnyArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -202,7 +203,7 @@ def shap_values(
 
 def read_rows(model: EstimatorLike, X: Any, schema: Schema) -> FloatMatrix:
     """The rows as a dense matrix, checked against the columns of the training table."""
-    rows = take_in_rows(model, X, schema)
+    rows = take_in_rows(cast("CommitteeEstimator", model), X, schema)
     dense: FloatMatrix = rows if isinstance(rows, np.ndarray) else rows.toarray()
     return dense
 
@@ -238,7 +239,7 @@ def _read_background_weights(weights: ArrayLike | None, n_rows: int) -> FloatArr
     return read
 
 
-def _decode_rows(rows: FloatMatrix, schema: Schema) -> NDArray[Any] | None:
+def _decode_rows(rows: FloatMatrix, schema: Schema) -> AnyArray | None:
     if not schema.has_categories:
         return None
     decoded = rows.astype(object)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
     RowNumbers: TypeAlias = NDArray[np.intp] | slice
 
@@ -52,6 +52,10 @@ class KnownPredictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     def fit(self, X: Any, y: Any) -> Self:
         """Do nothing; `check_scoring` of scikit-learn requires the method."""
         return self
+
+    def predict(self, rows: RowNumbers) -> AnyArray:
+        """Predictions of the given rows."""
+        raise NotImplementedError
 
 
 class KnownValues(RegressorMixin, KnownPredictions):  # type: ignore[misc]  # scikit-learn is untyped
@@ -97,7 +101,7 @@ class KnownClasses(ClassifierMixin, KnownPredictions):  # type: ignore[misc]  # 
     (array(['yes', 'no'], dtype='<U3'), False)
     """
 
-    def __init__(self, classes: NDArray[Any] | Sequence[NDArray[Any]], predictions: NDArray[Any] | None = None) -> None:
+    def __init__(self, classes: AnyArray | Sequence[AnyArray], predictions: AnyArray | None = None) -> None:
         self.classes = classes
         self.predictions = predictions
 
@@ -110,10 +114,10 @@ class KnownClasses(ClassifierMixin, KnownPredictions):  # type: ignore[misc]  # 
         assert self.predictions is not None
         return len(self.predictions)
 
-    def predict(self, rows: RowNumbers) -> NDArray[Any]:
+    def predict(self, rows: RowNumbers) -> AnyArray:
         """Classes of the given rows."""
         assert self.predictions is not None
-        predictions: NDArray[Any] = self.predictions[rows]
+        predictions: AnyArray = self.predictions[rows]
         return predictions
 
 
@@ -138,9 +142,9 @@ class KnownProbabilities(KnownClasses):
 
     def __init__(
         self,
-        classes: NDArray[Any] | Sequence[NDArray[Any]],
+        classes: AnyArray | Sequence[AnyArray],
         probabilities: FloatArray | list[FloatArray],
-        predictions: NDArray[Any] | None = None,
+        predictions: AnyArray | None = None,
     ) -> None:
         super().__init__(classes, predictions)
         self.probabilities = probabilities
@@ -148,12 +152,12 @@ class KnownProbabilities(KnownClasses):
     def __len__(self) -> int:
         return len(self.probabilities[0] if isinstance(self.probabilities, list) else self.probabilities)
 
-    def predict(self, rows: RowNumbers) -> NDArray[Any]:
+    def predict(self, rows: RowNumbers) -> AnyArray:
         """Classes of the given rows."""
         if self.predictions is not None:
             return super().predict(rows)
         assert not isinstance(self.probabilities, list)
-        predictions: NDArray[Any] = np.asarray(self.classes).take(self.probabilities[rows].argmax(axis=1))
+        predictions: AnyArray = np.asarray(self.classes).take(self.probabilities[rows].argmax(axis=1))
         return predictions
 
     def predict_proba(self, rows: RowNumbers) -> FloatArray | list[FloatArray]:
@@ -176,10 +180,10 @@ class KnownDecision(KnownProbabilities):
 
     def __init__(
         self,
-        classes: NDArray[Any],
+        classes: AnyArray,
         probabilities: FloatArray,
         decision: FloatArray,
-        predictions: NDArray[Any] | None = None,
+        predictions: AnyArray | None = None,
     ) -> None:
         super().__init__(classes, probabilities, predictions)
         self.decision = decision
@@ -191,8 +195,8 @@ class KnownDecision(KnownProbabilities):
 
 
 def wrap_predictions(
-    classes: NDArray[Any] | None,
-    predictions: NDArray[Any] | None = None,
+    classes: AnyArray | None,
+    predictions: AnyArray | None = None,
     probabilities: FloatArray | None = None,
 ) -> KnownValues | KnownClasses:
     """The known-prediction estimator for whatever a model has: values, classes or probabilities.

@@ -14,10 +14,8 @@ from committee.foreign_names import check_scorer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from committee.scoring.known_predictions import KnownPredictions
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
     Scoring: TypeAlias = str | Callable[..., float] | None
     ScoreFunction: TypeAlias = Callable[[Any, Any], float]
@@ -53,18 +51,18 @@ class Scorer:
         self.scoring = scoring
         self._resolved: Callable[..., float] | None = None
 
-    def score(self, estimator: Any, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> float:
+    def score(self, estimator: EstimatorLike, X: Any, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
         """Score of an estimator's predictions for X."""
         scorer = self._resolve(estimator)
         if sample_weight is None:
             return float(scorer(estimator, X, y))
         return float(scorer(estimator, X, y, sample_weight=sample_weight))
 
-    def score_known(self, known: KnownPredictions, y: NDArray[Any], sample_weight: FloatArray | None = None) -> float:
+    def score_known(self, known: KnownPredictions, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
         """Score of known predictions for all their rows."""
         return self.score(known, known.rows, y, sample_weight)
 
-    def _resolve(self, estimator: Any) -> Callable[..., float]:
+    def _resolve(self, estimator: EstimatorLike) -> Callable[..., float]:
         if self._resolved is not None:
             return self._resolved
         scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
@@ -73,7 +71,7 @@ class Scorer:
         return scorer
 
 
-def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+def choose_score(model: EstimatorLike, scoring: Scoring, y: AnyArray, weights: FloatArray | None) -> ScoreFunction:
     """A function of an estimator and its X that scores the predictions against y.
 
     Parameters
@@ -94,11 +92,11 @@ def choose_score(model: Any, scoring: Scoring, y: NDArray[Any], weights: FloatAr
     return lambda estimator, X: scorer.score(estimator, X, y, weights)
 
 
-def _make_accuracy(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+def _make_accuracy(y: AnyArray, weights: FloatArray | None) -> ScoreFunction:
     return lambda estimator, X: float(np.average(estimator.predict(X) == y, weights=weights))
 
 
-def _make_r2(y: NDArray[Any], weights: FloatArray | None) -> ScoreFunction:
+def _make_r2(y: AnyArray, weights: FloatArray | None) -> ScoreFunction:
     variance = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
     if variance == 0.0:
         raise DataError("R² needs a target that is not constant; choose another 'scoring'.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from committee.engines import Trees
     from committee.ensembles.adaboost.resampling import Resampling
     from committee.learners.tree_base import BaseTree
-    from committee.typing import BoolArray, EstimatorLike, FloatArray, IndexArray
+    from committee.typing import AnyArray, BoolArray, EstimatorLike, FloatArray, IndexArray
 
 __all__ = [
     "AnyLearner",
@@ -176,7 +176,7 @@ class EstimatorRounds(MemberLearner):
     def __init__(
         self,
         estimator: EstimatorLike,
-        classes: NDArray[Any],
+        classes: AnyArray,
         seed: int,
         kept: BoostedMembers | None,
         n_in_round: int = 1,
@@ -185,7 +185,7 @@ class EstimatorRounds(MemberLearner):
         self._estimators: list[EstimatorLike] = [] if kept is None else list(kept.estimators)
 
     def add_estimator(
-        self, X: Any, y: NDArray[Any], weights: FloatArray, member: int, resampling: Resampling | None
+        self, X: Any, y: AnyArray, weights: FloatArray, member: int, resampling: Resampling | None
     ) -> EstimatorLike:
         """Fit one more member with the weights, or on a sample drawn by them."""
         estimator: EstimatorLike = seed_estimator(clone(self._estimator), self._seed, member)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from committee.engines import Trees
     from committee.ensembles.adaboost.algorithms import Algorithm
     from committee.learners.tree_base import BaseTree
-    from committee.typing import EstimatorLike, FloatArray, FloatMatrix, IndexArray, SparseMatrix
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 __all__ = [
     "BoostedMembers",
@@ -194,7 +194,7 @@ class BoostedMembers:
         Classes of the ensemble, sorted; empty for regression.
     """
 
-    def __init__(self, estimators: list[Any], classes: NDArray[Any]) -> None:
+    def __init__(self, estimators: list[Any], classes: AnyArray) -> None:
         self.estimators, self.classes = estimators, classes
 
     def __len__(self) -> int:
@@ -237,12 +237,12 @@ class BoostedMembers:
         return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
 
 
-def predict_labels(member: EstimatorLike, X: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+def predict_labels(member: EstimatorLike, X: Any, classes: AnyArray) -> NDArray[np.intp]:
     """Index among the ensemble's classes of the class that a member predicts for each row."""
     return np.asarray(np.searchsorted(classes, np.asarray(member.predict(X))), dtype=np.intp)
 
 
-def predict_all_classes(member: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
+def predict_all_classes(member: Any, X: Any, classes: AnyArray) -> FloatArray:
     """Probabilities of a member in the columns of all classes; 0 for classes that its sample did not have."""
     probabilities = np.asarray(member.predict_proba(X), dtype=np.float64)
     if probabilities.shape[1] == len(classes):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from committee.engines import Trees
     from committee.ensembles.adaboost.algorithms import Algorithm
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["BaseAdaBoostClassifier", "make_decision_trees"]
 
@@ -48,7 +48,7 @@ def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
 class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost):  # type: ignore[misc]
     """A classifier made of weighted members and the algorithm that combines them."""
 
-    classes_: NDArray[Any]
+    classes_: AnyArray
     n_classes_: int
     estimator_weights_: FloatArray
     estimator_errors_: FloatArray
@@ -69,9 +69,9 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
             sums = sums + self._members.sum_rounds(self._rule, rows, weights, range(t, t + 1), self.n_jobs)
             yield self._rule.to_decision(sums, weights[: t + 1])
 
-    def _decode(self, scores: FloatArray) -> NDArray[Any]:
+    def _decode(self, scores: FloatArray) -> AnyArray:
         best = scores[:, 1] > scores[:, 0] if self.n_classes_ == 2 else scores.argmax(axis=1)
-        classes: NDArray[Any] = self.classes_.take(best)
+        classes: AnyArray = self.classes_.take(best)
         return classes
 
     def _decision(self, scores: FloatArray) -> FloatArray:
@@ -82,7 +82,7 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
 
     # Predictions.
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Class of each row: the one with the largest f, the first of equals.
 
         Parameters

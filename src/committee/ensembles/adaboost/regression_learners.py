@@ -15,13 +15,11 @@ from committee.ensembles.adaboost.members import read_dataset_rows
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from committee.data import Dataset
     from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
     from committee.ensembles.adaboost.resampling import Resampling
     from committee.learners.tree_base import BaseTree
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["AnyRegressionLearner", "RegressionLearner", "TreeRegressionLearner"]
 
@@ -110,7 +108,7 @@ class AnyRegressionLearner(EstimatorRounds, RegressionLearner):
         estimator: EstimatorLike,
         X: Any,
         weights: FloatArray | None,
-        classes: NDArray[Any],
+        classes: AnyArray,
         seed: int,
         *,
         kept: BoostedMembers | None,

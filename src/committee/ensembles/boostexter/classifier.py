@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Schema
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["BoosTexterClassifier"]
 
@@ -99,8 +99,8 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
     accepts_categories = False
     bins_columns = False
 
-    classes_: NDArray[Any]
-    words_: NDArray[Any]
+    classes_: AnyArray
+    words_: AnyArray
     votes_: FloatArray
     estimator_weights_: FloatArray
     normalizers_: FloatArray
@@ -364,7 +364,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         """
         return self._target.to_decision(self._score(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Class of each document, or zeros and ones for its labels.
 
         Parameters
@@ -411,7 +411,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         with np.errstate(divide="ignore"):
             return np.log(probabilities)
 
-    def rank_labels(self, X: Any) -> NDArray[Any]:
+    def rank_labels(self, X: Any) -> AnyArray:
         """Labels of each document from the most to the least probable.
 
         Parameters
@@ -426,7 +426,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         """
         scores = self._score(X)
         order = np.argsort(-self._target.to_class_scores(scores), axis=1, kind="stable")
-        ranked: NDArray[Any] = self.classes_[order]
+        ranked: AnyArray = self.classes_[order]
         return ranked
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
@@ -443,7 +443,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         """
         return (self._target.to_decision(scores) for scores in self._staged_scores(X))
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any) -> Iterator[AnyArray]:
         """`predict` after each round.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
 
     from committee.engines import Engine, WordStump
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["BoosTexterEarlyStopping", "LabelTarget", "WordRounds", "WordVotes"]
 
@@ -36,7 +36,7 @@ class LabelTarget:
         Whether a document may have any number of labels.
     """
 
-    classes: NDArray[Any]
+    classes: AnyArray
     has: NDArray[np.bool_]
     multilabel: bool
 
@@ -53,11 +53,11 @@ class LabelTarget:
         """A score for each class or label."""
         return np.hstack([-scores, scores]) if self.binary else scores
 
-    def to_labels(self, scores: FloatArray) -> NDArray[Any]:
+    def to_labels(self, scores: FloatArray) -> AnyArray:
         """The class with the largest score, or every label with a positive one."""
         if self.multilabel:
             return (scores > 0).astype(np.int64)
-        classes: NDArray[Any] = self.classes.take(self.to_class_scores(scores).argmax(axis=1))
+        classes: AnyArray = self.classes.take(self.to_class_scores(scores).argmax(axis=1))
         return classes
 
     def to_proba(self, scores: FloatArray) -> FloatArray:
