@@ -18,9 +18,9 @@ from committee import _core
 from committee.exceptions import DataError
 from committee.typing import FloatArray
 
-__all__ = ["Link", "LossFunction", "LossTraits", "TargetRange", "describe_loss", "list_losses", "list_value_losses"]
+__all__ = ["LossFunction", "LossLink", "LossTraits", "TargetRange", "describe_loss", "list_losses", "list_value_losses"]
 
-Link: TypeAlias = Literal["identity", "log", "logit", "half_logit", "softmax", "other"]
+LossLink: TypeAlias = Literal["identity", "log", "logit", "half_logit", "softmax", "other"]
 """The function that turns predictions into scores; ``half_logit`` is half the log-odds."""
 TargetRange: TypeAlias = Literal["real", "non_negative", "positive", "classes"]
 
@@ -31,7 +31,7 @@ class LossTraits:
 
     Attributes
     ----------
-    link : Link
+    link : LossLink
         The link function; scores are turned into predictions by its inverse.
     target_range : TargetRange
         The targets that the loss is defined for.
@@ -43,7 +43,7 @@ class LossTraits:
         Whether the loss changes from round to round, so that its values in different rounds cannot be compared.
     """
 
-    link: Link = "identity"
+    link: LossLink = "identity"
     target_range: TargetRange = "real"
     takes_alpha: bool = False
     takes_levels: bool = False
@@ -76,7 +76,7 @@ def list_losses() -> list[str]:
 
 
 def describe_loss(name: str) -> LossTraits:
-    """Link, target range and other traits of a loss.
+    """LossLink, target range and other traits of a loss.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def describe_loss(name: str) -> LossTraits:
     return _TRAITS[name]
 
 
-def list_value_losses(link: Link | None = None) -> list[str]:
+def list_value_losses(link: LossLink | None = None) -> list[str]:
     """Names of the losses of regression, or of those with a given link.
 
     Examples
@@ -143,7 +143,7 @@ class LossFunction:
 
     @property
     def traits(self) -> LossTraits:
-        """Link, target range and other traits."""
+        """LossLink, target range and other traits."""
         return describe_loss(self.name)
 
     def __getstate__(self) -> dict[str, object]:
