@@ -80,7 +80,7 @@ def test_rounds_are_merged() -> None:
     assert is_disturbed(merged)
 
 
-def test_the_machine_is_told() -> None:
+def test_the_machine_is_described() -> None:
     found = describe_machine()
     assert int(found["cores"]) == len(list_cores())
     assert found["committee"]

@@ -54,7 +54,7 @@ def test_the_command_line_goes_before_the_file(run: Run, tmp_path: Path) -> None
         ("folds = 'five'", 2, "--folds"),
         ("folds = 1", 2, "--folds"),
         ("set = 3", 2, "must be a table"),
-        ("table = ", 1, "is no TOML"),
+        ("table = ", 1, "is not valid TOML"),
     ],
 )
 def test_mistakes(run: Run, tmp_path: Path, content: str, code: int, fragment: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import committee
 from committee.cli.explanations import Explainer
-from committee.cli.predict import Predictor, Wanted
+from committee.cli.predict import PredictOptions, Predictor
 from committee.cli.stream import open_stream
 from committee.cli.table import read_source
 from committee.inspection import permutation_importance, shap_values
@@ -53,15 +53,15 @@ def test_explain_tells_what_the_functions_do(run: Run, models: Path) -> None:
     model = committee.load(models / "wine.committee")
     assert (found["metric"], found["n_rows"], found["exact"]) == ("accuracy", 178, True)
     assert found["score"] == pytest.approx((model.predict(X) == y).mean())
-    told = {entry["name"]: entry for entry in found["features"]}
+    by_name = {entry["name"]: entry for entry in found["features"]}
     assert [e["loss"] for e in found["features"]] == sorted((e["loss"] for e in found["features"]), reverse=True)
     values = shap_values(model, X).values
     chosen = np.searchsorted(model.classes_, model.predict(X))
     sizes = np.abs(values[np.arange(len(y)), :, chosen]).mean(axis=0)
-    np.testing.assert_allclose([told[name]["shap"] for name in X.column_names], sizes, rtol=1e-9)
+    np.testing.assert_allclose([by_name[name]["shap"] for name in X.column_names], sizes, rtol=1e-9)
     # Rows are drawn in another order, so that shuffles differ; what matters is the same.
     again = permutation_importance(model, X, y, n_repeats=4, random_state=1)
-    assert np.corrcoef([told[name]["loss"] for name in X.column_names], again.importances_mean)[0, 1] > 0.9
+    assert np.corrcoef([by_name[name]["loss"] for name in X.column_names], again.importances_mean)[0, 1] > 0.9
 
 
 def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path) -> None:
@@ -107,7 +107,7 @@ def test_explain_shuffles_columns_of_a_committee(run: Run, models: Path) -> None
         (("wine.committee", "diabetes"), 1, "has no column"),
         (("wine.committee", "wine", "--target", "cultivars"), 2, "Did you mean 'cultivar'?"),
         (("wine.committee", "wine", "--metric", "rmse"), 2, "not known for classification"),
-        (("diabetes.committee", "diabetes", "-o", "r.xlsx"), 2, "no ending"),
+        (("diabetes.committee", "diabetes", "-o", "r.xlsx"), 2, "no extension"),
         (("none.committee", "wine"), 2, "no model file"),
     ],
 )
@@ -222,9 +222,9 @@ def test_a_large_table_is_never_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 1000)
     monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1 << 16)
     before, most, n_rows, n_pieces = pa.total_allocated_bytes(), 0, 0, 0
-    for answers in Predictor(model, open_stream(str(path), "utf-8"), Wanted()).predict_chunks():
+    for predictions in Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks():
         most = max(most, pa.total_allocated_bytes() - before)
-        n_rows, n_pieces = n_rows + answers.num_rows, n_pieces + 1
+        n_rows, n_pieces = n_rows + predictions.num_rows, n_pieces + 1
     assert n_rows == 200_000
     assert n_pieces >= 200
     assert most < whole / 3

@@ -1,4 +1,4 @@
-"""`committee predict` and `committee inspect`: model files in, answers out."""
+"""`committee predict` and `committee inspect`: model files in, predictions out."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes
 
 import committee
 from committee.cli.inspect import inspect_model
-from committee.cli.predict import Predictor, Wanted
+from committee.cli.predict import PredictOptions, Predictor
 from committee.cli.stream import open_stream
 from tests.cli.conftest import Run, make_run
 
@@ -108,7 +108,7 @@ def test_pieces_give_what_the_whole_does(
         pyarrow.feather.write_feather(frame, str(path), chunksize=70)
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 64)
     monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1000)
-    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), Wanted()).predict_chunks())
+    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks())
     assert len(pieces) >= 6
     assert max(piece.num_rows for piece in pieces) <= 64
     found = pa.concat_tables(pieces).column("prediction").to_numpy()
@@ -149,7 +149,7 @@ def test_mistakes(run: Run, tmp_path: Path) -> None:
     for arguments, code, fragment in [
         (("predict", "none.committee", "t.csv"), 2, "no model file"),
         (("predict", "bad.committee", "t.csv"), 1, "damaged"),
-        (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no ending"),
+        (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no extension"),
         (("predict", "m.committee", "t.csv", "-p"), 2, "does not predict probabilities"),
         (("predict", "m.committee", "t.csv", "--calibrated"), 2, "Leave out --calibrated"),
         (("predict", "m.committee", "t.csv", "--keep", "b"), 2, "no column 'b'"),
