@@ -58,7 +58,7 @@ def test_wilson_intervals_are_those_of_the_book():
 def test_what_calibration_refuses():
     iris = load_iris(return_X_y=True)
     model = GaussianNB().fit(*iris)
-    with pytest.raises(ParameterError, match="'pos_label' must say which"):
+    with pytest.raises(ParameterError, match="'pos_label' must be given"):
         CalibrationDisplay.from_estimator(model, *iris)
     with pytest.raises(ParameterError, match="none of the classes"):
         CalibrationDisplay.from_estimator(model, *iris, pos_label="rose")

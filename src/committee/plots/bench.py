@@ -1,4 +1,4 @@
-"""Times of several libraries as a picture."""
+"""A bar chart of benchmark times."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BAR = 0.32
 
 
 def plot_benchmark(seconds: Mapping[str, Mapping[str, float]], ours: str) -> Figure:
-    """Bars of the times of all contenders over ours, on a logarithmic axis: to the right of 1 is slower than we are.
+    """Bars of the ratios of all contenders' times to ours, on a logarithmic axis.
 
     Parameters
     ----------
     seconds : mapping of str to mapping of str to float
         For each case the time of each contender.
     ours : str
-        The contender that the others are compared with; it must be in every case.
+        The reference contender; it must be in every case.
 
     Returns
     -------
