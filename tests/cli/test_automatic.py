@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 import committee
 from committee.cli.automl_run import run_automl
-from committee.cli.cross_validation import CrossValidation
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
 from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.problem import Roles, define_problem
@@ -118,7 +118,7 @@ def test_weights_are_counted_in_fit_and_score(estimator: str) -> None:
         found = run_automl(set_up(Source("t", table), Roles("y", weights="w")))
     else:
         plan = Plan(estimator, {"max_depth": 1}, folds=5, seed=0, jobs=1)
-        found = CrossValidation(ModelSetup(problem, plan)).run()
+        found = CrossValidationRun(ModelSetup(problem, plan)).run()
     assert found.comparisons["accuracy"].model.mean > 0.85
     assert found.model.predict(pa.table({"x": [-1.0, 1.0]})).tolist() == ["b", "a"]
 

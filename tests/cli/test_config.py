@@ -57,7 +57,7 @@ def test_the_command_line_goes_before_the_file(run: Run, tmp_path: Path) -> None
         ("table = ", 1, "is not valid TOML"),
     ],
 )
-def test_mistakes(run: Run, tmp_path: Path, content: str, code: int, fragment: str) -> None:
+def test_errors(run: Run, tmp_path: Path, content: str, code: int, fragment: str) -> None:
     (tmp_path / "c.toml").write_text(content)
     done = run("fit", "--config", "c.toml")
     assert done.returncode == code

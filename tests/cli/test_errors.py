@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from committee.cli.cross_validation import CrossValidation
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
 from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.problem import Roles, define_problem
@@ -187,7 +187,7 @@ def test_one_group_in_a_training_part(tmp_path: Path) -> None:
     table = pa.table({"a": rows, "g": rows % 2, "y": rows * 0.5})
     problem = define_problem(Source("t", table), Roles("y", groups="g"), "regression")
     with pytest.raises(CommandError, match="of one group") as caught:
-        CrossValidation(ModelSetup(problem, Plan("tree", {}, 2, 0, 1))).run()
+        CrossValidationRun(ModelSetup(problem, Plan("tree", {}, 2, 0, 1))).run()
     assert "--set max_depth" in caught.value.hint
 
 
@@ -195,7 +195,7 @@ def test_few_groups_make_fewer_folds_inside() -> None:
     rows = np.arange(60)
     table = pa.table({"a": rows, "g": rows % 3, "y": rows * 0.5})
     problem = define_problem(Source("t", table), Roles("y", groups="g"), "regression")
-    assert CrossValidation(ModelSetup(problem, Plan("tree", {}, 3, 0, 1))).run().comparisons
+    assert CrossValidationRun(ModelSetup(problem, Plan("tree", {}, 3, 0, 1))).run().comparisons
 
 
 def test_a_class_of_one_row_is_reported_once(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
-from committee.cli.cross_validation import CrossValidation
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.inspect import inspect_model
 from committee.cli.metrics import choose_metrics
 from committee.cli.model_rows import load_model
@@ -152,7 +152,7 @@ def test_from_a_table_to_answers(tmp_path: Path, name: str) -> None:
     counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
     settings = {key: value for key, value in counts.items() if key in cls().get_params()}
     problem = define_problem(read_source(source, "utf-8"), Roles(), "auto")
-    found = CrossValidation(ModelSetup(problem, Plan(name, settings, folds=2, seed=0, jobs=1))).run()
+    found = CrossValidationRun(ModelSetup(problem, Plan(name, settings, folds=2, seed=0, jobs=1))).run()
     assert found.estimator == name
     assert set(found.importances) in (set(), set(problem.features.column_names))
     write_model(found.model, tmp_path / "m.committee")

@@ -37,7 +37,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "diabetes": committee.RandomForestRegressor(n_estimators=40, random_state=0, oob_score=True).fit(X, y),
         "quantiles": committee.RandomForestRegressor(**few, keep_leaf_samples=True).fit(X, y),
         "plain": committee.RandomForestRegressor(**few).fit(X, y),
-        "jury": committee.CommitteeRegressor(portfolio=["linear", "extra trees"], random_state=0).fit(X, y),
+        "automl": committee.CommitteeRegressor(portfolio=["linear", "extra trees"], random_state=0).fit(X, y),
     }
     for name, model in made.items():
         committee.save(model, folder / f"{name}.committee")
@@ -70,7 +70,12 @@ def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
-    for fragment in ("mean absolute error of these rows", "loss when shuffled", "mean |SHAP|", "Reasons of 442 rows"):
+    for fragment in (
+        "mean absolute error on these rows",
+        "loss when shuffled",
+        "mean |SHAP|",
+        "SHAP values of 442 rows",
+    ):
         assert fragment in done.stdout
     reasons = pyarrow.parquet.read_table(tmp_path / "r.parquet")
     X, y = read_bundled("diabetes", "progression")
@@ -84,7 +89,7 @@ def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path
 def test_explain_without_a_target_and_by_sampling(run: Run, tmp_path: Path, models: Path) -> None:
     X, _ = read_bundled("diabetes", "progression")
     pyarrow.csv.write_csv(X, tmp_path / "t.csv")
-    done = run("explain", models / "jury.committee", "t.csv", "--rows", 30)
+    done = run("explain", models / "automl.committee", "t.csv", "--rows", 30)
     assert done.returncode == 0, done.stderr
     assert "Shapley values are sampled, for 30" in done.stdout
     assert "Add --target" in done.stdout
@@ -93,7 +98,7 @@ def test_explain_without_a_target_and_by_sampling(run: Run, tmp_path: Path, mode
 
 def test_explain_shuffles_columns_of_a_committee(run: Run, models: Path) -> None:
     found = json.loads(
-        run("explain", models / "jury.committee", "diabetes", "--repeats", 3, "--rows", 100, "--json").stdout
+        run("explain", models / "automl.committee", "diabetes", "--repeats", 3, "--rows", 100, "--json").stdout
     )
     assert found["exact"] is False
     assert found["n_explained"] == 100
@@ -111,7 +116,7 @@ def test_explain_shuffles_columns_of_a_committee(run: Run, models: Path) -> None
         (("none.committee", "wine"), 2, "no model file"),
     ],
 )
-def test_mistakes(run: Run, models: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
+def test_errors(run: Run, models: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
     done = run("explain", models / arguments[0], *arguments[1:])
     assert done.returncode == code, done.stderr
     assert fragment in done.stderr
@@ -165,7 +170,7 @@ def test_sampled_reasons_add_up_and_are_exact_for_what_is_linear() -> None:
     assert found.values[0, 1] == pytest.approx(half)
 
 
-@pytest.mark.parametrize("name", ["diabetes", "jury", "quantiles"])
+@pytest.mark.parametrize("name", ["diabetes", "automl", "quantiles"])
 def test_intervals(run: Run, tmp_path: Path, models: Path, name: str) -> None:
     done = run("predict", models / f"{name}.committee", "diabetes", "--interval", 0.8, "-o", "a.parquet")
     assert done.returncode == 0, done.stderr

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from committee._core import BinMapper, BinnedMatrix, choose_threshold
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from committee._core import BinMapper, BinnedMatrix, choose_threshold
 from tests.naive import binning as naive
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)

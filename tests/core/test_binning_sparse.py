@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from committee._core import BinMapper, BinnedMatrix
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from committee._core import BinMapper, BinnedMatrix
 from tests.core.test_binning import assert_same_mapper, draw_ragged_weights, draw_table, make_tall_table, read_records
 
 

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import Parallel, delayed
+
 from committee._core import (
     BinMapper,
     GrowParams,
@@ -22,9 +26,6 @@ from committee._core import (
     parallel_for,
     read_cpu_quota,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from joblib import Parallel, delayed
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

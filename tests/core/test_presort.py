@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from committee._core import presort_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from committee._core import presort_columns
 from tests.core.test_binning import draw_table
 from tests.naive import binning as naive
 

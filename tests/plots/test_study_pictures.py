@@ -78,9 +78,9 @@ def test_what_calibration_refuses():
 
 def test_bars_of_bias_and_variance():
     table, y = make_friedman1(60, random_state=0)
-    told = {"n_rounds": 25, "random_state": 0}
-    shown = BiasVarianceDisplay.from_estimators({"tree": DecisionTreeRegressor(max_depth=2)}, table, y, **told)
-    wanted = estimate_bias_variance(DecisionTreeRegressor(max_depth=2), table, y, **told)
+    options = {"n_rounds": 25, "random_state": 0}
+    shown = BiasVarianceDisplay.from_estimators({"tree": DecisionTreeRegressor(max_depth=2)}, table, y, **options)
+    wanted = estimate_bias_variance(DecisionTreeRegressor(max_depth=2), table, y, **options)
     assert shown.bias_[0].get_height() == pytest.approx(wanted.mean_squared_bias)
     assert shown.variance_[0].get_height() == pytest.approx(wanted.mean_variance)
     assert shown.variance_[0].get_y() == pytest.approx(wanted.mean_squared_bias)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from scipy import stats
 
 from committee.cli.catalog import find_class
-from committee.cli.cross_validation import CrossValidation
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.fit_observer import FitObserver
 from committee.cli.model_setup import ModelSetup, Plan
@@ -126,7 +126,7 @@ class EstimatorComparison:
         self.folds = setups[0].plan.folds
         self.metric = setups[0].metrics[0]
         self.names = [setup.name for setup in setups]
-        self._validations = [CrossValidation(setup) for setup in setups]
+        self._validations = [CrossValidationRun(setup) for setup in setups]
 
     @property
     def n_fits(self) -> int:

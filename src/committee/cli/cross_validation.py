@@ -14,13 +14,13 @@ from committee.cli.model_setup import INNER_FOLDS, ModelSetup, RowIndices, fit_b
 from committee.cli.problem import LearningProblem
 from committee.cli.results import Comparison, FitResults
 
-__all__ = ["CrossValidation", "rank_importances"]
+__all__ = ["CrossValidationRun", "rank_importances"]
 
 # Classes (None for values) and predictions of the model of one fold.
 _FoldPredictions: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any]]
 
 
-class CrossValidation:
+class CrossValidationRun:
     """The cross-validation of one estimator on one problem.
 
     Parameters

@@ -261,8 +261,8 @@ def show_explanation(console: Console, explanation: ModelExplanation) -> None:
     show_omitted(console, len(explanation.features), _MOST_SHOWN)
     if not explanation.exact:
         console.print(
-            "\nThe model does not consist of trees of this library only: Shapley values are sampled, for "
-            f"{explanation.n_explained} rows."
+            f"\nShapley values are sampled, for {explanation.n_explained} rows: the model does not consist of trees of "
+            "this library only."
         )
     if not permuted:
         console.print("\nAdd --target for the permutation importance.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from committee.cli.automl_run import run_automl
-from committee.cli.cross_validation import CrossValidation
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.model_setup import AUTOML, ModelSetup, Plan, is_automl
 from committee.cli.problem import LearningProblem
@@ -44,7 +44,7 @@ def fit_problem(problem: LearningProblem, plan: Plan, observer: FitObserver | No
         observer.on_start()
         with watch_fits(AUTOML, None, setup.template.time_budget) as display:
             return run_automl(setup, FitObserverGroup([display, observer]))
-    validation = CrossValidation(ModelSetup(problem, plan))
+    validation = CrossValidationRun(ModelSetup(problem, plan))
     observer.on_start()
     with watch_fits("fitting", validation.n_fits) as display:
         return validation.run(FitObserverGroup([display, observer]))

@@ -67,7 +67,7 @@ def predict_rounds(estimator: Any, X: Any, rounds: Sequence[int]) -> list[tuple[
         if number >= wanted[-1]:
             break
     if not found:
-        raise ParameterError(f"The model has fewer rounds than {wanted[0]}, the first of 'rounds'.")
+        raise ParameterError(f"The model ended before round {wanted[0]}, the first of 'rounds'.")
     return found
 
 

@@ -66,13 +66,13 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
     if not _FIRST <= low < high <= _LAST:
         return []
     for unit, step, letters in _STEPS:
-        first, last = (_count_units(np.datetime64(math.floor(end), "s"), unit) for end in (low, high))
+        first, last = (_count_date_units(np.datetime64(math.floor(end), "s"), unit) for end in (low, high))
         if last - first > (_MOST + 1) * step:
             continue
         # Round years are multiples of the step counted from year 0, not from 1970.
         before = (first + (1970 if unit == "Y" else 0)) % step
         marks = np.arange(first - before, last + 1, step, dtype=np.int64).astype(f"M8[{unit}]")
-        found = [(float(_count_units(mark, "s")), _write(mark, letters)) for mark in marks]
+        found = [(float(_count_date_units(mark, "s")), _write(mark, letters)) for mark in marks]
         found = [(place, text) for place, text in found if low <= place <= high]
         if len(found) <= _MOST:
             return found if len(found) > 1 else []
@@ -83,6 +83,6 @@ def _write(date: np.datetime64, letters: int) -> str:
     return str(date.astype("M8[s]")).replace("T", " ")[:letters]
 
 
-def _count_units(date: np.datetime64, unit: str) -> int:
+def _count_date_units(date: np.datetime64, unit: str) -> int:
     """Whole units since 1970."""
     return int(date.astype(f"M8[{unit}]").astype(np.int64))
