@@ -165,8 +165,8 @@ def test_sampled_reasons_add_up_and_are_exact_for_what_is_linear() -> None:
     assert slope == pytest.approx(2.0)
     np.testing.assert_allclose(found.values[:, 0], slope * X[:200, 0] + intercept, atol=1e-9)
     # Both orders of two features that act together are used equally often, so that each gets its half.
-    behind = explainer._behind
-    half = np.mean(0.5 * (X[0, 1] - behind[:, 1]) * (X[0, 2] + behind[:, 2]) - (X[0, 1] - behind[:, 1]))
+    background = explainer._background
+    half = np.mean(0.5 * (X[0, 1] - background[:, 1]) * (X[0, 2] + background[:, 2]) - (X[0, 1] - background[:, 1]))
     assert found.values[0, 1] == pytest.approx(half)
 
 

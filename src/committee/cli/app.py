@@ -77,26 +77,26 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 @app.command(epilog=_FIT_EXAMPLES)
 def fit(
     context: typer.Context,
-    table: options.TableName = "breast_cancer",
-    target: options.Target = None,
-    estimator: options.Estimator = "committee",
-    settings: options.Settings = None,
-    metric: options.MetricName = None,
-    seconds: options.Seconds = None,
-    groups: options.Groups = None,
-    weights: options.Weights = None,
-    drop: options.Drop = None,
-    task: options.TaskName = "auto",
-    folds: options.Folds = 5,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    output: options.ModelOut = None,
-    report: options.ReportOut = None,
-    no_report: options.NoReport = False,
-    config: options.Config = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    table: options.TableNameArgument = "breast_cancer",
+    target: options.TargetOption = None,
+    estimator: options.EstimatorOption = "committee",
+    settings: options.SettingsOption = None,
+    metric: options.MetricNameOption = None,
+    seconds: options.SecondsOption = None,
+    groups: options.GroupsOption = None,
+    weights: options.WeightsOption = None,
+    drop: options.DropOption = None,
+    task: options.TaskNameOption = "auto",
+    folds: options.FoldsOption = 5,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    output: options.ModelOutOption = None,
+    report: options.ReportOutOption = None,
+    no_report: options.NoReportOption = False,
+    config: options.ConfigOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Fit a model to a table and estimate its score on unseen rows.
 
@@ -145,18 +145,18 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_PREDICT_EXAMPLES)
 def predict(
-    model: options.ModelFile,
-    table: options.TableName,
-    output: options.PredictionsOut = None,
-    probabilities: options.Probabilities = False,
-    calibrated: options.Calibrated = False,
-    interval: options.Coverage = None,
-    explain: options.ExplainCount = 0,
-    keep: options.Keep = None,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    trust: options.Trust = None,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    table: options.TableNameArgument,
+    output: options.PredictionsOutOption = None,
+    probabilities: options.ProbabilitiesOption = False,
+    calibrated: options.CalibratedOption = False,
+    interval: options.CoverageOption = None,
+    explain: options.ExplainCountOption = 0,
+    keep: options.KeepOption = None,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    trust: options.TrustOption = None,
+    debug: options.DebugOption = False,
 ) -> None:
     """Predict the rows of a table with a model file.
 
@@ -192,20 +192,20 @@ _EXPLAIN_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_EXPLAIN_EXAMPLES)
 def explain(
-    model: options.ModelFile,
-    table: options.TableName,
-    target: options.Truth = None,
-    output: options.ExplanationsOut = None,
-    keep: options.Keep = None,
-    metric: options.MetricName = None,
-    rows: options.SampleRows = 1000,
-    repeats: options.Shuffles = 20,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    trust: options.Trust = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    table: options.TableNameArgument,
+    target: options.TruthOption = None,
+    output: options.ExplanationsOutOption = None,
+    keep: options.KeepOption = None,
+    metric: options.MetricNameOption = None,
+    rows: options.SampleRowsOption = 1000,
+    repeats: options.ShufflesOption = 20,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    trust: options.TrustOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Report feature importances and SHAP values.
 
@@ -247,10 +247,10 @@ _INSPECT_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_INSPECT_EXAMPLES)
 def inspect(
-    model: options.ModelFile,
-    trust: options.Trust = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    trust: options.TrustOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Show the contents of a model file: class, parameters, columns and importances."""
     del debug  # read from sys.argv by `run`
@@ -277,8 +277,8 @@ _COMPARE_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_COMPARE_EXAMPLES)
 def compare(
-    table: options.TableName,
-    target: options.Target = None,
+    table: options.TableNameArgument,
+    target: options.TargetOption = None,
     estimators: Annotated[
         list[str] | None,
         typer.Option(
@@ -292,20 +292,20 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="[EST.]NAME=VALUE", help="A parameter of all estimators or of one; repeatable."),
     ] = None,
-    metric: options.MetricName = None,
-    groups: options.Groups = None,
-    weights: options.Weights = None,
-    drop: options.Drop = None,
-    task: options.TaskName = "auto",
-    folds: options.Folds = 5,
+    metric: options.MetricNameOption = None,
+    groups: options.GroupsOption = None,
+    weights: options.WeightsOption = None,
+    drop: options.DropOption = None,
+    task: options.TaskNameOption = "auto",
+    folds: options.FoldsOption = 5,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="R", min=1, help="Repetitions of the cross-validation.")
     ] = 5,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Compare estimators on the same folds and test their differences for significance.
 
@@ -339,13 +339,13 @@ _BENCH_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_BENCH_EXAMPLES)
 def bench(
-    only: options.Only = None,
-    rows: options.BenchRows = 20_000,
-    threads: options.Threads = None,
-    quick: options.Quick = False,
-    output: options.BenchOut = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    only: options.OnlyOption = None,
+    rows: options.BenchRowsOption = 20_000,
+    threads: options.ThreadsOption = None,
+    quick: options.QuickOption = False,
+    output: options.BenchOutOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Time forests, AdaBoost and boosting against other installed libraries.
 
@@ -369,12 +369,12 @@ _REPRODUCE_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_REPRODUCE_EXAMPLES)
 def reproduce(
-    rows: options.ResultNames = None,
-    seeds: options.NSeeds = 10,
-    jobs: options.Jobs = None,
-    page: options.PageOut = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    rows: options.ResultNamesArgument = None,
+    seeds: options.NSeedsOption = 10,
+    jobs: options.JobsOption = None,
+    page: options.PageOutOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
     """Reproduce published textbook results.
 

@@ -13,46 +13,46 @@ from committee.cli.errors import USAGE, CommandError
 from committee.datasets import BUNDLED
 
 __all__ = [
-    "AsJson",
-    "BenchOut",
-    "BenchRows",
-    "Calibrated",
-    "Config",
-    "Coverage",
-    "Debug",
-    "Drop",
-    "Encoding",
-    "Estimator",
-    "ExplainCount",
-    "ExplanationsOut",
-    "Folds",
-    "Groups",
-    "Jobs",
-    "Keep",
-    "MetricName",
-    "ModelFile",
-    "ModelOut",
-    "NSeeds",
-    "NoReport",
-    "Only",
-    "PageOut",
-    "PredictionsOut",
-    "Probabilities",
-    "Quick",
-    "ReportOut",
-    "ResultNames",
-    "SampleRows",
-    "Seconds",
-    "Seed",
-    "Settings",
-    "Shuffles",
-    "TableName",
-    "Target",
-    "TaskName",
-    "Threads",
-    "Trust",
-    "Truth",
-    "Weights",
+    "AsJsonOption",
+    "BenchOutOption",
+    "BenchRowsOption",
+    "CalibratedOption",
+    "ConfigOption",
+    "CoverageOption",
+    "DebugOption",
+    "DropOption",
+    "EncodingOption",
+    "EstimatorOption",
+    "ExplainCountOption",
+    "ExplanationsOutOption",
+    "FoldsOption",
+    "GroupsOption",
+    "JobsOption",
+    "KeepOption",
+    "MetricNameOption",
+    "ModelFileArgument",
+    "ModelOutOption",
+    "NSeedsOption",
+    "NoReportOption",
+    "OnlyOption",
+    "PageOutOption",
+    "PredictionsOutOption",
+    "ProbabilitiesOption",
+    "QuickOption",
+    "ReportOutOption",
+    "ResultNamesArgument",
+    "SampleRowsOption",
+    "SecondsOption",
+    "SeedOption",
+    "SettingsOption",
+    "ShufflesOption",
+    "TableNameArgument",
+    "TargetOption",
+    "TaskNameOption",
+    "ThreadsOption",
+    "TrustOption",
+    "TruthOption",
+    "WeightsOption",
     "parse_settings",
     "set_jobs",
 ]
@@ -62,7 +62,7 @@ def _complete_estimator(incomplete: str) -> list[str]:
     return [name for name in sorted(list_estimators()) if name.startswith(incomplete)]
 
 
-TableName = Annotated[
+TableNameArgument = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, Parquet, Feather, Arrow IPC or JSON Lines file, compressed or not, or a bundled table "
@@ -70,9 +70,11 @@ TableName = Annotated[
         metavar="TABLE",
     ),
 ]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, as written by committee fit -o.")]
-Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")]
-Estimator = Annotated[
+ModelFileArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file, as written by committee fit -o.")
+]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")]
+EstimatorOption = Annotated[
     str,
     typer.Option(
         "--estimator",
@@ -82,10 +84,10 @@ Estimator = Annotated[
         help=f"Estimator to fit: {', '.join(sorted(list_estimators()))}; short names: tree, stump.",
     ),
 ]
-Settings = Annotated[
+SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the estimator; repeatable.")
 ]
-MetricName = Annotated[
+MetricNameOption = Annotated[
     str | None,
     typer.Option(
         "--metric",
@@ -95,7 +97,7 @@ MetricName = Annotated[
         show_default=False,
     ),
 ]
-Seconds = Annotated[
+SecondsOption = Annotated[
     float | None,
     typer.Option(
         "--time",
@@ -105,42 +107,46 @@ Seconds = Annotated[
         show_default=False,
     ),
 ]
-Groups = Annotated[
+GroupsOption = Annotated[
     str | None,
     typer.Option("--groups", metavar="COL", help="Column of groups, which folds do not divide; not a feature."),
 ]
-Weights = Annotated[
+WeightsOption = Annotated[
     str | None, typer.Option("--weights", metavar="COL", help="Column of sample weights, 0 or more; not a feature.")
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")]
-TaskName = Annotated[
+DropOption = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")
+]
+TaskNameOption = Annotated[
     Literal["auto", "classification", "regression"],
     typer.Option("--task", metavar="KIND", help="Task: auto, classification or regression."),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Cross-validation folds.")]
-Seed = Annotated[
+FoldsOption = Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Cross-validation folds.")]
+SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the folds and of the estimator.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; automatic by default.")]
-Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
-AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
-ModelOut = Annotated[
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; automatic by default.")
+]
+EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
+AsJsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
+ModelOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="MODEL", help="Write the model, fitted on all rows, to this file."),
 ]
-ReportOut = Annotated[
+ReportOutOption = Annotated[
     str | None,
     typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
-ResultNames = Annotated[
+NoReportOption = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
+ResultNamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
 ]
-NSeeds = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Number of seeds.")]
-PageOut = Annotated[
+NSeedsOption = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Number of seeds.")]
+PageOutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="PAGE", help="Write tables and figures to this HTML file.")
 ]
-Config = Annotated[
+ConfigOption = Annotated[
     str | None,
     typer.Option(
         "--config",
@@ -151,22 +157,22 @@ Config = Annotated[
         help="A TOML file of options; options on the command line take precedence.",
     ),
 ]
-PredictionsOut = Annotated[
+PredictionsOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="OUT", help="File for the predictions: .csv, .tsv, .csv.gz or .parquet."),
 ]
-ExplanationsOut = Annotated[
+ExplanationsOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="OUT", help="File for the SHAP values of all rows: .csv, .tsv or .parquet."),
 ]
-Probabilities = Annotated[
+ProbabilitiesOption = Annotated[
     bool, typer.Option("--probabilities", "-p", metavar="", help="Add the probability of each class.")
 ]
-Calibrated = Annotated[
+CalibratedOption = Annotated[
     bool,
     typer.Option("--calibrated", metavar="", help="The same; an error if they are not calibrated on out-of-bag rows."),
 ]
-Coverage = Annotated[
+CoverageOption = Annotated[
     float | None,
     typer.Option(
         "--interval",
@@ -177,41 +183,45 @@ Coverage = Annotated[
         show_default=False,
     ),
 ]
-ExplainCount = Annotated[
+ExplainCountOption = Annotated[
     int,
     typer.Option("--explain", metavar="K", min=0, help="Add the K features with the largest SHAP values of each row."),
 ]
-Keep = Annotated[list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")]
-Truth = Annotated[
+KeepOption = Annotated[
+    list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")
+]
+TruthOption = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The target column, if the table has it.")
 ]
-SampleRows = Annotated[
+SampleRowsOption = Annotated[
     int, typer.Option("--rows", metavar="N", min=1, help="Number of rows to explain, sampled from the table.")
 ]
-Shuffles = Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="Permutations of each feature.")]
-Only = Annotated[
+ShufflesOption = Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="Permutations of each feature.")]
+OnlyOption = Annotated[
     list[str] | None,
     typer.Option("--only", metavar="WORD", help="Only cases whose name contains this word; repeatable."),
 ]
-BenchRows = Annotated[
+BenchRowsOption = Annotated[
     int, typer.Option("--rows", metavar="N", min=1000, help="Number of training rows, of 28 columns.")
 ]
-Threads = Annotated[
+ThreadsOption = Annotated[
     int | None,
     typer.Option(
         "--threads", metavar="N", min=1, help="Threads of every library; by default all cores.", show_default=False
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", metavar="", help="Tiny data: a smoke test, times are not meaningful.")]
-BenchOut = Annotated[
+QuickOption = Annotated[
+    bool, typer.Option("--quick", metavar="", help="Tiny data: a smoke test, times are not meaningful.")
+]
+BenchOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Write bench.md, bench.json and bench.svg there."),
 ]
-Trust = Annotated[
+TrustOption = Annotated[
     list[str] | None,
     typer.Option("--trust", metavar="TYPE", help="A type of another library that may be loaded; repeatable."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
+DebugOption = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
 
 
 def set_jobs(model: Any, jobs: int | None) -> Any:

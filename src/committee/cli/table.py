@@ -116,8 +116,8 @@ def _read_bundled(name: str) -> Source:
 
 
 def _suggest_path(path: Path) -> str:
-    beside = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, beside, n=1)
+    siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, siblings, n=1)
     if near:
         return f"Did you mean '{path.with_name(near[0])}'?"
     return f"Give the path of a table, or one of the bundled names: {', '.join(BUNDLED)}."

@@ -102,19 +102,19 @@ class BiasVarianceDisplay(Display):
     def _draw(self, ax: Axes | None) -> None:
         names = shorten_all(list(self.studies), 18)
         axes = self._open(ax, (max(4.4, 1.6 + 1.0 * len(names)), 4.2))
-        places = np.arange(len(names))
+        positions = np.arange(len(names))
         bias = np.array([study.mean_squared_bias for study in self.studies.values()])
         variance = np.array([study.mean_variance for study in self.studies.values()])
-        self.bias_ = axes.bar(places, bias, width=0.62, color=COLORS[1], label="squared bias (with the noise)")
+        self.bias_ = axes.bar(positions, bias, width=0.62, color=COLORS[1], label="squared bias (with the noise)")
         self.variance_ = axes.bar(
-            places, variance, bottom=bias, width=0.62, color=COLORS[0], hatch="//", edgecolor=INK, label="variance"
+            positions, variance, bottom=bias, width=0.62, color=COLORS[0], hatch="//", edgecolor=INK, label="variance"
         )
-        for place, high in zip(places, bias + variance, strict=True):
+        for position, high in zip(positions, bias + variance, strict=True):
             axes.annotate(
-                f"{high:.3g}", (place, high), (0, 3), textcoords="offset points", ha="center", fontsize="small"
+                f"{high:.3g}", (position, high), (0, 3), textcoords="offset points", ha="center", fontsize="small"
             )
         long: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(places, names, **(long if sum(map(len, names)) > 45 else {}))
+        axes.set_xticks(positions, names, **(long if sum(map(len, names)) > 45 else {}))
         losses = {study.loss for study in self.studies.values()}
         axes.set_ylabel("error rate" if losses == {"zero_one"} else "mean squared error")
         axes.set_ylim(0.0, 1.28 * float((bias + variance).max()))

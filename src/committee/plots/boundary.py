@@ -144,8 +144,8 @@ class DecisionBoundaryDisplay(Display):
         """
         plane = read_plane(X, features)
         across, up = plane.make_axes(check_count("grid_resolution", grid_resolution, 2))
-        answers = predict_rows(estimator, plane.make_rows(across, up), response_method)
-        fields = _make_fields(estimator, plane, (across, up, answers), y, class_names)
+        predictions = predict_rows(estimator, plane.make_rows(across, up), response_method)
+        fields = _make_fields(estimator, plane, (across, up, predictions), y, class_names)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         title = type(estimator).__name__ if title is None else title
         return cls(**fields, weights=weights, title=title).plot(ax=ax)
@@ -365,9 +365,9 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         across, up = plane.make_axes(check_count("grid_resolution", grid_resolution, 2))
         trace = find_weight_trace(estimator, len(plane.points))
         displays = []
-        for number, answers in predict_rounds(estimator, plane.make_rows(across, up), rounds):
+        for number, predictions in predict_rounds(estimator, plane.make_rows(across, up), rounds):
             weights = None if trace is None else np.asarray(trace[number - 1], dtype=np.float64)
-            fields = _make_fields(estimator, plane, (across, up, answers), y, class_names)
+            fields = _make_fields(estimator, plane, (across, up, predictions), y, class_names)
             title = f"after {number} round{'s' if number > 1 else ''}"
             displays.append(DecisionBoundaryDisplay(**fields, weights=weights, title=title))
         return displays
@@ -413,12 +413,12 @@ def _make_fields(
     }
 
 
-def _measure_confidence(answers: FloatArray) -> FloatArray:
+def _measure_confidence(scores: FloatArray) -> FloatArray:
     """From 0, where the two largest scores are equal, to 1, where their difference is largest."""
-    if answers.shape[2] == 1:
-        return np.ones(answers.shape[:2])
-    best = np.sort(answers, axis=2)
+    if scores.shape[2] == 1:
+        return np.ones(scores.shape[:2])
+    best = np.sort(scores, axis=2)
     lead = best[..., -1] - best[..., -2]
     # Probabilities have an absolute scale; other scores are scaled by the largest difference.
-    are_probabilities = answers.min() >= 0.0 and np.allclose(answers.sum(axis=2), 1.0)
+    are_probabilities = scores.min() >= 0.0 and np.allclose(scores.sum(axis=2), 1.0)
     return np.asarray(lead if are_probabilities else lead / max(float(lead.max()), 1e-300))

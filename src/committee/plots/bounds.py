@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["EdgeDisplay", "ErrorBoundDisplay", "VCBoundDisplay"]
 
 
-def check_boosted(who: str, estimator: Any) -> None:
+def check_boosted(name: str, estimator: Any) -> None:
     """Check that a classifier has errors and losses of its rounds."""
     if not hasattr(estimator, "training_error_bound") or not hasattr(estimator, "exponential_loss_"):
         raise ParameterTypeError(
-            f"The 'estimator' argument of {who} must be a fitted AdaBoostClassifier (or another classifier with "
+            f"The 'estimator' argument of {name} must be a fitted AdaBoostClassifier (or another classifier with "
             f"training_error_bound and exponential_loss_); got {type(estimator).__name__}."
         )
 

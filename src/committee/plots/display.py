@@ -139,21 +139,21 @@ class PanelDisplay(Display):
             one.set_ylabel(one.get_ylabel() if is_left else "")
 
 
-def load_pyplot(who: str) -> ModuleType:
+def load_pyplot(name: str) -> ModuleType:
     """Import pyplot, or raise an error that says what to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(f"{who} needs matplotlib; install committee[plot].") from error
+        raise ImportError(f"{name} needs matplotlib; install committee[plot].") from error
     return plt
 
 
-def check_axes(who: str, ax: object) -> Axes:
+def check_axes(name: str, ax: object) -> Axes:
     """Check that an object is an axes of matplotlib, and return it."""
     from matplotlib.axes import Axes as AnyAxes
 
     if not isinstance(ax, AnyAxes):
         raise ParameterTypeError(
-            f"The 'ax' argument of {who} must be axes of matplotlib or None; got {type(ax).__name__}."
+            f"The 'ax' argument of {name} must be axes of matplotlib or None; got {type(ax).__name__}."
         )
     return ax

@@ -253,9 +253,9 @@ class InteractionDisplay(Display):
         if not 0 <= output < len(interactions.total):
             raise ParameterError(f"There are {len(interactions.total)} outputs, numbered from 0; got {output!r}.")
         table = np.diag(interactions.total[output])
-        place = {number: k for k, number in enumerate(interactions.features)}
+        position = {number: k for k, number in enumerate(interactions.features)}
         for (one, other), strength in zip(interactions.pairs, interactions.pairwise[output], strict=True):
-            table[place[one], place[other]] = table[place[other], place[one]] = strength
+            table[position[one], position[other]] = table[position[other], position[one]] = strength
         return cls(list(interactions.feature_names), table).plot(ax=ax)
 
     def _draw(self, ax: Axes | None) -> None:

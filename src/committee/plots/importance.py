@@ -158,13 +158,13 @@ class ImportanceDisplay(Display):
         self.shown_ = found.rank()[: self.max_features]
         n_bars, n_left_out = len(self.shown_), len(found.feature_names) - len(self.shown_)
         axes = self._open(ax, (6.4, 1.3 + 0.27 * n_bars))
-        means, places = found.importances_mean[self.shown_], np.arange(n_bars)
+        means, positions = found.importances_mean[self.shown_], np.arange(n_bars)
         spread = found.importances_std[self.shown_] if found.importances.shape[1] > 1 else None
         self.bars_ = axes.barh(
-            places, means, xerr=spread, height=0.7, color=COLORS[4], ecolor=INK, error_kw={"capsize": 2.5, "lw": 1.0}
+            positions, means, xerr=spread, height=0.7, color=COLORS[4], ecolor=INK, error_kw={"capsize": 2.5, "lw": 1.0}
         )
         names = shorten_all([found.feature_names[k] for k in self.shown_])
-        axes.set_yticks(places, names, fontsize="medium" if n_bars <= 20 else "small")
+        axes.set_yticks(positions, names, fontsize="medium" if n_bars <= 20 else "small")
         axes.set_ylim(n_bars - 0.4, -0.6)
         axes.axvline(0.0, color=INK, linewidth=0.8)
         # These importances are not negative, but the lower ends of error bars may be.

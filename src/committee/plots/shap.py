@@ -154,9 +154,9 @@ class ShapSummaryDisplay(Display):
         low, high = float(values[:, self.shown_].min()), float(values[:, self.shown_].max())
         self.swarms_ = []
         area = float(np.clip(4000.0 / max(len(values), 1), 4.0, 16.0))
-        for place, feature in enumerate(self.shown_):
+        for position, feature in enumerate(self.shown_):
             own = values[:, feature]
-            heights = place + 0.38 * _spread_swarm(own, low, high)
+            heights = position + 0.38 * _spread_swarm(own, low, high)
             self.swarms_.append(self._draw_swarm(axes, own, heights, self.shap.data[:, feature], area))
         names = shorten_all([self.shap.feature_names[k] for k in self.shown_])
         axes.set_yticks(np.arange(n_swarms), names)
@@ -322,15 +322,15 @@ class ShapWaterfallDisplay(Display):
         starts = ends - self.steps_
         gap = 0.012 * float(np.ptp([*ends, *starts])) or 0.01
         self.bars_ = []
-        for place, (start, step) in enumerate(zip(starts, self.steps_, strict=True)):
+        for position, (start, step) in enumerate(zip(starts, self.steps_, strict=True)):
             style: dict[str, Any] = {"color": COLORS[1], "hatch": "///", "edgecolor": "white"}
             if step >= 0.0:
                 style = {"color": COLORS[3]}
-            self.bars_ += list(axes.barh(place, step, left=start, height=0.66, **style))
+            self.bars_ += list(axes.barh(position, step, left=start, height=0.66, **style))
             outward = max(start, start + step) + gap
-            axes.text(outward, place, f"{step:+.3g}".replace("-", "−"), va="center", ha="left", fontsize="small")
-            if place:
-                axes.vlines(start + step, place - 1.33, place - 0.33, color=GREY, linewidth=0.8, linestyle=":")
+            axes.text(outward, position, f"{step:+.3g}".replace("-", "−"), va="center", ha="left", fontsize="small")
+            if position:
+                axes.vlines(start + step, position - 1.33, position - 0.33, color=GREY, linewidth=0.8, linestyle=":")
         axes.axvline(base, color=GREY, linewidth=0.8, linestyle="--", zorder=0)
         axes.set_yticks(np.arange(n_bars), names)
         axes.set_ylim(n_bars - 0.4, -0.6)

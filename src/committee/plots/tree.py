@@ -80,7 +80,7 @@ def lay_out(caption: TreeCaption, max_depth: int | None, *, show_hidden: bool = 
 
 def _merge(near: list[float], far: list[float], shift_near: float, shift_far: float) -> list[float]:
     """Outline of two subtrees: that of the nearer one, then that of the other where it is deeper."""
-    return [place + shift_near for place in near] + [place + shift_far for place in far[len(near) :]]
+    return [position + shift_near for position in near] + [position + shift_far for position in far[len(near) :]]
 
 
 def _choose_text_color(fill: str) -> str:
@@ -185,11 +185,11 @@ def _draw_nodes(ax: Axes, caption: TreeCaption, layout: TreeLayout, fontsize: fl
         else:
             text = "\n".join(caption.write_lines(node, at_most="≤", element="∈"))
             fill = caption.choose_color(node) if filled else "#ffffff"
-        place = (layout.x[node], layout.depth[node])
+        position = (layout.x[node], layout.depth[node])
         boxes.append(
             ax.annotate(
                 text,
-                xy=place,
+                xy=position,
                 ha="center",
                 va="center",
                 fontsize=fontsize,
@@ -205,7 +205,11 @@ def _draw_nodes(ax: Axes, caption: TreeCaption, layout: TreeLayout, fontsize: fl
         )
         for child in layout.children.get(node, ()):
             ax.plot(
-                (place[0], layout.x[child]), (place[1], layout.depth[child]), color=_EDGE_COLOR, linewidth=1.0, zorder=1
+                (position[0], layout.x[child]),
+                (position[1], layout.depth[child]),
+                color=_EDGE_COLOR,
+                linewidth=1.0,
+                zorder=1,
             )
     return boxes
 

@@ -137,11 +137,11 @@ def _describe_target(problem: LearningProblem) -> str:
         [escape(truncate_text(label)), f"{n:,}", f"{n / problem.n_rows:.1%}"] for label, n in counts[:_MOST_CLASSES]
     ]
     more = f"<p>… and {len(counts) - _MOST_CLASSES:,} more.</p>" if len(counts) > _MOST_CLASSES else ""
-    picture = draw_bars(
+    chart = draw_bars(
         [label for label, _ in counts[:_MOST_CLASSES]],
         [n for _, n in counts[:_MOST_CLASSES]],
         "rows",
         "Rows of each class",
     )
     table = make_html_table(["class", ">rows", ">share"], rows, "Class balance")
-    return f'<div class="figures"><div>{table}{more}</div>{make_figure(picture, "Rows of each class.")}</div>'
+    return f'<div class="figures"><div>{table}{more}</div>{make_figure(chart, "Rows of each class.")}</div>'

@@ -73,7 +73,7 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
         before = (first + (1970 if unit == "Y" else 0)) % step
         marks = np.arange(first - before, last + 1, step, dtype=np.int64).astype(f"M8[{unit}]")
         found = [(float(_count_date_units(mark, "s")), _write(mark, letters)) for mark in marks]
-        found = [(place, text) for place, text in found if low <= place <= high]
+        found = [(position, text) for position, text in found if low <= position <= high]
         if len(found) <= _MOST:
             return found if len(found) > 1 else []
     return []

@@ -25,7 +25,7 @@ def reproduce_toy(settings: ReproductionSettings) -> Result:
     stump = DecisionStumpClassifier(criterion="error", exact=True)
     model = AdaBoostClassifier(stump, n_estimators=3, algorithm="discrete").fit(_TOY_X, _TOY_Y)
     lines = [
-        Line(f"α of stump {k}", f"{alpha:.2f}", f"{found:.4f}", "equal to two places", abs(found - alpha) <= 0.005)
+        Line(f"α of stump {k}", f"{alpha:.2f}", f"{found:.4f}", "equal to two decimals", abs(found - alpha) <= 0.005)
         for k, (alpha, found) in enumerate(zip((0.42, 0.65, 0.92), model.estimator_weights_.tolist(), strict=True), 1)
     ]
     score = float(model.score(_TOY_X, _TOY_Y))
@@ -38,11 +38,11 @@ def reproduce_bootstrap(settings: ReproductionSettings) -> Result:
     n_rows = 1000
     exact = 1.0 - (1.0 - 1.0 / n_rows) ** n_rows
     X, y = np.arange(n_rows, dtype=np.float64)[:, None], np.arange(n_rows) % 2
-    shares = []
+    proportions = []
     for seed in settings.seeds:
         bag = BaggingClassifier(DecisionStumpClassifier(), n_estimators=20, random_state=seed).fit(X, y)
-        shares += [len(np.unique(rows)) / n_rows for rows in bag.estimators_samples_]
-    found = np.array(shares)
+        proportions += [len(np.unique(rows)) / n_rows for rows in bag.estimators_samples_]
+    found = np.array(proportions)
     error = float(found.std(ddof=1) / np.sqrt(len(found)))
     close = bool(abs(found.mean() - exact) <= 3.0 * error)
     X, y = make_friedman1(600, noise=1.0, random_state=0)

@@ -20,7 +20,7 @@ from committee.typing import FloatArray
 __all__ = ["reproduce_housing"]
 
 _ROUNDS, _LEAVES, _RATE = 800, 6, 0.1
-_PLACES = {"San Francisco": (37.77, -122.42), "Los Angeles": (34.05, -118.40), "Fresno": (36.75, -119.77)}
+_CITIES = {"San Francisco": (37.77, -122.42), "Los Angeles": (34.05, -118.40), "Fresno": (36.75, -119.77)}
 
 
 def _boost(X: FloatArray, y: FloatArray, loss: str, seed: int, jobs: int | None) -> GradientBoostingRegressor:
@@ -128,8 +128,8 @@ def _map_values(
     found = partial_dependence(model, X, (north, west), custom_values={north: up, west: across}, method="traversal")
     values = found["average"][0]
     there = {
-        place: float(values[int(np.abs(up - y).argmin()), int(np.abs(across - x).argmin())])
-        for place, (y, x) in _PLACES.items()
+        city: float(values[int(np.abs(up - y).argmin()), int(np.abs(across - x).argmin())])
+        for city, (y, x) in _CITIES.items()
     }
     # Only locations near a district; elsewhere trees extrapolate from the nearest one.
     populated = np.zeros_like(values, dtype=bool)
@@ -142,7 +142,7 @@ def _map_values(
     line = Line(
         "dependence on the location",
         "Bay and Los Angeles",
-        ", ".join(f"{place.split()[-1]} {value:.2f}" for place, value in there.items()),
+        ", ".join(f"{city.split()[-1]} {value:.2f}" for city, value in there.items()),
         "San Francisco and Los Angeles above Fresno (in 100,000 dollars)",
         passed,
     )

@@ -69,8 +69,8 @@ def load_housing() -> tuple[FloatArray, FloatArray, list[str]]:
         Features, median values in 100,000 dollars, names.
     """
     folder = os.environ.get("COMMITTEE_DATA")
-    beside = Path(folder) / "scikit_learn_data" if folder else None
-    for home in (None, str(beside) if beside is not None and beside.is_dir() else None):
+    cache = Path(folder) / "scikit_learn_data" if folder else None
+    for home in (None, str(cache) if cache is not None and cache.is_dir() else None):
         try:
             found = fetch_california_housing(data_home=home, download_if_missing=False)
         except OSError:
