@@ -22,13 +22,13 @@ _INTERRUPTED = 130
 
 _EXAMPLES = """[bold]Examples[/]
 
-  committee fit                                                 try it
+  committee fit                                                 bundled data
 
-  committee fit houses.csv --target price -o houses.committee   your own table
+  committee fit houses.csv --target price -o houses.committee   your data
 
   committee predict houses.committee new.csv -o predictions.csv
 
-  committee COMMAND --help                                      more of them
+  committee COMMAND --help                                      more examples
 """
 
 app = typer.Typer(
@@ -60,9 +60,9 @@ def _read_global_options(
 
 _FIT_EXAMPLES = """[bold]Examples[/]
 
-  committee fit                                      a bundled table
+  committee fit                                      bundled data
 
-  committee fit houses.csv --target price            your own
+  committee fit houses.csv --target price            your data
 
   committee fit houses.csv --target price --time 300 -o houses.committee
 
@@ -139,7 +139,7 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 
   committee predict churn.committee new.csv.gz -p --keep id -o predictions.csv
 
-  committee predict churn.committee new.csv --explain 3       with top features
+  committee predict churn.committee new.csv --explain 3       with explanations
 """
 
 
@@ -184,7 +184,7 @@ _EXPLAIN_EXAMPLES = """[bold]Examples[/]
 
   committee explain houses.committee new.csv --target price   importances
 
-  committee explain houses.committee new.csv -o effects.csv --keep id
+  committee explain houses.committee new.csv -o reasons.csv --keep id
 
   committee explain houses.committee new.csv --json
 """
@@ -329,11 +329,11 @@ def compare(
 
 _BENCH_EXAMPLES = """[bold]Examples[/]
 
-  committee bench                              a few minutes, every case
+  committee bench                              all cases, a few minutes
 
   committee bench --only boosting --rows 100000
 
-  committee bench -o times                     also a page, data and a plot
+  committee bench -o times                     also a page, data and a figure
 """
 
 
@@ -359,11 +359,11 @@ def bench(
 
 _REPRODUCE_EXAMPLES = """[bold]Examples[/]
 
-  committee reproduce R9                             three stumps, in a second
+  committee reproduce R9                             three stumps, takes a second
 
   committee reproduce R1 R2 R3 --seeds 20
 
-  committee reproduce all --out textbook.html        minutes; with figures
+  committee reproduce all --out textbook.html        takes minutes; with figures
 """
 
 
