@@ -18,13 +18,13 @@ def make_model(contender: str, n_estimators: int, threads: int) -> Any:
     return make_adaboost(contender, n_estimators, threads, exact=contender == EXACT)
 
 
-def make_problem(kind: str, n_rows: int, n_test: int) -> data.BenchmarkData:
+def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:
     if kind != "gaussian":
         return data.make_problem(kind, n_rows, n_test)
     # Ten dimensions, the label the sign of the sum [FriedmanHastieTibshirani2000].
     X = np.random.default_rng(0).normal(size=(n_rows + n_test, 10)).astype(np.float32)
     y = (X.sum(axis=1) > 0).astype(np.int64)
-    return data.BenchmarkData(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return data.Problem(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
 def list_stumps(model: Any) -> list[list[float]]:

@@ -47,13 +47,13 @@ def make_bag(contender: str, n_jobs: int, member: str | None = None, **params: A
     return bag(neighbours, random_state=0, n_jobs=n_jobs, **params)
 
 
-def make_problem(kind: str, n_rows: int) -> data.BenchmarkData:
+def make_problem(kind: str, n_rows: int) -> data.Problem:
     if kind == "binary":
         return data.make_problem("binary", n_rows, 10_000)
     from sklearn.datasets import make_moons
 
     X, y = make_moons(10_500, noise=0.3, random_state=42)
-    return data.BenchmarkData(X[:500], y[:500], X[500:], y[500:])
+    return data.Problem(X[:500], y[:500], X[500:], y[500:])
 
 
 def fit_bag(contender: str, kind: str, n_rows: int, repeats: int, threads: int, params: dict[str, Any]) -> Outcome:

@@ -101,7 +101,7 @@ def make_full(is_class: bool, rounds: int, leaves: int, threads: int) -> Any:
     return made(random_state=0, n_jobs=threads, **told)
 
 
-def score_model(model: Any, task: str, found: data.BenchmarkData) -> float:
+def score_model(model: Any, task: str, found: data.Problem) -> float:
     """AUC of two classes, accuracy of more, R² of numbers."""
     if task == "binary":
         from sklearn.metrics import roc_auc_score

@@ -1,13 +1,7 @@
 """The tables to measure on; what makes them ships with the library, for `committee bench`."""
 
-from committee.cli.bench.tables import (
-    N_COLUMNS,
-    BenchmarkData,
-    make_feature_table,
-    make_problem,
-    make_sparse,
-    make_wide,
-    score_rows,
-)
+from committee.cli.bench.tables import N_COLUMNS, make_problem, make_sparse, make_wide, score_rows
+from committee.cli.bench.tables import BenchmarkData as Problem
+from committee.cli.bench.tables import make_feature_table as make_table
 
-__all__ = ["N_COLUMNS", "BenchmarkData", "make_feature_table", "make_problem", "make_sparse", "make_wide", "score_rows"]
+__all__ = ["N_COLUMNS", "Problem", "make_problem", "make_sparse", "make_table", "make_wide", "score_rows"]

@@ -18,12 +18,12 @@ from committee.cli.bench.contenders import make_forest
 WARM_UP_ROWS = 60
 
 
-def make_problem(kind: str, n_rows: int, n_test: int) -> data.BenchmarkData:
+def make_problem(kind: str, n_rows: int, n_test: int) -> data.Problem:
     if kind == "iris":
         from sklearn.datasets import load_iris
 
         X, y = load_iris(return_X_y=True)
-        return data.BenchmarkData(X, y, X, y)
+        return data.Problem(X, y, X, y)
     if kind in ("covertype", "california_housing"):
         import pandas
 
@@ -36,7 +36,7 @@ def make_problem(kind: str, n_rows: int, n_test: int) -> data.BenchmarkData:
         codes = [c.cat.codes if c.dtype == "category" else c for _, c in table.items()]
         X = np.column_stack([np.asarray(c, dtype=np.float32) for c in codes])
         rest = slice(n_rows, n_rows + n_test) if n_test else slice(0, n_rows)
-        return data.BenchmarkData(X[:n_rows], y[:n_rows], X[rest], y[rest])
+        return data.Problem(X[:n_rows], y[:n_rows], X[rest], y[rest])
     return data.make_problem(kind, n_rows, n_test)
 
 
@@ -46,7 +46,7 @@ def warm_up(contender: str, name: str, threads: int) -> None:
     make_forest(contender, name, {"n_estimators": 2}, threads).fit(few.X, few.y)
 
 
-def fit_ranger(name: str, params: dict[str, Any], found: data.BenchmarkData, repeats: int, threads: int) -> Outcome:
+def fit_ranger(name: str, params: dict[str, Any], found: data.Problem, repeats: int, threads: int) -> Outcome:
     """A forest of R's ranger in a process of its own, timed inside it: reading the tables does not count."""
     is_class = name.endswith("Classifier")
     n_rows, n_cols = found.X.shape

@@ -18,7 +18,7 @@ def time_question(ask: Callable[[], Any], repeats: int) -> Outcome:
     return {key: outcome[key] for key in ("seconds", "cpu")}
 
 
-def make_values(n_rows: int, n_test: int) -> data.BenchmarkData:
+def make_values(n_rows: int, n_test: int) -> data.Problem:
     """The table of the other suites with a number to predict."""
     found = data.make_problem("binary", n_rows, n_test)
     rng = np.random.default_rng(0)
@@ -30,7 +30,7 @@ def make_values(n_rows: int, n_test: int) -> data.BenchmarkData:
         + ranks[:, 3:8].sum(axis=1)
         + rng.normal(0, 0.3, len(table))
     )
-    return data.BenchmarkData(found.X, y[:n_rows], found.X_test, y[n_rows:])
+    return data.Problem(found.X, y[:n_rows], found.X_test, y[n_rows:])
 
 
 def explain(

@@ -26,12 +26,12 @@ def make_tree(contender: str, name: str, params: dict[str, Any], threads: int = 
     return getattr(importlib.import_module(room), name)(random_state=0, **params, **own)
 
 
-def make_problem(kind: str, n_rows: int, n_test: int, n_columns: int = data.N_COLUMNS) -> data.BenchmarkData:
+def make_problem(kind: str, n_rows: int, n_test: int, n_columns: int = data.N_COLUMNS) -> data.Problem:
     if kind == "iris":
         from sklearn.datasets import load_iris
 
         X, y = load_iris(return_X_y=True)
-        return data.BenchmarkData(X, y, X, y)
+        return data.Problem(X, y, X, y)
     if kind == "wide":
         return data.make_wide(n_rows, n_columns, n_test)
     if kind == "sparse":
@@ -39,7 +39,7 @@ def make_problem(kind: str, n_rows: int, n_test: int, n_columns: int = data.N_CO
     return data.make_problem(kind, n_rows, n_test)
 
 
-def warm_up(contender: str, name: str, params: dict[str, Any], problem: data.BenchmarkData) -> None:
+def warm_up(contender: str, name: str, params: dict[str, Any], problem: data.Problem) -> None:
     """Fit a few rows, so that every library is loaded before the clock starts."""
     make_tree(contender, name, params).fit(problem.X[:WARM_UP_ROWS], problem.y[:WARM_UP_ROWS])
 
@@ -88,7 +88,7 @@ def pickle_tree(contender: str, name: str, params: dict[str, Any], problem: dict
 
 def bin_table(contender: str, n_rows: int, repeats: int, threads: int) -> Outcome:
     """Learn 255 bins a column and put the table into them."""
-    X = data.make_feature_table(n_rows)
+    X = data.make_table(n_rows)
     bins = {"committee": _bin_ours, "LightGBM": _bin_lightgbm, "scikit-learn": _bin_histogram}[contender]
     bins(X[:WARM_UP_ROWS], threads)
     return time_fit(lambda: bins(X, threads), repeats)[1]
