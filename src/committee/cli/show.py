@@ -289,7 +289,7 @@ def show_importances(console: Console, importances: dict[str, float]) -> None:
     used = [(name, value) for name, value in importances.items() if value > 0]
     if not used:
         return
-    console.print("\nImportance of the features (model fitted on all rows):")
+    console.print("\nFeature importances (model fitted on all rows):")
     table = make_text_table("feature", ">share", "")
     for name, value in used[:_MOST_ROWS]:
         table.add_row(escape(name), f"{value:.3f}", "#" * max(1, round(_BAR * value / used[0][1])))
