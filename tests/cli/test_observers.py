@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from committee.cli.cross_validation import CrossValidationRun
+from committee.cli.errors import CommandError
 from committee.cli.fit import fit_problem
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.model_setup import ModelSetup, Plan
@@ -64,6 +65,6 @@ def test_events_of_automl() -> None:
 def test_a_plan_that_is_not_valid_does_not_start() -> None:
     problem = define_problem(read_source("iris", "utf-8"), Roles(), "auto")
     recorder = Recorder()
-    with pytest.raises(Exception, match="no parameter 'depth'"):
+    with pytest.raises(CommandError, match="no parameter 'depth'"):
         fit_problem(problem, Plan("tree", {"depth": 2}, folds=3, seed=0, jobs=1), recorder)
     assert recorder.events == []
