@@ -19,7 +19,7 @@ def report(models: list[str]) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in render(outcomes, ["iris", "wine"], [0], models).splitlines()]
 
 
-def test_ranks_are_told_for_each_contest() -> None:
+def test_ranks_are_given_for_each_contest() -> None:
     cells: dict[str, list[list[str]]] = {}
     for row in report(list(CONTENDERS)):
         cells.setdefault(row[0], []).append(row[1:])

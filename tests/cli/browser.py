@@ -93,9 +93,9 @@ class Browser:
         return base64.b64decode(self.ask("Page.printToPDF", printBackground=False)["data"])
 
     def list_complaints(self) -> list[str]:
-        told = [e["params"] for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")]
-        spoken = [e["params"] for e in self.events if e.get("method") == "Runtime.consoleAPICalled"]
-        return [json.dumps(one) for one in [*told, *spoken]]
+        logged = [e["params"] for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")]
+        printed = [e["params"] for e in self.events if e.get("method") == "Runtime.consoleAPICalled"]
+        return [json.dumps(one) for one in [*logged, *printed]]
 
     def list_requests(self) -> list[str]:
         sent = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]

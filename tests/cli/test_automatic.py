@@ -1,4 +1,4 @@
-"""`committee fit` without an estimator: the committee that puts itself together, groups, weights, time, progress."""
+"""`committee fit` without an estimator: AutoML, groups, weights, time, progress."""
 
 import json
 import os
@@ -16,18 +16,19 @@ import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
 import committee
-from committee.cli.automl_run import assemble
-from committee.cli.cross_validation import Plan, Study
+from committee.cli.automl_run import run_automl
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
-from committee.cli.problem import Roles, pose_problem
-from committee.cli.results import Comparison, Estimate
+from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.problem import Roles, define_problem
+from committee.cli.results import Comparison, ScoreEstimate
 from committee.cli.table import Source, read_source
 from tests.cli.conftest import Run
 
 
-def study_of(source: Source, roles: Roles, **settings: Any) -> Study:
-    problem = pose_problem(source, roles, "auto")
-    return Study(problem, Plan("committee", {"n_members": 2, **settings}, folds=5, seed=0, jobs=1))
+def set_up(source: Source, roles: Roles, **settings: Any) -> ModelSetup:
+    problem = define_problem(source, roles, "auto")
+    return ModelSetup(problem, Plan("committee", {"n_members": 2, **settings}, folds=5, seed=0, jobs=1))
 
 
 def test_the_leaderboard_is_the_model_s(run: Run, tmp_path: Path) -> None:
@@ -45,15 +46,15 @@ def test_the_leaderboard_is_the_model_s(run: Run, tmp_path: Path) -> None:
     assert sum(m["weight"] for m in board["members"]) == pytest.approx(1.0)
     assert board["left_out"] == []
     truth = read_source("wine", "utf-8").table.column("cultivar").to_numpy()
-    told = model.classes_[model.oof_decision_function_.argmax(axis=1)]
-    assert found["scores"]["accuracy"]["model"]["mean"] == pytest.approx(accuracy_score(truth, told))
+    predicted = model.classes_[model.oof_decision_function_.argmax(axis=1)]
+    assert found["scores"]["accuracy"]["model"]["mean"] == pytest.approx(accuracy_score(truth, predicted))
     assert found["scores"]["accuracy"]["difference"]["mean"] > 0.4
 
 
 def test_a_metric_is_the_committee_s_goal() -> None:
-    found = assemble(
-        Study(
-            pose_problem(read_source("diabetes", "utf-8"), Roles(), "auto"),
+    found = run_automl(
+        ModelSetup(
+            define_problem(read_source("diabetes", "utf-8"), Roles(), "auto"),
             Plan("committee", {"n_members": 2}, folds=5, seed=0, jobs=1, metric="mae"),
         )
     )
@@ -62,11 +63,11 @@ def test_a_metric_is_the_committee_s_goal() -> None:
     assert (found.leaderboard.metric, found.leaderboard.sign) == ("mean absolute error", -1)
     assert found.leaderboard.committee.mean == pytest.approx(found.comparisons["mean absolute error"].model.mean)
     truth = read_source("diabetes", "utf-8").table.column("progression").to_numpy()
-    assert found.comparisons["R²"].model.mean == pytest.approx(r2_score(truth, found.answers))
+    assert found.comparisons["R²"].model.mean == pytest.approx(r2_score(truth, found.predictions))
     assert found.comparisons["R²"].baseline.mean == pytest.approx(0.0)
 
 
-def test_little_time_is_told(run: Run) -> None:
+def test_little_time_is_reported(run: Run) -> None:
     done = run("fit", "iris", "--time", 0.001)
     assert done.returncode == 0, done.stderr
     assert "1 members in" not in done.stdout
@@ -111,13 +112,13 @@ def test_weights_are_counted_in_fit_and_score(estimator: str) -> None:
     x, heavy = rng.normal(size=n), np.arange(n) % 2
     y = np.where(heavy == 1, x > 0, x < 0)  # half of the rows say the opposite of the other half
     table = pa.table({"x": x, "w": np.where(heavy == 1, 5.0, 0.2), "y": np.where(y, "a", "b").tolist()})
-    problem = pose_problem(Source("t", table), Roles("y", weights="w"), "auto")
+    problem = define_problem(Source("t", table), Roles("y", weights="w"), "auto")
     assert problem.features.column_names == ["x"]
     if estimator == "committee":
-        found = assemble(study_of(Source("t", table), Roles("y", weights="w")))
+        found = run_automl(set_up(Source("t", table), Roles("y", weights="w")))
     else:
         plan = Plan(estimator, {"max_depth": 1}, folds=5, seed=0, jobs=1)
-        found = Study(problem, plan).run(lambda: None)
+        found = CrossValidationRun(ModelSetup(problem, plan)).run()
     assert found.comparisons["accuracy"].model.mean > 0.85
     assert found.model.predict(pa.table({"x": [-1.0, 1.0]})).tolist() == ["b", "a"]
 
@@ -142,7 +143,7 @@ def make_wrong() -> pa.Table:
 )
 def test_columns_that_cannot_be_what_they_should(roles: Roles, code: int, fragment: str) -> None:
     with pytest.raises(CommandError) as caught:
-        pose_problem(Source("t", make_wrong()), roles, "auto")
+        define_problem(Source("t", make_wrong()), roles, "auto")
     assert fragment in caught.value.sentence
     assert caught.value.code == code
 
@@ -158,7 +159,7 @@ def test_columns_that_cannot_be_what_they_should(roles: Roles, code: int, fragme
         (("--set", "portfolio=['magic']"), 2, "'portfolio'"),
     ],
 )
-def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
+def test_errors(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
     pyarrow.parquet.write_table(make_wrong(), tmp_path / "t.parquet")
     done = run("fit", "t.parquet", "-t", "y", *arguments, "--json")
     assert done.returncode == code, done.stderr
@@ -166,8 +167,8 @@ def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: in
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_few_rows_are_told(tmp_path: Path) -> None:
-    found = assemble(study_of(Source("t", make_grouped(5, 4)), Roles("y", drop=["who"]), portfolio=["linear"]))
+def test_few_rows_are_reported(tmp_path: Path) -> None:
+    found = run_automl(set_up(Source("t", make_grouped(5, 4)), Roles("y", drop=["who"]), portfolio=["linear"]))
     assert "With 20 rows all scores may be far off." in found.notices
 
 
@@ -215,11 +216,11 @@ def test_a_terminal_sees_the_progress(estimator: str) -> None:
 
 def test_estimates() -> None:
     scores = (0.5, 0.7, 0.9)
-    one = Estimate.of_folds(scores)
+    one = ScoreEstimate.of_folds(scores)
     assert (one.mean, one.error) == (pytest.approx(0.7), pytest.approx(0.2 / np.sqrt(3)))
     both = Comparison.of_folds(scores, (0.4, 0.6, 0.8))
     assert (both.difference.mean, both.difference.error) == (pytest.approx(0.1), pytest.approx(0.0, abs=1e-12))
     # The jackknife's error of a mean of one row a block is the usual one.
     rows = np.array([1.0, 2.0, 4.0, 7.0])
     without = np.array([np.delete(rows, k).mean() for k in range(4)])
-    assert Estimate.of_blocks(rows.mean(), without).error == pytest.approx(rows.std(ddof=1) / 2)
+    assert ScoreEstimate.of_blocks(rows.mean(), without).error == pytest.approx(rows.std(ddof=1) / 2)

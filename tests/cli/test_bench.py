@@ -38,7 +38,7 @@ def test_a_quick_run_writes_table_data_and_picture(run: Run, tmp_path: Path) -> 
     ("arguments", "fragment"),
     [(("--only", "knitting"), "forest, fit"), (("--rows", "10"), "--rows"), (("-o", "file"), "is a file")],
 )
-def test_mistakes(run: Run, tmp_path: Path, arguments: tuple[str, ...], fragment: str) -> None:
+def test_errors(run: Run, tmp_path: Path, arguments: tuple[str, ...], fragment: str) -> None:
     (tmp_path / "file").write_text("")
     done = run("bench", "--quick", *arguments)
     assert done.returncode == 2, done.stderr
@@ -80,7 +80,7 @@ def test_rounds_are_merged() -> None:
     assert is_disturbed(merged)
 
 
-def test_the_machine_is_told() -> None:
+def test_the_machine_is_described() -> None:
     found = describe_machine()
     assert int(found["cores"]) == len(list_cores())
     assert found["committee"]

@@ -9,9 +9,9 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 
 import committee
-from committee.cli.compare import adjust_holm, compare_parts, plan_contest
-from committee.cli.cross_validation import Plan
-from committee.cli.problem import Roles, pose_problem
+from committee.cli.compare import adjust_holm, compute_t_test, plan_comparison
+from committee.cli.model_setup import Plan
+from committee.cli.problem import Roles, define_problem
 from committee.cli.table import read_source
 from tests.cli.conftest import Run
 
@@ -63,9 +63,9 @@ def test_what_it_prints(run: Run) -> None:
 
 
 def test_without_estimators_one_of_each_family_is_compared() -> None:
-    problem = pose_problem(read_source("iris", "utf-8"), Roles(), "auto")
-    contest = plan_contest(problem, [], {}, Plan("", {}, 5, 0, 1), 2)
-    assert contest.names == [
+    problem = define_problem(read_source("iris", "utf-8"), Roles(), "auto")
+    comparison = plan_comparison(problem, [], {}, Plan("", {}, 5, 0, 1), 2)
+    assert comparison.names == [
         "RandomForestClassifier",
         "ExtraTreesClassifier",
         "HistGradientBoostingClassifier",
@@ -74,8 +74,8 @@ def test_without_estimators_one_of_each_family_is_compared() -> None:
 
 
 def test_the_test_without_spread() -> None:
-    assert compare_parts(np.zeros(6), 3).p_value == 1.0
-    assert compare_parts(np.full(6, 0.5), 3).p_value == 0.0
+    assert compute_t_test(np.zeros(6), 3).p_value == 1.0
+    assert compute_t_test(np.full(6, 0.5), 3).p_value == 0.0
 
 
 def test_the_test_holds_its_level_where_the_plain_one_does_not() -> None:
@@ -84,7 +84,7 @@ def test_the_test_holds_its_level_where_the_plain_one_does_not() -> None:
     n_tables, folds, n_parts = 2000, 5, 25
     shared = rng.normal(size=(n_tables, 1)) * np.sqrt(1 / folds)
     scores = shared + rng.normal(size=(n_tables, n_parts)) * np.sqrt(1 - 1 / folds)
-    corrected = np.mean([compare_parts(row, folds).p_value < 0.05 for row in scores])
+    corrected = np.mean([compute_t_test(row, folds).p_value < 0.05 for row in scores])
     plain = np.mean(stats.ttest_1samp(scores, 0, axis=1).pvalue < 0.05)
     assert corrected == pytest.approx(0.05, abs=0.02)
     assert plain > 0.3
@@ -104,7 +104,7 @@ def test_holm() -> None:
         (["-e", "tree", "-e", "stump", "--set", "tree.deph=3"], "no parameter 'deph'"),
     ],
 )
-def test_mistakes(run: Run, arguments: list[str], fragment: str) -> None:
+def test_errors(run: Run, arguments: list[str], fragment: str) -> None:
     done = run("compare", "iris", *arguments)
     assert done.returncode == 2
     assert fragment in done.stderr

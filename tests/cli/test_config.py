@@ -54,10 +54,10 @@ def test_the_command_line_goes_before_the_file(run: Run, tmp_path: Path) -> None
         ("folds = 'five'", 2, "--folds"),
         ("folds = 1", 2, "--folds"),
         ("set = 3", 2, "must be a table"),
-        ("table = ", 1, "is no TOML"),
+        ("table = ", 1, "is not valid TOML"),
     ],
 )
-def test_mistakes(run: Run, tmp_path: Path, content: str, code: int, fragment: str) -> None:
+def test_errors(run: Run, tmp_path: Path, content: str, code: int, fragment: str) -> None:
     (tmp_path / "c.toml").write_text(content)
     done = run("fit", "--config", "c.toml")
     assert done.returncode == code

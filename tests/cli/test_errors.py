@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from committee.cli.cross_validation import Plan, Study
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
-from committee.cli.problem import Roles, pose_problem
+from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.problem import Roles, define_problem
 from committee.cli.table import Source
 from tests.cli.conftest import Run
 
@@ -184,20 +185,20 @@ def test_text_that_looks_like_a_quantity(run: Run, tmp_path: Path) -> None:
 def test_one_group_in_a_training_part(tmp_path: Path) -> None:
     rows = np.arange(40)
     table = pa.table({"a": rows, "g": rows % 2, "y": rows * 0.5})
-    problem = pose_problem(Source("t", table), Roles("y", groups="g"), "regression")
-    with pytest.raises(CommandError, match="of one group") as told:
-        Study(problem, Plan("tree", {}, 2, 0, 1)).run(lambda: None)
-    assert "--set max_depth" in told.value.hint
+    problem = define_problem(Source("t", table), Roles("y", groups="g"), "regression")
+    with pytest.raises(CommandError, match="of one group") as caught:
+        CrossValidationRun(ModelSetup(problem, Plan("tree", {}, 2, 0, 1))).run()
+    assert "--set max_depth" in caught.value.hint
 
 
 def test_few_groups_make_fewer_folds_inside() -> None:
     rows = np.arange(60)
     table = pa.table({"a": rows, "g": rows % 3, "y": rows * 0.5})
-    problem = pose_problem(Source("t", table), Roles("y", groups="g"), "regression")
-    assert Study(problem, Plan("tree", {}, 3, 0, 1)).run(lambda: None).comparisons
+    problem = define_problem(Source("t", table), Roles("y", groups="g"), "regression")
+    assert CrossValidationRun(ModelSetup(problem, Plan("tree", {}, 3, 0, 1))).run().comparisons
 
 
-def test_a_class_of_one_row_is_told_of_once(run: Run, tmp_path: Path) -> None:
+def test_a_class_of_one_row_is_reported_once(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "a,y\n0,rare\n" + "".join(f"{i},common\n" for i in range(40)))
     done = run("fit", path, "-t", "y", "-e", "stump")
     assert done.returncode == 0

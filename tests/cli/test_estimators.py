@@ -9,13 +9,14 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
-from committee.cli.cross_validation import Plan, Study
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.inspect import inspect_model
 from committee.cli.metrics import choose_metrics
 from committee.cli.model_rows import load_model
+from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.output import write_model
-from committee.cli.predict import Predictor, Wanted
-from committee.cli.problem import Roles, pose_problem
+from committee.cli.predict import PredictOptions, Predictor
+from committee.cli.problem import Roles, define_problem
 from committee.cli.stream import open_stream
 from committee.cli.table import read_source
 from tests.cli.conftest import Run
@@ -76,9 +77,9 @@ def test_nothing_is_written_unless_asked(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("place", "fragment"), [("none/m.committee", "no folder 'none'"), (".", "is a folder")])
-def test_a_place_that_cannot_be_is_told_before_the_work(run: Run, place: str, fragment: str) -> None:
-    done = run("fit", "iris", "-o", place)
+@pytest.mark.parametrize(("path", "fragment"), [("none/m.committee", "no folder 'none'"), (".", "is a folder")])
+def test_an_invalid_path_is_reported_before_the_fit(run: Run, path: str, fragment: str) -> None:
+    done = run("fit", "iris", "-o", path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert fragment in done.stderr
@@ -150,14 +151,14 @@ def test_from_a_table_to_answers(tmp_path: Path, name: str) -> None:
     cls = getattr(committee, name)
     counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
     settings = {key: value for key, value in counts.items() if key in cls().get_params()}
-    problem = pose_problem(read_source(source, "utf-8"), Roles(), "auto")
-    found = Study(problem, Plan(name, settings, folds=2, seed=0, jobs=1)).run(lambda: None)
+    problem = define_problem(read_source(source, "utf-8"), Roles(), "auto")
+    found = CrossValidationRun(ModelSetup(problem, Plan(name, settings, folds=2, seed=0, jobs=1))).run()
     assert found.estimator == name
     assert set(found.importances) in (set(), set(problem.features.column_names))
     write_model(found.model, tmp_path / "m.committee")
     loaded = load_model(str(tmp_path / "m.committee"), [])
-    (answers,) = Predictor(loaded, open_stream(source, "utf-8"), Wanted()).predict_chunks()
-    assert answers.column("prediction").to_pylist() == found.model.predict(problem.features).tolist()
+    (predictions,) = Predictor(loaded, open_stream(source, "utf-8"), PredictOptions()).predict_chunks()
+    assert predictions.column("prediction").to_pylist() == found.model.predict(problem.features).tolist()
     described = inspect_model(str(tmp_path / "m.committee"), [])
     assert described.estimator == name
     assert described.importances == found.importances

@@ -12,7 +12,7 @@ import pytest
 
 import committee
 from committee.cli.explanations import Explainer
-from committee.cli.predict import Predictor, Wanted
+from committee.cli.predict import PredictOptions, Predictor
 from committee.cli.stream import open_stream
 from committee.cli.table import read_source
 from committee.inspection import permutation_importance, shap_values
@@ -37,7 +37,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "diabetes": committee.RandomForestRegressor(n_estimators=40, random_state=0, oob_score=True).fit(X, y),
         "quantiles": committee.RandomForestRegressor(**few, keep_leaf_samples=True).fit(X, y),
         "plain": committee.RandomForestRegressor(**few).fit(X, y),
-        "jury": committee.CommitteeRegressor(portfolio=["linear", "extra trees"], random_state=0).fit(X, y),
+        "automl": committee.CommitteeRegressor(portfolio=["linear", "extra trees"], random_state=0).fit(X, y),
     }
     for name, model in made.items():
         committee.save(model, folder / f"{name}.committee")
@@ -53,15 +53,15 @@ def test_explain_tells_what_the_functions_do(run: Run, models: Path) -> None:
     model = committee.load(models / "wine.committee")
     assert (found["metric"], found["n_rows"], found["exact"]) == ("accuracy", 178, True)
     assert found["score"] == pytest.approx((model.predict(X) == y).mean())
-    told = {entry["name"]: entry for entry in found["features"]}
+    by_name = {entry["name"]: entry for entry in found["features"]}
     assert [e["loss"] for e in found["features"]] == sorted((e["loss"] for e in found["features"]), reverse=True)
     values = shap_values(model, X).values
     chosen = np.searchsorted(model.classes_, model.predict(X))
     sizes = np.abs(values[np.arange(len(y)), :, chosen]).mean(axis=0)
-    np.testing.assert_allclose([told[name]["shap"] for name in X.column_names], sizes, rtol=1e-9)
+    np.testing.assert_allclose([by_name[name]["shap"] for name in X.column_names], sizes, rtol=1e-9)
     # Rows are drawn in another order, so that shuffles differ; what matters is the same.
     again = permutation_importance(model, X, y, n_repeats=4, random_state=1)
-    assert np.corrcoef([told[name]["loss"] for name in X.column_names], again.importances_mean)[0, 1] > 0.9
+    assert np.corrcoef([by_name[name]["loss"] for name in X.column_names], again.importances_mean)[0, 1] > 0.9
 
 
 def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path) -> None:
@@ -70,7 +70,12 @@ def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
-    for fragment in ("mean absolute error of these rows", "loss when shuffled", "mean |SHAP|", "Reasons of 442 rows"):
+    for fragment in (
+        "mean absolute error on these rows",
+        "loss when shuffled",
+        "mean |SHAP|",
+        "SHAP values of 442 rows",
+    ):
         assert fragment in done.stdout
     reasons = pyarrow.parquet.read_table(tmp_path / "r.parquet")
     X, y = read_bundled("diabetes", "progression")
@@ -84,7 +89,7 @@ def test_explain_for_people_and_to_a_file(run: Run, tmp_path: Path, models: Path
 def test_explain_without_a_target_and_by_sampling(run: Run, tmp_path: Path, models: Path) -> None:
     X, _ = read_bundled("diabetes", "progression")
     pyarrow.csv.write_csv(X, tmp_path / "t.csv")
-    done = run("explain", models / "jury.committee", "t.csv", "--rows", 30)
+    done = run("explain", models / "automl.committee", "t.csv", "--rows", 30)
     assert done.returncode == 0, done.stderr
     assert "Shapley values are sampled, for 30" in done.stdout
     assert "Add --target" in done.stdout
@@ -93,7 +98,7 @@ def test_explain_without_a_target_and_by_sampling(run: Run, tmp_path: Path, mode
 
 def test_explain_shuffles_columns_of_a_committee(run: Run, models: Path) -> None:
     found = json.loads(
-        run("explain", models / "jury.committee", "diabetes", "--repeats", 3, "--rows", 100, "--json").stdout
+        run("explain", models / "automl.committee", "diabetes", "--repeats", 3, "--rows", 100, "--json").stdout
     )
     assert found["exact"] is False
     assert found["n_explained"] == 100
@@ -107,11 +112,11 @@ def test_explain_shuffles_columns_of_a_committee(run: Run, models: Path) -> None
         (("wine.committee", "diabetes"), 1, "has no column"),
         (("wine.committee", "wine", "--target", "cultivars"), 2, "Did you mean 'cultivar'?"),
         (("wine.committee", "wine", "--metric", "rmse"), 2, "not known for classification"),
-        (("diabetes.committee", "diabetes", "-o", "r.xlsx"), 2, "no ending"),
+        (("diabetes.committee", "diabetes", "-o", "r.xlsx"), 2, "no extension"),
         (("none.committee", "wine"), 2, "no model file"),
     ],
 )
-def test_mistakes(run: Run, models: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
+def test_errors(run: Run, models: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
     done = run("explain", models / arguments[0], *arguments[1:])
     assert done.returncode == code, done.stderr
     assert fragment in done.stderr
@@ -160,12 +165,12 @@ def test_sampled_reasons_add_up_and_are_exact_for_what_is_linear() -> None:
     assert slope == pytest.approx(2.0)
     np.testing.assert_allclose(found.values[:, 0], slope * X[:200, 0] + intercept, atol=1e-9)
     # Both orders of two features that act together are used equally often, so that each gets its half.
-    behind = explainer._behind
-    half = np.mean(0.5 * (X[0, 1] - behind[:, 1]) * (X[0, 2] + behind[:, 2]) - (X[0, 1] - behind[:, 1]))
+    background = explainer._background
+    half = np.mean(0.5 * (X[0, 1] - background[:, 1]) * (X[0, 2] + background[:, 2]) - (X[0, 1] - background[:, 1]))
     assert found.values[0, 1] == pytest.approx(half)
 
 
-@pytest.mark.parametrize("name", ["diabetes", "jury", "quantiles"])
+@pytest.mark.parametrize("name", ["diabetes", "automl", "quantiles"])
 def test_intervals(run: Run, tmp_path: Path, models: Path, name: str) -> None:
     done = run("predict", models / f"{name}.committee", "diabetes", "--interval", 0.8, "-o", "a.parquet")
     assert done.returncode == 0, done.stderr
@@ -222,9 +227,9 @@ def test_a_large_table_is_never_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 1000)
     monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1 << 16)
     before, most, n_rows, n_pieces = pa.total_allocated_bytes(), 0, 0, 0
-    for answers in Predictor(model, open_stream(str(path), "utf-8"), Wanted()).predict_chunks():
+    for predictions in Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks():
         most = max(most, pa.total_allocated_bytes() - before)
-        n_rows, n_pieces = n_rows + answers.num_rows, n_pieces + 1
+        n_rows, n_pieces = n_rows + predictions.num_rows, n_pieces + 1
     assert n_rows == 200_000
     assert n_pieces >= 200
     assert most < whole / 3

@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from committee.cli.problem import Roles, pose_problem
+from committee.cli.problem import Roles, define_problem
 from committee.cli.table import Source, read_source
 from tests.cli.conftest import Run
 
@@ -109,11 +109,11 @@ def write_as(table: pa.Table, path: Path) -> None:
 def test_every_format_is_understood_alike(tmp_path: Path, table: pa.Table, name: str) -> None:
     write_as(table, tmp_path / name)
     roles = Roles(target="species", drop=["height"])
-    problem = pose_problem(read_source(str(tmp_path / name), "utf-8"), roles, "auto")
+    problem = define_problem(read_source(str(tmp_path / name), "utf-8"), roles, "auto")
     assert problem.task == "classification"
     kinds = {column.name: column.kind for column in problem.columns}
     assert kinds == {"width": "number", "color": "category", "tall": "boolean", "seen": "date", "count": "number"}
-    expected = pose_problem(Source("t", table), roles, "auto")
+    expected = define_problem(Source("t", table), roles, "auto")
     assert [c.n_missing for c in problem.columns] == [c.n_missing for c in expected.columns]
     for column in kinds:
         assert problem.features.column(column).to_pylist() == expected.features.column(column).to_pylist()
@@ -145,7 +145,7 @@ def test_other_estimators(run: Run, estimator: str, name: str) -> None:
     assert found["scores"]["accuracy"]["difference"]["mean"] > 0.15
 
 
-def test_rows_and_columns_that_are_left_out_are_told(run: Run, tmp_path: Path) -> None:
+def test_rows_and_columns_that_are_left_out_are_reported(run: Run, tmp_path: Path) -> None:
     lines = [f"{i % 7},,id{i},{'?' if i == 3 else ('yes' if i % 7 > 3 else 'no')}" for i in range(70)]
     (tmp_path / "t.csv").write_text("a,empty,name,y\n" + "\n".join(lines))
     found = fit_json(run, "t.csv", "--target", "y", "-e", "tree")

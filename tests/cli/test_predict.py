@@ -1,4 +1,4 @@
-"""`committee predict` and `committee inspect`: model files in, answers out."""
+"""`committee predict` and `committee inspect`: model files in, predictions out."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes
 
 import committee
 from committee.cli.inspect import inspect_model
-from committee.cli.predict import Predictor, Wanted
+from committee.cli.predict import PredictOptions, Predictor
 from committee.cli.stream import open_stream
 from tests.cli.conftest import Run, make_run
 
@@ -108,7 +108,7 @@ def test_pieces_give_what_the_whole_does(
         pyarrow.feather.write_feather(frame, str(path), chunksize=70)
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 64)
     monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1000)
-    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), Wanted()).predict_chunks())
+    pieces = list(Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks())
     assert len(pieces) >= 6
     assert max(piece.num_rows for piece in pieces) <= 64
     found = pa.concat_tables(pieces).column("prediction").to_numpy()
@@ -142,14 +142,14 @@ def test_tables_that_do_not_fit_the_model(
     assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
 
 
-def test_mistakes(run: Run, tmp_path: Path) -> None:
+def test_errors(run: Run, tmp_path: Path) -> None:
     committee.save(committee.DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "m.committee")
     (tmp_path / "t.csv").write_text("a\n0\n1\n")
     (tmp_path / "bad.committee").write_bytes((tmp_path / "m.committee").read_bytes()[:-9])
     for arguments, code, fragment in [
         (("predict", "none.committee", "t.csv"), 2, "no model file"),
         (("predict", "bad.committee", "t.csv"), 1, "damaged"),
-        (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no ending"),
+        (("predict", "m.committee", "t.csv", "-o", "a.xlsx"), 2, "no extension"),
         (("predict", "m.committee", "t.csv", "-p"), 2, "does not predict probabilities"),
         (("predict", "m.committee", "t.csv", "--calibrated"), 2, "Leave out --calibrated"),
         (("predict", "m.committee", "t.csv", "--keep", "b"), 2, "no column 'b'"),
@@ -169,7 +169,7 @@ def test_a_model_without_names_takes_columns_by_their_order(run: Run, tmp_path: 
     (tmp_path / "t.csv").write_text("a,b\n0,5\n2,6\n")
     assert run("predict", "m.committee", "t.csv").stdout == '"prediction"\n3\n5\n'
     (tmp_path / "t.csv").write_text("a,b,c\n0,5,1\n")
-    assert "wants 2 of them; 't.csv' has 3" in run("predict", "m.committee", "t.csv").stderr
+    assert "needs 2 columns; 't.csv' has 3" in run("predict", "m.committee", "t.csv").stderr
 
 
 def test_inspect(run: Run, fitted: Path) -> None:
@@ -192,15 +192,15 @@ def test_inspect(run: Run, fitted: Path) -> None:
 
 def test_inspect_tells_what_a_model_found_out_about_itself(run: Run, tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
-    jury = committee.CommitteeRegressor(portfolio=["linear"], random_state=0).fit(X, y)
-    committee.save(jury, tmp_path / "jury.committee")
-    shown = run("inspect", "jury.committee").stdout
+    automl = committee.CommitteeRegressor(portfolio=["linear"], random_state=0).fit(X, y)
+    committee.save(automl, tmp_path / "automl.committee")
+    shown = run("inspect", "automl.committee").stdout
     for fragment in ("score estimate: ", "score error: ", "linear", "weight"):
         assert fragment in shown
     assert max(map(len, shown.splitlines())) <= 80
-    found = inspect_model(str(tmp_path / "jury.committee"), [])
-    assert found.scores == {"score_estimate_": jury.score_estimate_, "score_error_": jury.score_error_}
-    assert found.members == jury.leaderboard_
+    found = inspect_model(str(tmp_path / "automl.committee"), [])
+    assert found.scores == {"score_estimate_": automl.score_estimate_, "score_error_": automl.score_error_}
+    assert found.members == automl.leaderboard_
     forest = committee.RandomForestRegressor(20, oob_score=True, random_state=0).fit(X, y)
     committee.save(forest, tmp_path / "forest.committee")
     found = inspect_model(str(tmp_path / "forest.committee"), [])

@@ -13,13 +13,13 @@ import pytest
 
 import committee
 from committee.cli.catalog import list_estimators
-from committee.cli.cross_validation import Plan
 from committee.cli.fit import fit_problem
-from committee.cli.problem import Roles, pose_problem
-from committee.cli.report import Witness, write_report
+from committee.cli.model_setup import Plan
+from committee.cli.problem import Roles, define_problem
+from committee.cli.report import FoldObserver, write_report
 from committee.cli.report.dates import list_dates, show_date
 from committee.cli.report.raster import encode_png
-from committee.cli.report.reproduction_section import Recipe
+from committee.cli.report.reproduction_section import Reproduction
 from committee.cli.table import Source, read_source
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run, make_run
@@ -69,7 +69,7 @@ def read_page(path: Path) -> Reader:
     assert all(link is not None and link[1:] in ids for link in links)
     assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
     assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
-    # Pictures are told to who does not see them, tables have headers.
+    # Figures have alternative text, tables have headers.
     assert all(attrs.get("aria-label") for tag, attrs in page.tags if tag == "svg")
     assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
     assert "nan" not in " ".join(
@@ -96,7 +96,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["two", "three", "number"])
-def test_the_page_tells_everything(fitted: Path, name: str) -> None:
+def test_the_page_is_complete(fitted: Path, name: str) -> None:
     page = read_page(fitted / f"{name}.report.html")
     ids = {attrs["id"] for tag, attrs in page.tags if tag == "section"}
     assert ids == {*SECTIONS, "residuals" if name == "number" else "confusion"}
@@ -186,43 +186,43 @@ def test_every_estimator_has_a_report(tmp_path: Path, table: pa.Table, name: str
     source = read_source("iris" if task == "classification" else "diabetes", "utf-8")
     if not plain:
         source = Source("trees.csv", table, "species" if task == "classification" else "height")
-    problem = pose_problem(source, Roles(), "auto")
+    problem = define_problem(source, Roles(), "auto")
     cls = getattr(committee, list_estimators()[name][task])  # type: ignore[index]
     counts = {"n_estimators": 5, "max_iter": 5, "n_rounds": 5, "n_members": 2}
     settings = {key: value for key, value in counts.items() if key in cls().get_params()}
     plan = Plan(name, settings, folds=2, seed=0, jobs=1)
-    witness = Witness(problem, plan)
-    findings = fit_problem(problem, plan, lambda: None, witness)
-    write_report(witness, findings, Recipe("committee fit", ""), tmp_path / "page.html")
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    write_report(observer, results, Reproduction("committee fit", ""), tmp_path / "page.html")
     page = read_page(tmp_path / "page.html")
-    assert findings.estimator in page.text
-    assert witness.shuffles, witness.why_no_shuffles
+    assert results.estimator in page.text
+    assert observer.shuffles, observer.why_no_shuffles
 
 
 def test_curves_end_where_the_model_does() -> None:
-    problem = pose_problem(read_source("breast_cancer", "utf-8"), Roles(), "auto")
+    problem = define_problem(read_source("breast_cancer", "utf-8"), Roles(), "auto")
     for name in ("random-forest", "bagging", "adaboost", "hist-gradient-boosting"):
         key = "max_iter" if name.startswith("hist") else "n_estimators"
         plan = Plan(name, {key: 12, "early_stopping": False} if key == "max_iter" else {key: 12}, 3, 0, 1)
-        witness = Witness(problem, plan)
-        findings = fit_problem(problem, plan, lambda: None, witness)
-        curve = witness.draw_curve()
+        observer = FoldObserver(problem, plan)
+        results = fit_problem(problem, plan, observer)
+        curve = observer.make_curve()
         assert curve is not None
         assert curve.numbers.tolist() == list(range(1, 13))
-        assert tuple(curve.scores[:, -1]) == pytest.approx(findings.comparisons["accuracy"].model.folds)
+        assert tuple(curve.scores[:, -1]) == pytest.approx(results.comparisons["accuracy"].model.folds)
 
 
 def test_important_features_are_found(table: pa.Table) -> None:
-    problem = pose_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
+    problem = define_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
     for name, settings in {"random-forest": {"n_estimators": 30}, "committee": {"n_members": 2}}.items():
         plan = Plan(name, settings, 3, 0, 1)
-        witness = Witness(problem, plan)
-        findings = fit_problem(problem, plan, lambda: None, witness)
-        witness.hear_whole(findings.model)
-        drops = np.concatenate(witness.shuffles, axis=1).mean(axis=1)
+        observer = FoldObserver(problem, plan)
+        results = fit_problem(problem, plan, observer)
+        observer.measure_full_model(results.model)
+        drops = np.concatenate(observer.shuffles, axis=1).mean(axis=1)
         first = [problem.columns[k].name for k in np.argsort(-drops)[:2]]
         assert set(first) == {"width", "color"}
-        assert witness.held_out == (name == "random-forest")
+        assert observer.held_out == (name == "random-forest")
 
 
 def test_a_raster_is_a_png(tmp_path: Path) -> None:
@@ -275,11 +275,11 @@ def test_in_a_browser(fitted: Path, tmp_path: Path, name: str) -> None:
 def test_dates_are_written_as_dates(tmp_path: Path) -> None:
     day = pa.array(np.arange(0, 4000, 20, dtype=np.int32)).cast(pa.date32())
     table = pa.table({"day": day, "y": np.arange(200.0)})
-    problem = pose_problem(Source("t", table), Roles("y"), "regression")
+    problem = define_problem(Source("t", table), Roles("y"), "regression")
     plan = Plan("random-forest", {"n_estimators": 5}, 2, 0, 1)
-    witness = Witness(problem, plan)
-    findings = fit_problem(problem, plan, lambda: None, witness)
-    write_report(witness, findings, Recipe("", ""), tmp_path / "page.html")
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    write_report(observer, results, Reproduction("", ""), tmp_path / "page.html")
     text = Reader((tmp_path / "page.html").read_text(encoding="utf-8")).text
     assert "1970-01-01 to 1980-11-24, mean 1975-06-14" in text
     assert ">1975</text>" in (tmp_path / "page.html").read_text(encoding="utf-8")

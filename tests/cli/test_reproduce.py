@@ -10,7 +10,7 @@ import pytest
 from committee.cli.errors import CommandError
 from committee.cli.reproduce import EXPERIMENTS, choose_rows, reproduce_rows
 from committee.cli.reproduce.output import write_results_page
-from committee.cli.reproduce.results import Line, Result, Setting, compare_value
+from committee.cli.reproduce.results import Line, ReproductionSettings, Result, compare_value
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run
 from tests.cli.test_report import read_page
@@ -46,14 +46,14 @@ def test_json(run: Run) -> None:
 def test_what_is_absent_is_skipped_with_the_reason(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COMMITTEE_DATA", raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    results = {result.key: result for result in reproduce_rows(["R4", "R10", "R11"], Setting(2, 1))}
-    assert {result.verdict for result in results.values()} == {"skipped"}
+    results = {result.key: result for result in reproduce_rows(["R4", "R10", "R11"], ReproductionSettings(2, 1))}
+    assert {result.status for result in results.values()} == {"skipped"}
     assert "COMMITTEE_DATA" in results["R4"].skipped
     assert "fetch_california_housing" in results["R10"].skipped
     monkeypatch.setenv("COMMITTEE_DATA", str(tmp_path))
-    (titanic,) = reproduce_rows(["R11"], Setting(2, 1))
+    (titanic,) = reproduce_rows(["R11"], ReproductionSettings(2, 1))
     assert "holds no titanic.parquet" in titanic.skipped
-    write_results_page([*results.values()], Setting(2, 1), tmp_path / "page.html")
+    write_results_page([*results.values()], ReproductionSettings(2, 1), tmp_path / "page.html")
     assert "Skipped" in read_page(tmp_path / "page.html").text
 
 
@@ -74,19 +74,19 @@ def test_rows_are_chosen_by_name() -> None:
         choose_rows(["X"])
 
 
-def test_a_failure_is_told_and_ends_with_one(
+def test_a_failure_is_reported_and_ends_with_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from committee.cli.reproduce.command import reproduce_results
 
-    def fail(setting: Setting) -> Result:
+    def fail(settings: ReproductionSettings) -> Result:
         return Result("R9", "t", "s", [Line("a figure", "1", "2", "equal", False)])
 
     monkeypatch.setitem(EXPERIMENTS, "R9", ("t", fail))
     assert not reproduce_results(["R9"], 2, 1, None, as_json=False)
-    said = capsys.readouterr().out
-    assert "FAIL" in said
-    assert "R9 failed: a figure: equal." in said
+    printed = capsys.readouterr().out
+    assert "FAIL" in printed
+    assert "R9 failed: a figure: equal." in printed
 
 
 def test_the_interval_is_that_of_one_more_run() -> None:
@@ -99,16 +99,16 @@ def test_the_interval_is_that_of_one_more_run() -> None:
 
 @pytest.mark.parametrize("key", ["R1", "R5", "R6", "R8", "R13"])
 def test_rows_without_files(key: str) -> None:
-    (result,) = reproduce_rows([key], Setting(4, 1))
-    assert result.verdict == "pass", result.lines
+    (result,) = reproduce_rows([key], ReproductionSettings(4, 1))
+    assert result.status == "pass", result.lines
     assert result.figures
     assert all(len(line.what) <= 34 for line in result.lines)
 
 
 def test_in_a_browser(tmp_path: Path) -> None:
-    results = list(reproduce_rows(["R2", "R6", "R9"], Setting(2, 1)))
+    results = list(reproduce_rows(["R2", "R6", "R9"], ReproductionSettings(2, 1)))
     path = tmp_path / "page.html"
-    write_results_page(results, Setting(2, 1), path)
+    write_results_page(results, ReproductionSettings(2, 1), path)
     with open_browser(tmp_path) as browser:
         for width in (1200, 360):
             browser.open(path, width=width)

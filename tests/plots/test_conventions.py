@@ -89,7 +89,7 @@ def draw(boosted, forest, tree):
 
 
 @pytest.mark.parametrize("cls", DISPLAYS, ids=lambda cls: cls.__name__)
-def test_displays_open_one_figure_or_draw_where_they_are_told(cls, draw):
+def test_displays_open_one_figure_or_draw_on_the_given_axes(cls, draw):
     shown = draw[cls.__name__](None)
     assert plt.get_fignums() == [shown.figure_.number]
     assert isinstance(shown, cls)
@@ -147,8 +147,8 @@ def test_displays_are_explained(cls):
         assert f"{heading}\n    ---" in cls.__doc__
     for name in [*makers, "plot"]:
         method = getattr(cls, name)
-        told = inspect.getdoc(method)
-        assert "Returns" in told
+        text = inspect.getdoc(method)
+        assert "Returns" in text
         signature = inspect.signature(method)
         assert "ax" in signature.parameters
         assert signature.parameters["ax"].default is None

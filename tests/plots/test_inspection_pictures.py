@@ -59,7 +59,7 @@ def mixed():
     return frame, RandomForestRegressor(n_estimators=10, random_state=0).fit(frame, y)
 
 
-def test_bars_are_importances_and_the_rest_is_told(forest):
+def test_bars_are_importances_and_the_rest_is_counted(forest):
     found = impurity_importance(forest)
     shown = ImportanceDisplay.from_estimator(forest, max_features=4)
     np.testing.assert_array_equal(shown.shown_, found.rank()[:4])
@@ -94,7 +94,7 @@ def test_many_long_names_and_pixels():
     assert max(map(len, texts)) <= 36
     image = ImportanceMapDisplay.from_estimator(model, (8, 8))
     np.testing.assert_allclose(image.image_.get_array().ravel(), model.feature_importances_)
-    with pytest.raises(DataError, match="has not 64 pixels"):
+    with pytest.raises(DataError, match="does not have 64 pixels"):
         ImportanceMapDisplay.from_estimator(model, (8, 9))
 
 
@@ -235,7 +235,7 @@ def test_outputs_are_chosen_by_name_or_number():
     for output in (None, "d", 3):
         with pytest.raises(ParameterError, match=r"3 outputs \(a, b, c\)"):
             ShapSummaryDisplay.from_values(found, output=output)
-    with pytest.raises(DataError, match="values of pairs"):
+    with pytest.raises(DataError, match="interaction values"):
         ShapSummaryDisplay.from_values(shap_values(model, X_IRIS[:5], interactions=True), output=0)
 
 

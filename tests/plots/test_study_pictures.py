@@ -58,7 +58,7 @@ def test_wilson_intervals_are_those_of_the_book():
 def test_what_calibration_refuses():
     iris = load_iris(return_X_y=True)
     model = GaussianNB().fit(*iris)
-    with pytest.raises(ParameterError, match="'pos_label' must say which"):
+    with pytest.raises(ParameterError, match="'pos_label' must be given"):
         CalibrationDisplay.from_estimator(model, *iris)
     with pytest.raises(ParameterError, match="none of the classes"):
         CalibrationDisplay.from_estimator(model, *iris, pos_label="rose")
@@ -78,9 +78,9 @@ def test_what_calibration_refuses():
 
 def test_bars_of_bias_and_variance():
     table, y = make_friedman1(60, random_state=0)
-    told = {"n_rounds": 25, "random_state": 0}
-    shown = BiasVarianceDisplay.from_estimators({"tree": DecisionTreeRegressor(max_depth=2)}, table, y, **told)
-    wanted = estimate_bias_variance(DecisionTreeRegressor(max_depth=2), table, y, **told)
+    options = {"n_rounds": 25, "random_state": 0}
+    shown = BiasVarianceDisplay.from_estimators({"tree": DecisionTreeRegressor(max_depth=2)}, table, y, **options)
+    wanted = estimate_bias_variance(DecisionTreeRegressor(max_depth=2), table, y, **options)
     assert shown.bias_[0].get_height() == pytest.approx(wanted.mean_squared_bias)
     assert shown.variance_[0].get_height() == pytest.approx(wanted.mean_variance)
     assert shown.variance_[0].get_y() == pytest.approx(wanted.mean_squared_bias)

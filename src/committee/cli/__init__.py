@@ -1,13 +1,13 @@
-"""The ``committee`` command; the only room that talks to a terminal."""
+"""The ``committee`` command, the only package that writes to a terminal."""
 
 import sys
 
-# What `pip install 'committee[cli]'` brings; without it the command can only say so.
+# Installed by `pip install 'committee[cli]'`; without them the command prints an error.
 _NEEDED = ("typer", "rich", "pyarrow")
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code (0 done, 1 bad data, 2 bad usage)."""
+    """Run the command line and exit with its code (0 success, 1 bad data, 2 bad usage)."""
     try:
         from committee.cli.app import run
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The commands and their options; what goes wrong becomes one sentence, one hint and an exit code."""
+"""The commands and their options. Errors are printed as one sentence and one hint, with an exit code."""
 
 import sys
 from typing import Annotated, Any
@@ -9,25 +9,26 @@ from rich.markup import escape
 import committee
 from committee.cli import options
 from committee.cli.errors import DATA, USAGE, CommandError
-from committee.cli.output import check_place, choose_report_place, show_size, write_model
-from committee.cli.problem import Roles, pose_problem
+from committee.cli.fit_observer import FitObserver, FitObserverGroup
+from committee.cli.output import check_output_path, choose_report_path, show_size, write_model
+from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
-from committee.cli.show import make_console, show_findings, show_problem, write_json
+from committee.cli.show import ProblemPrinter, make_console, show_fit_results, write_json
 from committee.cli.table import read_source
 
-# Typer's root of all errors of usage, by the one road that is public in every version of it.
+# The base class of Typer's usage errors; this is the only public way to it in every version.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _INTERRUPTED = 130
 
 _EXAMPLES = """[bold]Examples[/]
 
-  committee fit                                                 try it
+  committee fit                                                 bundled data
 
-  committee fit houses.csv --target price -o houses.committee   your own table
+  committee fit houses.csv --target price -o houses.committee   your data
 
-  committee predict houses.committee new.csv -o answers.csv
+  committee predict houses.committee new.csv -o predictions.csv
 
-  committee COMMAND --help                                      more of them
+  committee COMMAND --help                                      more examples
 """
 
 app = typer.Typer(
@@ -46,22 +47,22 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _describe(
+def _read_global_options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", metavar="", callback=_print_version, is_eager=True, help="Show the version and leave."
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Ensemble learning on one fast engine."""
+    """Ensemble learning."""
 
 
 _FIT_EXAMPLES = """[bold]Examples[/]
 
-  committee fit                                      a bundled table
+  committee fit                                      bundled data
 
-  committee fit houses.csv --target price            your own
+  committee fit houses.csv --target price            your data
 
   committee fit houses.csv --target price --time 300 -o houses.committee
 
@@ -76,55 +77,56 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 @app.command(epilog=_FIT_EXAMPLES)
 def fit(
     context: typer.Context,
-    table: options.TableName = "breast_cancer",
-    target: options.Target = None,
-    estimator: options.Estimator = "committee",
-    settings: options.Settings = None,
-    metric: options.MetricName = None,
-    seconds: options.Seconds = None,
-    groups: options.Groups = None,
-    weights: options.Weights = None,
-    drop: options.Drop = None,
-    task: options.TaskName = "auto",
-    folds: options.Folds = 5,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    output: options.ModelOut = None,
-    report: options.ReportOut = None,
-    no_report: options.NoReport = False,
-    config: options.Config = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    table: options.TableNameArgument = "breast_cancer",
+    target: options.TargetOption = None,
+    estimator: options.EstimatorOption = "committee",
+    settings: options.SettingsOption = None,
+    metric: options.MetricNameOption = None,
+    seconds: options.SecondsOption = None,
+    groups: options.GroupsOption = None,
+    weights: options.WeightsOption = None,
+    drop: options.DropOption = None,
+    task: options.TaskNameOption = "auto",
+    folds: options.FoldsOption = 5,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    output: options.ModelOutOption = None,
+    report: options.ReportOutOption = None,
+    no_report: options.NoReportOption = False,
+    config: options.ConfigOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Fit a committee to a table, and tell how well it predicts rows it has not seen.
+    """Fit a model to a table and estimate its score on unseen rows.
 
-    Without --estimator members of several kinds are fitted within --time, and weighed by how well they do on such rows.
+    Without --estimator, models of several kinds are fitted within --time and weighted by their out-of-fold scores.
 
     Nothing is written without -o, which writes the model and a report of it, or --report.
     """
-    del debug  # looked up by `run`, which must know it even where parsing fails
+    del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
-    place = None if output is None else check_place(output, table, config)
-    page = choose_report_place(report, no_report, place, table, config)
-    problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
-    # scikit-learn takes a second to load; whatever is wrong with the call or the table is told before.
-    from committee.cli.cross_validation import Plan
+    path = None if output is None else check_output_path(output, table, config)
+    page = choose_report_path(report, no_report, path, table, config)
+    problem = define_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
+    # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
-    from committee.cli.report import Witness, read_recipe, write_report
+    from committee.cli.model_setup import Plan
+    from committee.cli.report import FoldObserver, read_reproduction, write_report
 
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
-    witness = None if page is None else Witness(problem, plan)
-    findings = fit_problem(problem, plan, lambda: None if as_json else show_problem(console, problem), witness)
-    n_bytes = 0 if place is None else write_model(findings.model, place)
-    n_page = 0 if page is None or witness is None else write_report(witness, findings, read_recipe(context), page)
+    printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
+    fold_observers = [] if page is None else [FoldObserver(problem, plan)]
+    results = fit_problem(problem, plan, FitObserverGroup([*printers, *fold_observers]))
+    n_bytes = 0 if path is None else write_model(results.model, path)
+    n_page = 0 if page is None else write_report(fold_observers[0], results, read_reproduction(context), page)
     if as_json:
-        typer.echo(write_json(problem, findings, output, None if page is None else str(page)))
+        typer.echo(write_json(problem, results, output, None if page is None else str(page)))
         return
-    show_findings(console, findings, folds)
-    if place is not None:
-        console.print(f"\nModel written to [bold]{escape(str(place))}[/] ({show_size(n_bytes)})", soft_wrap=True)
+    show_fit_results(console, results, folds)
+    if path is not None:
+        console.print(f"\nModel written to [bold]{escape(str(path))}[/] ({show_size(n_bytes)})", soft_wrap=True)
     if page is not None:
         console.print(f"Report written to [bold]{escape(str(page))}[/] ({show_size(n_page)})", soft_wrap=True)
 
@@ -135,52 +137,52 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
 
   committee predict houses.committee new.parquet --interval 0.9 -o out.parquet
 
-  committee predict churn.committee new.csv.gz -p --keep id -o answers.csv
+  committee predict churn.committee new.csv.gz -p --keep id -o predictions.csv
 
-  committee predict churn.committee new.csv --explain 3       and the reasons
+  committee predict churn.committee new.csv --explain 3       with explanations
 """
 
 
 @app.command(epilog=_PREDICT_EXAMPLES)
 def predict(
-    model: options.ModelFile,
-    table: options.TableName,
-    output: options.AnswersOut = None,
-    probabilities: options.Probabilities = False,
-    calibrated: options.Calibrated = False,
-    interval: options.Coverage = None,
-    explain: options.Reasons = 0,
-    keep: options.Keep = None,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    trust: options.Trust = None,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    table: options.TableNameArgument,
+    output: options.PredictionsOutOption = None,
+    probabilities: options.ProbabilitiesOption = False,
+    calibrated: options.CalibratedOption = False,
+    interval: options.CoverageOption = None,
+    explain: options.ExplainCountOption = 0,
+    keep: options.KeepOption = None,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    trust: options.TrustOption = None,
+    debug: options.DebugOption = False,
 ) -> None:
     """Predict the rows of a table with a model file.
 
-    The table is read piece by piece, so that its size does not matter. Columns are found by name; others may be there.
+    The table is read in chunks and may be larger than memory. Columns are matched by name; other columns are ignored.
 
-    Without -o the answers go to the screen as CSV.
+    Without -o the predictions are printed as CSV.
     """
-    del debug  # looked up by `run`
+    del debug  # read from sys.argv by `run`
     from committee.cli.model_rows import load_model
-    from committee.cli.predict import Predictor, Wanted
+    from committee.cli.predict import PredictOptions, Predictor
     from committee.cli.prediction_writer import choose_writer, write_chunks
     from committee.cli.stream import open_stream
 
-    place = None if output is None else check_place(output, model, table)
-    open_writer = choose_writer(place)
+    path = None if output is None else check_output_path(output, model, table)
+    open_writer = choose_writer(path)
     fitted = options.set_jobs(load_model(model, trust or []), jobs)
-    wanted = Wanted(probabilities, calibrated, interval, explain)
-    predictor = Predictor(fitted, open_stream(table, encoding), wanted, keep or [])
+    requested = PredictOptions(probabilities, calibrated, interval, explain)
+    predictor = Predictor(fitted, open_stream(table, encoding), requested, keep or [])
     n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
-    if place is not None:
-        make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(place))}[/]", soft_wrap=True)
+    if path is not None:
+        make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
 
 
 _EXPLAIN_EXAMPLES = """[bold]Examples[/]
 
-  committee explain houses.committee new.csv --target price   what it rests on
+  committee explain houses.committee new.csv --target price   importances
 
   committee explain houses.committee new.csv -o reasons.csv --keep id
 
@@ -190,49 +192,49 @@ _EXPLAIN_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_EXPLAIN_EXAMPLES)
 def explain(
-    model: options.ModelFile,
-    table: options.TableName,
-    target: options.Truth = None,
-    output: options.ReasonsOut = None,
-    keep: options.Keep = None,
-    metric: options.MetricName = None,
-    rows: options.SampleRows = 1000,
-    repeats: options.Shuffles = 20,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    trust: options.Trust = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    table: options.TableNameArgument,
+    target: options.TruthOption = None,
+    output: options.ExplanationsOutOption = None,
+    keep: options.KeepOption = None,
+    metric: options.MetricNameOption = None,
+    rows: options.SampleRowsOption = 1000,
+    repeats: options.ShufflesOption = 20,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    trust: options.TrustOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Tell what a model rests on: what is lost when a feature is shuffled, and how much each moves predictions.
+    """Report feature importances and SHAP values.
 
-    The first needs the --target, and is best judged by rows that the model was not fitted on.
+    Permutation importance needs the --target, and rows that the model was not fitted on.
 
-    -o writes what each feature adds to the prediction of every row (Shapley values).
+    -o writes the SHAP values of every row.
     """
-    del debug  # looked up by `run`
-    from committee.cli.explain import Question, explain_model, explain_rows, show_account
+    del debug  # read from sys.argv by `run`
+    from committee.cli.explain import ExplainOptions, explain_model, explain_rows, show_explanation
     from committee.cli.model_rows import ModelRows, load_model
     from committee.cli.prediction_writer import choose_writer, write_chunks
     from committee.cli.stream import open_stream
 
-    place = None if output is None else check_place(output, model, table)
-    open_writer = None if place is None else choose_writer(place)
+    path = None if output is None else check_output_path(output, model, table)
+    open_writer = None if path is None else choose_writer(path)
     fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding)
-    truth = target or stream.target
-    question = Question(rows, repeats, metric, seed, jobs)
-    account = explain_model(ModelRows(fitted, stream, [] if truth is None else [truth]), truth, question)
+    column = target or stream.target
+    requested = ExplainOptions(rows, repeats, metric, seed, jobs)
+    explanation = explain_model(ModelRows(fitted, stream, [] if column is None else [column]), column, requested)
     n_rows = 0
     if open_writer is not None:
         n_rows = write_chunks(open_writer, explain_rows(ModelRows(fitted, stream, keep or [])), table)
     if as_json:
-        typer.echo(account.write_json())
+        typer.echo(explanation.write_json())
         return
     console = make_console()
-    show_account(console, account)
-    if place is not None:
-        console.print(f"\nReasons of {n_rows:,} rows written to [bold]{escape(str(place))}[/]", soft_wrap=True)
+    show_explanation(console, explanation)
+    if path is not None:
+        console.print(f"\nSHAP values of {n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
 
 
 _INSPECT_EXAMPLES = """[bold]Examples[/]
@@ -245,13 +247,13 @@ _INSPECT_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_INSPECT_EXAMPLES)
 def inspect(
-    model: options.ModelFile,
-    trust: options.Trust = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    model: options.ModelFileArgument,
+    trust: options.TrustOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Tell what a model file holds: its class, parameters, columns and importances."""
-    del debug  # looked up by `run`
+    """Show the contents of a model file: class, parameters, columns and importances."""
+    del debug  # read from sys.argv by `run`
     from committee.cli.inspect import inspect_model, show_inspection
 
     found = inspect_model(model, trust or [])
@@ -275,149 +277,151 @@ _COMPARE_EXAMPLES = """[bold]Examples[/]
 
 @app.command(epilog=_COMPARE_EXAMPLES)
 def compare(
-    table: options.TableName,
-    target: options.Target = None,
+    table: options.TableNameArgument,
+    target: options.TargetOption = None,
     estimators: Annotated[
         list[str] | None,
         typer.Option(
             "--estimator",
             "-e",
             metavar="NAME",
-            help="As for fit; repeatable. The others are compared with the first; by default one of each family.",
+            help="As in fit; repeatable. The others are compared with the first; by default one of each family.",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="[EST.]NAME=VALUE", help="A parameter, of all or of one of them; repeatable."),
+        typer.Option("--set", metavar="[EST.]NAME=VALUE", help="A parameter of all estimators or of one; repeatable."),
     ] = None,
-    metric: options.MetricName = None,
-    groups: options.Groups = None,
-    weights: options.Weights = None,
-    drop: options.Drop = None,
-    task: options.TaskName = "auto",
-    folds: options.Folds = 5,
-    repeats: Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="How often the folds are drawn.")] = 5,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    encoding: options.Encoding = "utf-8",
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    metric: options.MetricNameOption = None,
+    groups: options.GroupsOption = None,
+    weights: options.WeightsOption = None,
+    drop: options.DropOption = None,
+    task: options.TaskNameOption = "auto",
+    folds: options.FoldsOption = 5,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="R", min=1, help="Repetitions of the cross-validation.")
+    ] = 5,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Compare estimators on the same folds, and tell whether they differ by more than chance.
+    """Compare estimators on the same folds and test their differences for significance.
 
-    Repeated cross-validation; each estimator is tested against the first one by the corrected paired t-test.
+    Repeated cross-validation; each estimator is tested against the first by the corrected paired t-test.
     """
-    del debug  # looked up by `run`
+    del debug  # read from sys.argv by `run`
     chosen = options.parse_settings(settings)
-    problem = pose_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
-    from committee.cli.compare import plan_contest, show_results, write_results
-    from committee.cli.cross_validation import Plan
+    problem = define_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
+    from committee.cli.compare import plan_comparison, show_comparison, write_comparison
+    from committee.cli.model_setup import Plan
 
     plan = Plan("", {}, folds, seed, jobs, metric)
-    contest = plan_contest(problem, estimators or [], chosen, plan, repeats)
-    with watch_fits("comparing", contest.n_fits) as display:
-        scores = contest.run(display.advance, display.note)
+    comparison = plan_comparison(problem, estimators or [], chosen, plan, repeats)
+    with watch_fits("comparing", comparison.n_fits) as display:
+        scores = comparison.run(display)
     if as_json:
-        typer.echo(write_results(contest, scores))
+        typer.echo(write_comparison(comparison, scores))
     else:
-        show_results(make_console(), contest, scores)
+        show_comparison(make_console(), comparison, scores)
 
 
 _BENCH_EXAMPLES = """[bold]Examples[/]
 
-  committee bench                              a few minutes, every case
+  committee bench                              all cases, a few minutes
 
   committee bench --only boosting --rows 100000
 
-  committee bench -o times                     also a page, data and a picture
+  committee bench -o times                     also a page, data and a figure
 """
 
 
 @app.command(epilog=_BENCH_EXAMPLES)
 def bench(
-    only: options.Only = None,
-    rows: options.BenchRows = 20_000,
-    threads: options.Threads = None,
-    quick: options.Quick = False,
-    output: options.BenchOut = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    only: options.OnlyOption = None,
+    rows: options.BenchRowsOption = 20_000,
+    threads: options.ThreadsOption = None,
+    quick: options.QuickOption = False,
+    output: options.BenchOutOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Measure forests, AdaBoost and boosting beside the libraries that are installed.
+    """Time forests, AdaBoost and boosting against other installed libraries.
 
-    Every library gets a process of its own, the same table and the same threads; the best run counts.
+    Each library runs in its own process on the same table with the same number of threads; the best time counts.
     """
-    del debug  # looked up by `run`
-    from committee.cli.bench.command import measure
+    del debug  # read from sys.argv by `run`
+    from committee.cli.bench.command import run_benchmark
 
-    measure(only or [], quick, rows, threads, output, as_json)
+    run_benchmark(only or [], quick, rows, threads, output, as_json)
 
 
 _REPRODUCE_EXAMPLES = """[bold]Examples[/]
 
-  committee reproduce R9                             three stumps, in a second
+  committee reproduce R9                             three stumps, takes a second
 
   committee reproduce R1 R2 R3 --seeds 20
 
-  committee reproduce all --out textbook.html        minutes; with pictures
+  committee reproduce all --out textbook.html        takes minutes; with figures
 """
 
 
 @app.command(epilog=_REPRODUCE_EXAMPLES)
 def reproduce(
-    rows: options.ResultNames = None,
-    seeds: options.NSeeds = 10,
-    jobs: options.Jobs = None,
-    page: options.PageOut = None,
-    as_json: options.AsJson = False,
-    debug: options.Debug = False,
+    rows: options.ResultNamesArgument = None,
+    seeds: options.NSeedsOption = 10,
+    jobs: options.JobsOption = None,
+    page: options.PageOutOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
 ) -> None:
-    """Do published results of the textbooks again, and compare.
+    """Reproduce published textbook results.
 
-    Each figure is shown as mean and spread over seeds beside the published one, with a verdict.
+    Each number is shown as mean and standard deviation over seeds beside the published one, with a check.
 
-    The exit code is 1 if a row fails.
+    The exit code is 1 if a check fails.
 
-    Tables that are not part of scikit-learn are looked for where COMMITTEE_DATA points; nothing is fetched.
+    Tables that are not part of scikit-learn are read from the folder COMMITTEE_DATA; nothing is downloaded.
     """
-    del debug  # looked up by `run`
-    place = None if page is None else check_place(page)
+    del debug  # read from sys.argv by `run`
+    path = None if page is None else check_output_path(page)
     from committee.cli.reproduce.command import reproduce_results
 
-    if not reproduce_results(rows or [], seeds, jobs, place, as_json=as_json):
+    if not reproduce_results(rows or [], seeds, jobs, path, as_json=as_json):
         raise typer.Exit(DATA)
 
 
 def run() -> int:
-    """Parse the command line, do the work, and turn whatever happens into an exit code.
+    """Parse the command line and run the command.
 
     Returns
     -------
     int
-        0 done, 1 bad data, 2 bad usage, 130 interrupted.
+        Exit code: 0 success, 1 bad data, 2 bad usage, 130 interrupted.
     """
     try:
         code = app(prog_name="committee", standalone_mode=False)
         if code == _INTERRUPTED:  # some versions of Typer catch the interrupt themselves
-            return _complain("Interrupted.", "", _INTERRUPTED)
+            return _print_error("Interrupted.", "", _INTERRUPTED)
         return code if isinstance(code, int) else 0
     except typer.Exit as done:
         return done.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("Interrupted.", "", _INTERRUPTED)
+        return _print_error("Interrupted.", "", _INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough (`committee fit | head`); keep the interpreter from flushing into nothing.
+        # The reader has closed the pipe (`committee fit | head`); prevent a flush at exit.
         sys.stdout = None
         return 0
     except Exception as error:
         if "--debug" in sys.argv:
             raise
         if isinstance(error, _UsageError) and not error.format_message():
-            return USAGE  # `committee` alone: the help has been printed
-        return _complain(*_explain(error))
+            return USAGE  # `committee` without arguments: the help has been printed
+        return _print_error(*_explain_error(error))
 
 
-def _explain(error: Exception) -> tuple[str, str, int]:
+def _explain_error(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, CommandError):
         return error.sentence, error.hint, error.code
     if isinstance(error, _UsageError):
@@ -445,7 +449,7 @@ def _write_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _complain(sentence: str, hint: str, code: int) -> int:
+def _print_error(sentence: str, hint: str, code: int) -> int:
     console = make_console(stderr=True)
     console.print(f"[bold red]Error:[/] {escape(sentence)}", soft_wrap=True)
     if hint:

@@ -1,4 +1,4 @@
-"""The estimators by the names that the command knows them by."""
+"""The estimators by their names in the command."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import committee
 from committee.cli.errors import USAGE, CommandError, suggest
 
 if TYPE_CHECKING:
-    from committee.cli.problem import Task
+    from committee.cli.problem import TaskKind
 
 __all__ = ["find_class", "list_estimators"]
 
-# Committees of members that somebody has to name, which a command line cannot.
+# Ensembles of named members, which cannot be given on a command line.
 _NEED_MEMBERS = frozenset({"ensemble-selection", "stacking", "super-learner", "voting"})
 _SHORT_NAMES = {"tree": "decision-tree", "stump": "decision-stump"}
-_ENDINGS: dict[Task, tuple[str, ...]] = {
+_ENDINGS: dict[TaskKind, tuple[str, ...]] = {
     "classification": ("Classifier", "NB"),
     "regression": ("Regressor",),
 }
 
 
-def list_estimators() -> dict[str, dict[Task, str]]:
+def list_estimators() -> dict[str, dict[TaskKind, str]]:
     """The class of each estimator for each task, by its name in the command.
 
-    Nothing is imported: the names follow from those of the exported classes.
+    Names are derived from those of the exported classes, without importing them.
 
     Returns
     -------
     dict of str to dict
         For instance ``"random-forest"`` to ``{"classification": "RandomForestClassifier", …}``.
     """
-    found: dict[str, dict[Task, str]] = {}
+    found: dict[str, dict[TaskKind, str]] = {}
     for exported in committee.__all__:
         for task, endings in _ENDINGS.items():
             if exported.endswith(endings):
@@ -42,15 +42,15 @@ def list_estimators() -> dict[str, dict[Task, str]]:
     return found
 
 
-def find_class(name: str, task: Task) -> str:
-    """The class that an ``--estimator`` means.
+def find_class(name: str, task: TaskKind) -> str:
+    """The class that an ``--estimator`` names.
 
     Parameters
     ----------
     name : str
-        As in :func:`list_estimators`, or the name of a class; small letters and hyphens do not matter.
+        As in :func:`list_estimators`, or the name of a class; case, hyphens and underscores are ignored.
     task : "classification" or "regression"
-        What is to be predicted.
+        The kind of prediction.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def find_class(name: str, task: Task) -> str:
         _simplify, _NEED_MEMBERS
     ):
         raise CommandError(
-            f"The --estimator '{name}' is a committee of members that have to be named, which the command cannot.",
+            f"The --estimator '{name}' is an ensemble of named members, which the command cannot take.",
             f"Use it from Python, or one of: {', '.join(sorted(known))}.",
             USAGE,
         )
@@ -76,7 +76,7 @@ def find_class(name: str, task: Task) -> str:
         )
     if task not in known[full]:
         able = ", ".join(sorted(other for other, classes in known.items() if task in classes))
-        kind, other = ("classes", "a quantity") if task == "regression" else ("quantities", "a class")
+        kind, other = ("classes", "numeric") if task == "regression" else ("numbers", "a class")
         raise CommandError(
             f"The --estimator '{name}' predicts {kind} only, and the target is {other}.",
             f"Choose one of: {able}; or another --task.",
@@ -88,7 +88,7 @@ def find_class(name: str, task: Task) -> str:
 def _write_name(exported: str) -> str:
     """``ExtraTreesClassifier`` as ``extra-trees``, ``BernoulliNB`` as ``bernoulli-nb``."""
     stem = exported.removesuffix("Classifier").removesuffix("Regressor")
-    # The two boosters whose names run on are one word to everybody.
+    # These two names are one word in common use.
     stem = stem.replace("AdaBoost", "Adaboost").replace("BoosTexter", "Boostexter")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", stem).lower()
 

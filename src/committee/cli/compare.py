@@ -1,44 +1,54 @@
-"""The work behind ``committee compare``: several estimators on the same folds, and whether they differ."""
+"""The work behind ``committee compare``: several estimators on the same folds, with a significance test."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.markup import escape
 from scipy import stats
 
 from committee.cli.catalog import find_class
-from committee.cli.cross_validation import Plan, Study
+from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import USAGE, CommandError
-from committee.cli.show import make_table, show_head
+from committee.cli.fit_observer import FitObserver
+from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.show import make_text_table, show_head
+from committee.typing import FloatArray
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from committee.cli.problem import Problem
+    from committee.cli.problem import LearningProblem
 
-__all__ = ["Contest", "PairedTest", "adjust_holm", "compare_parts", "plan_contest", "show_results", "write_results"]
+__all__ = [
+    "EstimatorComparison",
+    "PairedTest",
+    "adjust_holm",
+    "compute_t_test",
+    "plan_comparison",
+    "show_comparison",
+    "write_comparison",
+]
 
 
-#: What is compared if nobody says: one of each family, quick to fit.
-USUAL = ("random-forest", "extra-trees", "hist-gradient-boosting", "decision-tree")
+#: Compared by default: one of each family, quick to fit.
+DEFAULT_ESTIMATORS = ("random-forest", "extra-trees", "hist-gradient-boosting", "decision-tree")
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A mean over the parts of a repeated cross-validation, and how far it may be from zero by chance.
+    """The mean over the folds of a repeated cross-validation, with a test against zero.
 
     Parameters
     ----------
     mean : float
-        Over all parts.
+        Over all folds of all repetitions.
     error : float
-        Its standard error, corrected for the rows that training parts share.
+        Its standard error, corrected for the rows that training sets share.
     p_value : float
         Two-sided.
     """
@@ -48,27 +58,27 @@ class PairedTest:
     p_value: float
 
 
-def compare_parts(scores: NDArray[np.float64], folds: int) -> PairedTest:
+def compute_t_test(scores: FloatArray, folds: int) -> PairedTest:
     r"""The corrected resampled t-test [Nadeau2003].
 
-    Training parts overlap, so that scores of different parts are not independent and their variance over J parts,
-    divided by J, is too small. With the share of rows for testing over that for training,
+    Training sets overlap, so the scores of different folds are not independent, and their variance over J folds
+    divided by J is too small. With n₁ training and n₂ test rows,
 
     .. math:: t = \bar d \Big/ \sqrt{\Big(\frac1J + \frac{n_2}{n_1}\Big) s_d^2}
 
-    follows nearly Student's distribution with J - 1 degrees of freedom; for k folds n₂/n₁ = 1/(k - 1).
+    follows approximately Student's t-distribution with J - 1 degrees of freedom; for k folds n₂/n₁ = 1/(k - 1).
 
     Parameters
     ----------
-    scores : ndarray of shape (n_parts,)
-        Differences between two estimators, one a part; or scores of one, for their standard error.
+    scores : ndarray of shape (n_scores,)
+        Differences between two estimators, one per fold; or scores of one estimator, for their standard error.
     folds : int
-        Parts of one cross-validation.
+        Number of folds of one cross-validation.
 
     Returns
     -------
     PairedTest
-        Without spread, the p-value is 1 if the mean is zero and 0 otherwise.
+        If all scores are equal, the p-value is 1 if they are zero and 0 otherwise.
     """
     mean = float(scores.mean())
     error = float(np.sqrt((1 / len(scores) + 1 / (folds - 1)) * scores.var(ddof=1)))
@@ -78,14 +88,14 @@ def compare_parts(scores: NDArray[np.float64], folds: int) -> PairedTest:
 
 
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several comparisons made at once [Holm1979].
+    """Adjust p-values for multiple comparisons [Holm1979].
 
-    The i-th smallest of m is multiplied by m - i + 1; none becomes smaller than one before it, or larger than 1.
+    The i-th smallest of m p-values is multiplied by m - i + 1; the results are kept in order and at most 1.
 
     Parameters
     ----------
     p_values : sequence of float
-        One a comparison.
+        One per comparison.
 
     Returns
     -------
@@ -99,79 +109,78 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-class Contest:
-    """Several studies of one problem.
+class EstimatorComparison:
+    """A repeated cross-validation of several estimators on one problem.
 
     Parameters
     ----------
-    studies : list of Study
-        The first one is what the others are compared with.
+    setups : list of ModelSetup
+        The estimators; the others are compared with the first.
     repeats : int
-        Cross-validations, each with folds of its own.
+        Number of repetitions, each with its own folds.
     """
 
-    def __init__(self, studies: list[Study], repeats: int) -> None:
-        self.studies = studies
+    def __init__(self, setups: list[ModelSetup], repeats: int) -> None:
+        self.setups = setups
         self.repeats = repeats
-        self.folds = studies[0].plan.folds
-        self.metric = studies[0].metrics[0]
-        self.names = [study.name for study in studies]
+        self.folds = setups[0].plan.folds
+        self.metric = setups[0].metrics[0]
+        self.names = [setup.name for setup in setups]
+        self._validations = [CrossValidationRun(setup) for setup in setups]
 
     @property
     def n_fits(self) -> int:
-        """Models that will be fitted."""
-        return self.repeats * self.folds * sum(study.n_fits_a_part for study in self.studies)
+        """Number of models that :meth:`run` fits."""
+        return self.repeats * self.folds * sum(one.n_fits_per_fold for one in self._validations)
 
-    def run(self, advance: Callable[[], None], tell: Callable[[str], None] | None = None) -> NDArray[np.float64]:
-        """Fit everything.
+    def run(self, observer: FitObserver) -> FloatArray:
+        """Fit and score all estimators on all folds.
 
         Parameters
         ----------
-        advance : callable
-            Called after each fitted model.
-        tell : callable, optional
-            Called with the mean scores so far, in words.
+        observer : FitObserver
+            Notified of each fitted model and of the mean scores so far.
 
         Returns
         -------
-        ndarray of shape (n_studies, n_parts)
-            Scores on the rows held out; a column is one part, the same for all.
+        ndarray of shape (n_estimators, n_scores)
+            Scores on the test rows; a column is one fold, the same for all estimators.
         """
-        first = self.studies[0]
+        first = self.setups[0]
         everything = np.arange(first.problem.n_rows)
         scores: list[list[float]] = []
         for repeat in range(self.repeats):
-            for train, test in first.split(everything, self.folds, first.plan.seed + repeat):
-                scores.append([study.score(study.learn(train, advance), test) for study in self.studies])
-                if tell is not None:
-                    tell(" ".join(f"{mean:.4f}" for mean in np.mean(scores, axis=0)))
+            for train, test in first.split_rows(everything, self.folds, first.plan.seed + repeat):
+                models = ((one.setup, one.fit_fold(train, observer)) for one in self._validations)
+                scores.append([setup.score_model(model, test) for setup, model in models])
+                observer.on_score(" ".join(f"{mean:.4f}" for mean in np.mean(scores, axis=0)))
         return np.array(scores).T
 
 
-def plan_contest(
-    problem: Problem, names: Sequence[str], settings: Mapping[str, Any], plan: Plan, repeats: int
-) -> Contest:
-    """Prepare to compare estimators.
+def plan_comparison(
+    problem: LearningProblem, names: Sequence[str], settings: Mapping[str, Any], plan: Plan, repeats: int
+) -> EstimatorComparison:
+    """Prepare a comparison of estimators.
 
     Parameters
     ----------
-    problem : Problem
-        What to learn.
+    problem : LearningProblem
+        Features and target.
     names : sequence of str
-        The estimators; those of ``USUAL`` if there is none.
+        The estimators; ``DEFAULT_ESTIMATORS`` if empty.
     settings : mapping of str to object
-        Parameters: of all of them, or of the one whose name and a dot go before.
+        Parameters of all estimators, or with the prefix ``name.`` of one.
     plan : Plan
-        How, for each of them; its estimator and settings do not matter.
+        The options of each fit; its estimator and settings are ignored.
     repeats : int
-        Cross-validations.
+        Number of repetitions.
 
     Returns
     -------
-    Contest
+    EstimatorComparison
         Ready to run.
     """
-    classes = [find_class(name, problem.task) for name in names or USUAL]
+    classes = [find_class(name, problem.task) for name in names or DEFAULT_ESTIMATORS]
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise CommandError(
             "There must be at least two estimators, each named once.", "Repeat --estimator with another name.", USAGE
@@ -184,19 +193,19 @@ def plan_contest(
         for chosen in [find_class(owner, problem.task)] if dot else classes:
             own[chosen][name] = value
     plans = [Plan(name, own[name], plan.folds, plan.seed, plan.jobs, plan.metric) for name in classes]
-    return Contest([Study(problem, one) for one in plans], repeats)
+    return EstimatorComparison([ModelSetup(problem, one) for one in plans], repeats)
 
 
-def _judge(contest: Contest, scores: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Mean and standard error of each estimator, and how it differs from the first."""
-    tests = [compare_parts(row - scores[0], contest.folds) for row in scores[1:]]
+def _summarize_scores(comparison: EstimatorComparison, scores: FloatArray) -> list[dict[str, Any]]:
+    """Mean and standard error of each estimator, and its difference from the first."""
+    tests = [compute_t_test(row - scores[0], comparison.folds) for row in scores[1:]]
     adjusted = adjust_holm([test.p_value for test in tests])
-    judged: list[dict[str, Any]] = []
-    for k, (study, row) in enumerate(zip(contest.studies, scores, strict=True)):
-        alone = compare_parts(row, contest.folds)
+    summary: list[dict[str, Any]] = []
+    for k, (setup, row) in enumerate(zip(comparison.setups, scores, strict=True)):
+        alone = compute_t_test(row, comparison.folds)
         entry: dict[str, Any] = {
-            "estimator": study.name,
-            "parameters": dict(study.plan.settings),
+            "estimator": setup.name,
+            "parameters": dict(setup.plan.settings),
             "mean": alone.mean,
             "standard_error": alone.error,
             "difference": None,
@@ -210,59 +219,59 @@ def _judge(contest: Contest, scores: NDArray[np.float64]) -> list[dict[str, Any]
                 "p_value": test.p_value,
                 "p_value_adjusted": adjusted[k - 1],
             }
-        judged.append(entry)
-    return judged
+        summary.append(entry)
+    return summary
 
 
-def write_results(contest: Contest, scores: NDArray[np.float64]) -> str:
-    """What was found as one JSON document.
+def write_comparison(comparison: EstimatorComparison, scores: FloatArray) -> str:
+    """The results as one JSON document.
 
     Parameters
     ----------
-    contest : Contest
-        What was compared.
-    scores : ndarray of shape (n_studies, n_parts)
-        As its run found them.
+    comparison : EstimatorComparison
+        The estimators.
+    scores : ndarray of shape (n_estimators, n_scores)
+        From :meth:`EstimatorComparison.run`.
 
     Returns
     -------
     str
         JSON.
     """
-    problem = contest.studies[0].problem
+    problem = comparison.setups[0].problem
     document = {
         "table": problem.source,
         "rows": problem.n_rows,
         "target": problem.target,
         "task": problem.task,
-        "metric": contest.metric.name,
-        "greater_is_better": contest.metric.sign > 0,
-        "folds": contest.folds,
-        "repeats": contest.repeats,
-        "results": _judge(contest, scores),
-        "notices": [*problem.notices, *contest.studies[0].notices],
+        "metric": comparison.metric.name,
+        "greater_is_better": comparison.metric.sign > 0,
+        "folds": comparison.folds,
+        "repeats": comparison.repeats,
+        "results": _summarize_scores(comparison, scores),
+        "notices": [*problem.notices, *comparison.setups[0].notices],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=str)
 
 
-def show_results(console: Console, contest: Contest, scores: NDArray[np.float64]) -> None:
-    """Print what was found.
+def show_comparison(console: Console, comparison: EstimatorComparison, scores: FloatArray) -> None:
+    """Print the results.
 
     Parameters
     ----------
     console : rich.console.Console
-        Where to.
-    contest : Contest
-        What was compared.
-    scores : ndarray of shape (n_studies, n_parts)
-        As its run found them.
+        The output.
+    comparison : EstimatorComparison
+        The estimators.
+    scores : ndarray of shape (n_estimators, n_scores)
+        From :meth:`EstimatorComparison.run`.
     """
-    problem, metric = contest.studies[0].problem, contest.metric
+    problem, metric = comparison.setups[0].problem, comparison.metric
     better = "higher" if metric.sign > 0 else "lower"
     show_head(console, problem)
-    console.print(f"{metric.name} ({better} is better), {contest.repeats} times {contest.folds} folds\n")
-    table = make_table("estimator", ">mean", ">std. error", ">difference", ">p-value")
-    for entry in _judge(contest, scores):
+    console.print(f"{metric.name} ({better} is better), {comparison.repeats} times {comparison.folds} folds\n")
+    table = make_text_table("estimator", ">mean", ">std. error", ">difference", ">p-value")
+    for entry in _summarize_scores(comparison, scores):
         cells = [f"{entry['mean']:.4f}", f"{entry['standard_error']:.4f}"]
         difference = entry["difference"]
         cells += (
@@ -272,12 +281,12 @@ def show_results(console: Console, contest: Contest, scores: NDArray[np.float64]
         )
         table.add_row(entry["estimator"], *cells)
     console.print(table)
-    several = len(contest.studies) > 2
+    several = len(comparison.setups) > 2
     console.print(
-        "\nDifference from the first. Standard errors and p-values are those of the corrected paired t-test "
-        "(Nadeau and Bengio 2003)" + (", the latter adjusted for several comparisons (Holm 1979)." if several else ".")
+        "\nDifference from the first estimator. Standard errors and p-values of the corrected paired t-test "
+        "(Nadeau and Bengio 2003)" + (", p-values adjusted for multiple comparisons (Holm 1979)." if several else ".")
     )
-    for notice in [*problem.notices, *contest.studies[0].notices]:
+    for notice in [*problem.notices, *comparison.setups[0].notices]:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
 
 

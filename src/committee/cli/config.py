@@ -1,8 +1,9 @@
-"""Options from a TOML file: the same names and checks as on the command line, which goes before it."""
+"""Options from a TOML file: same names and checks as on the command line, which takes precedence."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from committee.cli.errors import DATA, USAGE, CommandError, suggest
 
 __all__ = ["apply_config"]
 
-# Not in a file: itself, and what is about a single call.
+# Options that a file cannot set: the file itself, and those of a single call.
 _ONLY_TYPED = frozenset({"config", "debug", "help"})
 
 
@@ -22,19 +23,19 @@ def apply_config(context: typer.Context, path: str | None) -> str | None:
     Parameters
     ----------
     context : typer.Context
-        Of the command; its other options are read after this one.
+        Of the command; its other options are parsed after this one.
     path : str or None
         The file.
 
     Returns
     -------
     str or None
-        The path, as it came.
+        The path, unchanged.
     """
     if path is None or context.resilient_parsing:
         return path
-    known = {_write_key(param): param.name for param in context.command.params}
-    defaults: dict[str, Any] = {}
+    known = {_name_option(param.opts, str(param.name)): str(param.name) for param in context.command.params}
+    defaults: dict[str, object] = {}
     for key, value in _read_toml(path).items():
         name = known.get(key.replace("_", "-"))
         if name is None or key in _ONLY_TYPED:
@@ -45,10 +46,10 @@ def apply_config(context: typer.Context, path: str | None) -> str | None:
     return path
 
 
-def _write_key(param: Any) -> str:
-    """The long option without its hyphens, or what an argument stands for."""
-    options = [option.removeprefix("--") for option in param.opts if option.startswith("--")]
-    return options[0] if options else str(param.name)
+def _name_option(spellings: Sequence[str], name: str) -> str:
+    """The long option without its hyphens, or the name of an argument."""
+    options = [option.removeprefix("--") for option in spellings if option.startswith("--")]
+    return options[0] if options else name
 
 
 def _read_toml(path: str) -> dict[str, Any]:
@@ -60,26 +61,26 @@ def _read_toml(path: str) -> dict[str, Any]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(
-            f"'{path}' is no TOML: {error}.", 'Write one entry a line, for instance target = "price".', DATA
+            f"'{path}' is not valid TOML: {error}.", 'Write one entry per line, for instance target = "price".', DATA
         ) from error
 
 
-def _read_value(path: str, key: str, value: Any) -> Any:
+def _read_value(path: str, key: str, value: object) -> object:
     if key == "set":
         if not isinstance(value, dict):
             raise CommandError(
                 f"The entry 'set' of '{path}' must be a table.", "Write [set] and below it max_depth = 3.", USAGE
             )
-        return [f"{name}={setting!r}" for name, setting in _flatten(value)]
+        return [f"{name}={setting!r}" for name, setting in _flatten_settings(value)]
     if isinstance(value, dict):
         raise CommandError(f"The entry '{key}' of '{path}' must not be a table.", f"Write {key} = …", USAGE)
     return value
 
 
-def _flatten(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Settings by name; those of a table in the table get its name and a dot before theirs."""
+def _flatten_settings(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Settings by name; those of a nested table get its name and a dot as prefix."""
     found: list[tuple[str, Any]] = []
     for name, value in table.items():
         inner = isinstance(value, dict)
-        found += _flatten(value, f"{prefix}{name}.") if inner else [(f"{prefix}{name}", value)]
+        found += _flatten_settings(value, f"{prefix}{name}.") if inner else [(f"{prefix}{name}", value)]
     return found

@@ -1,4 +1,4 @@
-"""What can go wrong at the command line: one sentence, one hint, one exit code."""
+"""Errors of the command: one sentence, one hint, one exit code."""
 
 import difflib
 
@@ -9,7 +9,7 @@ _MOST_LISTED = 12
 
 
 class CommandError(Exception):
-    """A sentence for the user.
+    """An error that is shown to the user.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class CommandError(Exception):
     hint : str
         What to do about it.
     code : int
-        ``USAGE`` if the call must change, ``DATA`` if the table must.
+        ``USAGE`` if the call is wrong, ``DATA`` if the table is.
     """
 
     def __init__(self, sentence: str, hint: str, code: int = DATA) -> None:
@@ -29,16 +29,16 @@ class CommandError(Exception):
 
 
 def suggest(word: str, known: list[str], most: int = _MOST_LISTED) -> str:
-    """Offer the nearest known word, or all of them.
+    """Suggest the closest known word, or list the known words.
 
     Parameters
     ----------
     word : str
-        What was typed.
+        The word that was given.
     known : list of str
-        What would have been right.
+        The valid words.
     most : int
-        How many are listed at most.
+        Maximum number of words to list.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""The work behind ``committee explain``: what a model rests on, and why each row is predicted as it is."""
+"""The work behind ``committee explain``: feature importances, and SHAP values of rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -13,38 +13,50 @@ from rich.markup import escape
 
 from committee.cli.errors import DATA, CommandError
 from committee.cli.explanations import Explainer
-from committee.cli.metrics import Metric, choose_metrics
+from committee.cli.metrics import ScoringMetric, choose_metrics
 from committee.cli.model_rows import ModelRows
-from committee.cli.predict import name_answers
-from committee.cli.show import make_table, tell_rest
+from committee.cli.predict import make_prediction_columns
+from committee.cli.show import make_text_table, show_omitted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rich.console import Console
 
-__all__ = ["Account", "Question", "explain_model", "explain_rows", "show_account"]
+    from committee.cli.problem import TaskKind
 
-# Rows of a model that is not made of trees of ours that are explained for the summary: each takes some hundred
-# predictions.
+__all__ = ["ExplainOptions", "ModelExplanation", "explain_model", "explain_rows", "show_explanation"]
+
+# Rows to explain if SHAP values are sampled, which takes some hundred predictions per row.
 _MOST_SAMPLED = 100
 _MOST_SHOWN = 20
 
 
+class FeatureEntry(TypedDict):
+    """Importances of one feature, as they are written to JSON."""
+
+    name: str
+    loss: float | None
+    loss_error: float | None
+    p_value: float | None
+    shap: float
+
+
 @dataclass(frozen=True)
-class Question:
-    """How to look at a model.
+class ExplainOptions:
+    """The options of an explanation.
 
     Parameters
     ----------
     n_rows : int
-        Rows that the summary is made from, drawn at random.
+        Number of rows, sampled at random.
     repeats : int
-        Shuffles of each feature.
+        Permutations of each feature.
     metric : str or None
-        What is lost by shuffling; the usual one of the task if None.
+        The metric of the permutation importance; None for the default of the task.
     seed : int
-        Of all that is drawn.
+        Seed of the sampling.
     jobs : int or None
-        Threads.
+        Number of threads.
     """
 
     n_rows: int
@@ -55,8 +67,8 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Account:
-    """What the features of a model are worth.
+class ModelExplanation:
+    """Feature importances of a model.
 
     Parameters
     ----------
@@ -65,18 +77,18 @@ class Account:
     table : str
         Name of the table.
     n_rows : int
-        Rows that were looked at.
+        Number of rows used.
     metric : str or None
-        What permutation takes away from; None without a target.
+        The metric of the permutation importance; None without a target.
     score : float or None
-        The model's on these rows as they are.
+        Score of the model on these rows.
     exact : bool
-        Whether Shapley values are exact rather than sampled.
+        Whether SHAP values are exact rather than sampled.
     n_explained : int
-        Rows that Shapley values were found for.
+        Number of rows with SHAP values.
     features : list of dict
-        ``name``; ``loss`` of score when the feature is shuffled, its ``loss_error`` and ``p_value``, None without a
-        target; ``shap``, the mean size of its Shapley values. The most important first.
+        ``name``; ``loss`` of score when the feature is permuted, its ``loss_error`` and ``p_value``, None without a
+        target; ``shap``, the mean absolute SHAP value. The most important first.
     """
 
     estimator: str
@@ -86,47 +98,45 @@ class Account:
     score: float | None
     exact: bool
     n_explained: int
-    features: list[dict[str, Any]]
+    features: list[FeatureEntry]
 
     def write_json(self) -> str:
-        """The same as one JSON document."""
+        """The explanation as one JSON document."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False)
 
 
-def explain_model(rows: ModelRows, target: str | None, question: Question) -> Account:
-    """What a model rests on, judged by some rows of a table.
+def explain_model(rows: ModelRows, target: str | None, options: ExplainOptions) -> ModelExplanation:
+    """Compute feature importances on a sample of rows.
 
     Parameters
     ----------
     rows : ModelRows
-        The model beside the table, whose first other column is the target if there is one.
+        The model and the table, with the target as an extra column if there is one.
     target : str or None
-        Its name.
-    question : Question
-        How to look.
+        Name of the target.
+    options : ExplainOptions
+        The options.
 
     Returns
     -------
-    Account
+    ModelExplanation
         Importances of the features.
     """
-    sample = _draw_rows(rows, question)
+    sample = _sample_rows(rows, options)
     model, table = rows.model, rows.take_rows(sample)
-    features: list[dict[str, Any]] = [
-        {"name": name, "loss": None, "loss_error": None, "p_value": None, "shap": 0.0} for name in rows.names
-    ]
+    features = [FeatureEntry(name=name, loss=None, loss_error=None, p_value=None, shap=0.0) for name in rows.names]
     metric, score = None, None
     if target is not None:
-        metric = choose_metrics(question.metric, _name_task(model))[0]
-        score = _shuffle(model, table, _read_truth(model, sample, target), metric, question, features)
-    explainer = Explainer(model, table, question.seed)
+        metric = choose_metrics(options.metric, _name_task(model))[0]
+        score = _permute_features(model, table, _read_target_values(model, sample, target), metric, options, features)
+    explainer = Explainer(model, table, options.seed)
     n_explained = sample.num_rows if explainer.is_exact else min(sample.num_rows, _MOST_SAMPLED)
     some = rows.take_rows(sample.slice(0, n_explained))
     sizes = np.abs(explainer.explain(some, model.predict(some)).values).mean(axis=0)
     for entry, size in zip(features, sizes, strict=True):
         entry["shap"] = float(size)
     features.sort(key=lambda entry: -(entry["shap"] if entry["loss"] is None else entry["loss"]))
-    return Account(
+    return ModelExplanation(
         estimator=type(model).__name__,
         table=rows.stream.name,
         n_rows=sample.num_rows,
@@ -138,24 +148,24 @@ def explain_model(rows: ModelRows, target: str | None, question: Question) -> Ac
     )
 
 
-def _shuffle(
-    model: Any, table: Any, truth: Any, metric: Metric, question: Question, features: list[dict[str, Any]]
+def _permute_features(
+    model: Any, X: Any, y: Any, metric: ScoringMetric, options: ExplainOptions, features: list[FeatureEntry]
 ) -> float:
-    """Fill in what is lost by shuffling each feature, in the usual direction; the score as it is."""
+    """Fill in the permutation importances; returns the score of the model in the metric's own direction."""
     from committee.inspection import permutation_importance
 
     found = permutation_importance(
         model,
-        table,
-        truth,
-        scoring=None if question.metric is None else metric.scorer,
-        n_repeats=question.repeats,
-        random_state=question.seed,
-        n_jobs=question.jobs,
+        X,
+        y,
+        scoring=None if options.metric is None else metric.scorer,
+        n_repeats=options.repeats,
+        random_state=options.seed,
+        n_jobs=options.jobs,
     )
     assert found.baseline is not None
     assert found.p_values is not None
-    errors = found.importances.std(axis=1, ddof=1) / np.sqrt(question.repeats) if question.repeats > 1 else None
+    errors = found.importances.std(axis=1, ddof=1) / np.sqrt(options.repeats) if options.repeats > 1 else None
     for k, entry in enumerate(features):
         entry["loss"] = float(found.importances_mean[k])
         entry["loss_error"] = None if errors is None else float(errors[k])
@@ -163,11 +173,11 @@ def _shuffle(
     return metric.sign * found.baseline
 
 
-def _name_task(model: Any) -> Any:
+def _name_task(model: Any) -> TaskKind:
     return "classification" if hasattr(model, "classes_") else "regression"
 
 
-def _read_truth(model: Any, sample: pa.Table, target: str) -> Any:
+def _read_target_values(model: Any, sample: pa.Table, target: str) -> NDArray[Any]:
     column = sample.column(target)
     if column.null_count:
         raise CommandError(
@@ -176,7 +186,7 @@ def _read_truth(model: Any, sample: pa.Table, target: str) -> Any:
     classes = getattr(model, "classes_", None)
     try:
         if classes is None:
-            return column.cast(pa.float64()).to_numpy()
+            return np.asarray(column.cast(pa.float64()).to_numpy())
         if classes.dtype.kind in "OU":
             return np.array(column.cast(pa.string()).to_pylist(), dtype=classes.dtype)
         return np.asarray(column.cast(pa.float64()).to_numpy()).astype(classes.dtype)
@@ -186,15 +196,15 @@ def _read_truth(model: Any, sample: pa.Table, target: str) -> Any:
         ) from error
 
 
-def _draw_rows(rows: ModelRows, question: Question) -> pa.Table:
-    """Some rows of the table, each with the same chance, without holding more than a piece beside them."""
-    rng = np.random.default_rng(question.seed)
+def _sample_rows(rows: ModelRows, options: ExplainOptions) -> pa.Table:
+    """A uniform sample of the rows; no more than one chunk is held in memory beside it."""
+    rng = np.random.default_rng(options.seed)
     drawn, keys = None, np.empty(0)
     for chunk, _ in rows.read():
         drawn = chunk if drawn is None else pa.concat_tables([drawn, chunk])
         keys = np.concatenate([keys, rng.random(chunk.num_rows)])
-        if len(keys) > question.n_rows:
-            kept = np.sort(np.argpartition(keys, question.n_rows)[: question.n_rows])
+        if len(keys) > options.n_rows:
+            kept = np.sort(np.argpartition(keys, options.n_rows)[: options.n_rows])
             drawn, keys = drawn.take(kept), keys[kept]
     if drawn is None or not drawn.num_rows:
         raise CommandError(f"'{rows.stream.name}' has columns but no rows.", "There is nothing to explain.")
@@ -202,55 +212,57 @@ def _draw_rows(rows: ModelRows, question: Question) -> pa.Table:
 
 
 def explain_rows(rows: ModelRows) -> Iterator[pa.Table]:
-    """Why every row of a table is predicted as it is.
+    """Compute the SHAP values of every row of a table.
 
     Parameters
     ----------
     rows : ModelRows
-        The model beside the table; its other columns are copied.
+        The model and the table; extra columns are copied.
 
     Yields
     ------
     pyarrow.Table
-        Columns that are copied, the prediction, the base value, what each feature adds.
+        Copied columns, the prediction, the base value, and the SHAP value of each feature.
     """
     explainer = None
     for chunk, table in rows.read():
         explainer = explainer or Explainer(rows.model, table)
         predicted = rows.model.predict(table)
-        kept = {name: chunk.column(name) for name in rows.beside}
-        yield pa.table(kept | name_answers(predicted) | explainer.explain(table, predicted).name_all())
+        kept = {name: chunk.column(name) for name in rows.extra}
+        yield pa.table(kept | make_prediction_columns(predicted) | explainer.explain(table, predicted).make_columns())
 
 
-def show_account(console: Console, account: Account) -> None:
-    """Print what the features of a model are worth.
+def show_explanation(console: Console, explanation: ModelExplanation) -> None:
+    """Print the feature importances of a model.
 
     Parameters
     ----------
     console : rich.console.Console
-        Where to.
-    account : Account
-        What.
+        The output.
+    explanation : ModelExplanation
+        The importances.
     """
     console.print(
-        f"[bold]{escape(account.estimator)}[/] on {account.n_rows:,} rows of {escape(account.table)}", soft_wrap=True
+        f"[bold]{escape(explanation.estimator)}[/] on {explanation.n_rows:,} rows of {escape(explanation.table)}",
+        soft_wrap=True,
     )
-    shuffled = account.metric is not None
-    if shuffled:
-        console.print(f"{account.metric} of these rows as they are: {account.score:.4f}")
-    table = make_table("feature", *((">loss when shuffled", ">p-value") if shuffled else ()), ">mean |SHAP|")
-    for entry in account.features[:_MOST_SHOWN]:
+    permuted = explanation.metric is not None
+    if permuted:
+        console.print(f"{explanation.metric} on these rows: {explanation.score:.4f}")
+    table = make_text_table("feature", *((">loss when shuffled", ">p-value") if permuted else ()), ">mean |SHAP|")
+    for entry in explanation.features[:_MOST_SHOWN]:
         cells = []
-        if shuffled:
+        if permuted:
             error = entry["loss_error"]
             cells = [f"{entry['loss']:+.4f}" + ("" if error is None else f" ± {error:.4f}"), f"{entry['p_value']:.3f}"]
         table.add_row(escape(entry["name"]), *cells, f"{entry['shap']:.4g}")
     console.print()
     console.print(table)
-    tell_rest(console, len(account.features), _MOST_SHOWN)
-    if not account.exact:
+    show_omitted(console, len(explanation.features), _MOST_SHOWN)
+    if not explanation.exact:
         console.print(
-            f"\nThe model is not made of trees alone: its Shapley values are sampled, for {account.n_explained} rows."
+            f"\nShapley values are sampled, for {explanation.n_explained} rows: the model does not consist of trees of "
+            "this library only."
         )
-    if not shuffled:
-        console.print("\nAdd --target to see what the score loses when a feature is shuffled.")
+    if not permuted:
+        console.print("\nAdd --target for the permutation importance.")

@@ -1,54 +1,50 @@
-"""From a problem and a plan to findings, in the way that suits the estimator."""
+"""Fit an estimator to a learning problem and estimate its score: by cross-validation, or by AutoML's own folds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from committee.cli.automl_run import assemble
-from committee.cli.cross_validation import AUTOMATIC, Plan, Rows, Study, is_automatic
-from committee.cli.problem import Problem
+from committee.cli.automl_run import run_automl
+from committee.cli.cross_validation import CrossValidationRun
+from committee.cli.fit_observer import FitObserver, FitObserverGroup
+from committee.cli.model_setup import AUTOML, ModelSetup, Plan, is_automl
+from committee.cli.problem import LearningProblem
 from committee.cli.progress import watch_fits
-from committee.cli.results import Findings
+from committee.cli.results import FitResults
 
 __all__ = ["fit_problem"]
 
-# After which the committee begins no further member unless --time says otherwise. Tables of some ten thousand rows are
-# done before.
+# Default time budget of AutoML. Tables of some ten thousand rows need less.
 DEFAULT_SECONDS = 60.0
 
 
-def fit_problem(
-    problem: Problem, plan: Plan, begin: Callable[[], None], witness: Callable[[Any, Rows], None] | None = None
-) -> Findings:
-    """Fit an estimator and find out how good it is.
+def fit_problem(problem: LearningProblem, plan: Plan, observer: FitObserver | None = None) -> FitResults:
+    """Fit an estimator and estimate its score on unseen rows.
 
     Parameters
     ----------
-    problem : Problem
-        What to learn.
+    problem : LearningProblem
+        Features and target.
     plan : Plan
-        How.
-    begin : callable
-        Called when everything that can be wrong with the plan has been looked at.
-    witness : callable, optional
-        Called with each model that was fitted without some rows, and these rows.
+        The options.
+    observer : FitObserver, optional
+        Notified of the start, of fitted models and of scored folds.
 
     Returns
     -------
-    Findings
+    FitResults
         Scores and the model.
     """
-    if is_automatic(plan.estimator, problem.task):
+    observer = observer or FitObserver()
+    if is_automl(plan.estimator, problem.task):
         budgets = {"n_members", "time_budget"}
         if plan.seconds is None and not budgets & set(plan.settings):
             plan = replace(plan, seconds=DEFAULT_SECONDS)
-        study = Study(problem, plan)
-        begin()
-        with watch_fits(AUTOMATIC, None, study.template.time_budget):
-            return assemble(study)
-    study = Study(problem, plan)
-    begin()
-    with watch_fits("fitting", study.n_fits) as display:
-        return study.run(display.advance, display.note, witness)
+        setup = ModelSetup(problem, plan)
+        observer.on_start()
+        with watch_fits(AUTOML, None, setup.template.time_budget) as display:
+            return run_automl(setup, FitObserverGroup([display, observer]))
+    validation = CrossValidationRun(ModelSetup(problem, plan))
+    observer.on_start()
+    with watch_fits("fitting", validation.n_fits) as display:
+        return validation.run(FitObserverGroup([display, observer]))

@@ -1,4 +1,4 @@
-"""The work behind ``committee inspect``: what a model file holds."""
+"""The work behind ``committee inspect``: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from committee.cli.model_rows import load_model
+from committee.cli.model_rows import load_model, read_categories
 from committee.cli.output import show_size
-from committee.cli.show import make_table, show_importances, tell_rest
+from committee.cli.show import make_text_table, show_importances, show_omitted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,26 +24,26 @@ _SCORES = ("oob_score_", "score_estimate_", "score_error_")
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a model file holds.
+    """The contents of a model file.
 
     Parameters
     ----------
     estimator : str
         Name of the class.
     parameters : dict
-        As they were set, or are by default.
+        All parameters.
     columns : dict of str to str
-        The columns that it was fitted on and what they are; empty if it does not know.
+        Names and types of the columns that it was fitted on; empty if unknown.
     n_features : int or None
-        How many; None if it is not fitted.
+        Number of features; None if it is not fitted.
     classes : tuple of str
-        What it tells apart; empty if it predicts a quantity.
+        The classes; empty for a regressor.
     importances : dict of str to float
         By column, largest first; empty if it has none.
     scores : dict of str to float
-        What it found out about itself while it was fitted: out-of-bag scores, the estimate of a committee.
+        Scores from the fit: the out-of-bag score, or the score estimate of AutoML.
     members : list of dict
-        The leaderboard of an automatic committee; empty for others.
+        The leaderboard of an AutoML model; empty for others.
     library : dict
         Versions that it was written with.
     stripped : bool
@@ -65,24 +65,24 @@ class Inspection:
     n_bytes: int
 
     def write_json(self) -> str:
-        """The same as one JSON document."""
+        """The contents as one JSON document."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False, default=str)
 
 
 def inspect_model(name: str, trusted: Sequence[str]) -> Inspection:
-    """Read a model file and say what it holds.
+    """Read a model file and describe it.
 
     Parameters
     ----------
     name : str
         Its path.
     trusted : sequence of str
-        Types of other libraries that it may hold.
+        Types of other libraries that may be loaded.
 
     Returns
     -------
     Inspection
-        Everything of interest.
+        The contents.
     """
     from committee.io import describe_file
 
@@ -112,48 +112,48 @@ def inspect_model(name: str, trusted: Sequence[str]) -> Inspection:
 def _describe_columns(model: Any) -> dict[str, str]:
     width = getattr(model, "n_features_in_", 0)
     names = [str(name) for name in getattr(model, "feature_names_in_", range(width))]
-    levels = getattr(getattr(model, "_schema", None), "categories", None) or [None] * len(names)
-    kinds = ["number" if known is None else f"category of {len(known)} levels" for known in levels]
+    categories = read_categories(model) or [None] * len(names)
+    kinds = ["number" if known is None else f"category of {len(known)} levels" for known in categories]
     return dict(zip(names, kinds, strict=False))
 
 
 def show_inspection(console: Console, found: Inspection) -> None:
-    """Print what a model file holds.
+    """Print the contents of a model file.
 
     Parameters
     ----------
     console : rich.console.Console
-        Where to.
+        The output.
     found : Inspection
-        What.
+        The contents.
     """
     made = ", ".join(f"{name} {version}" for name, version in found.library.items())
     console.print(f"[bold]{escape(found.estimator)}[/], {show_size(found.n_bytes)}; written with {escape(made)}")
     if found.stripped:
-        console.print("Saved for prediction only: it has no importances and no counts.")
+        console.print("Saved for prediction only: no importances and no row counts.")
     if found.n_features is None:
-        console.print("It is not fitted.")
+        console.print("The model is not fitted.")
     if found.classes:
         shown = ", ".join(found.classes[:_MOST_COLUMNS]) + (", …" if len(found.classes) > _MOST_COLUMNS else "")
         console.print(f"{len(found.classes)} classes: {escape(shown)}")
     for name, value in found.scores.items():
         console.print(f"{name.rstrip('_').replace('_', ' ')}: {value:.4f}")
     if found.members:
-        members = make_table("member", ">score, larger is better", ">weight")
+        members = make_text_table("member", ">score, larger is better", ">weight")
         for row in found.members:
             members.add_row(escape(row["name"]), f"{row['score']:.4f} ± {row['error']:.4f}", f"{row['weight']:.2f}")
         console.print()
         console.print(members)
-    parameters = make_table("parameter", "value")
+    parameters = make_text_table("parameter", "value")
     for name, value in found.parameters.items():
         parameters.add_row(escape(name), escape(repr(value)))
     console.print()
     console.print(parameters)
     if found.columns:
-        columns = make_table("column", "type")
+        columns = make_text_table("column", "type")
         for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
             columns.add_row(escape(name), kind)
         console.print()
         console.print(columns)
-        tell_rest(console, len(found.columns), _MOST_COLUMNS)
+        show_omitted(console, len(found.columns), _MOST_COLUMNS)
     show_importances(console, found.importances)

@@ -1,4 +1,4 @@
-"""What a model is scored by: a few measures with plain names, and every scorer of scikit-learn by its own."""
+"""Metrics: a few with short names, and every scorer of scikit-learn under its own name."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ from committee.cli.errors import DATA, USAGE, CommandError, suggest
 from committee.exceptions import CommitteeError
 
 if TYPE_CHECKING:
-    from committee.cli.problem import Task
+    from committee.cli.problem import TaskKind
+    from committee.typing import FloatArray
 
-__all__ = ["Metric", "choose_metrics"]
+__all__ = ["ScoringMetric", "choose_metrics"]
 
-Scorer = Callable[..., float]
+ScorerCallable = Callable[..., float]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One measure.
+class ScoringMetric:
+    """A metric and its scorer.
 
     Parameters
     ----------
     name : str
-        What it is called in tables.
+        Its name in tables.
     sign : int
         1 if larger is better, -1 if smaller is.
     scorer : callable
-        Of a model, rows and the truth about them, in scikit-learn's manner: larger is better.
+        A scorer as in scikit-learn (model, X, y): larger is better.
     library : str
-        What a scorer of scikit-learn that says the same is called.
+        Name of the equivalent scorer of scikit-learn.
     """
 
     name: str
     sign: int
-    scorer: Scorer
+    scorer: ScorerCallable
     library: str
 
-    def score(self, model: Any, rows: Any, y: Any, weights: Any = None) -> float:
-        """The measure of a model on rows it has not seen, in its usual direction."""
-        counted = {} if weights is None else {"sample_weight": weights}
+    def score(self, model: Any, X: Any, y: Any, weights: FloatArray | None = None) -> float:
+        """The metric of a model on some rows, in the metric's own direction."""
+        score_params = {} if weights is None else {"sample_weight": weights}
         try:
             with warnings.catch_warnings():
-                # A class that the test rows of a fold lack is no news to anyone, and a score that is not defined
-                # is told of below.
+                # Test rows may lack a class; a score that is not defined raises an error below.
                 warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
                 warnings.filterwarnings("ignore", message="A single label was found in")
                 warnings.filterwarnings("ignore", category=UndefinedMetricWarning)
-                score = self.sign * float(self.scorer(model, rows, y, **counted))
+                score = self.sign * float(self.scorer(model, X, y, **score_params))
         except CommitteeError:
             raise
         except (ValueError, AttributeError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            raise self._refuse(model, reason) from error
+            raise self._make_error(model, reason) from error
         if not math.isfinite(score):
-            raise self._refuse(model, "the rows of a fold do not define it")
+            raise self._make_error(model, "it is not defined for the rows of a fold")
         return score
 
-    def _refuse(self, model: Any, reason: str) -> CommandError:
+    def _make_error(self, model: Any, reason: str) -> CommandError:
         return CommandError(
             f"The metric '{self.name}' cannot be computed for {type(model).__name__}: {reason}.",
             "Choose another --metric, or fewer --folds.",
@@ -72,24 +72,23 @@ class Metric:
         )
 
 
-def _score_log_loss(model: Any, rows: Any, y: Any, sample_weight: Any = None) -> float:
-    shares = model.predict_proba(rows)
-    return -float(measures.log_loss(y, shares, labels=model.classes_, sample_weight=sample_weight))
+def _score_log_loss(model: Any, X: Any, y: Any, sample_weight: FloatArray | None = None) -> float:
+    probabilities = model.predict_proba(X)
+    return -float(measures.log_loss(y, probabilities, labels=model.classes_, sample_weight=sample_weight))
 
 
-def _score_area(model: Any, rows: Any, y: Any, sample_weight: Any = None) -> float:
-    """Area under the ROC curve; of several classes the mean of each against the rest."""
-    shares = model.predict_proba(rows)
-    if shares.shape[1] == 2:
-        return float(measures.roc_auc_score(y == model.classes_[1], shares[:, 1], sample_weight=sample_weight))
+def _score_roc_auc(model: Any, X: Any, y: Any, sample_weight: FloatArray | None = None) -> float:
+    """Area under the ROC curve; for several classes the mean over one-vs-rest curves."""
+    probabilities = model.predict_proba(X)
+    if probabilities.shape[1] == 2:
+        return float(measures.roc_auc_score(y == model.classes_[1], probabilities[:, 1], sample_weight=sample_weight))
     return float(
-        measures.roc_auc_score(y, shares, multi_class="ovr", labels=model.classes_, sample_weight=sample_weight)
+        measures.roc_auc_score(y, probabilities, multi_class="ovr", labels=model.classes_, sample_weight=sample_weight)
     )
 
 
-# Spelling in the command: name in tables, sign, scorer of scikit-learn. The first two of a task are shown unless one
-# is asked for.
-_METRICS: dict[Task, dict[str, tuple[str, int, str]]] = {
+# Name in the command: name in tables, sign, scorer of scikit-learn. The first two of a task are the default metrics.
+_METRICS: dict[TaskKind, dict[str, tuple[str, int, str]]] = {
     "classification": {
         "accuracy": ("accuracy", 1, "accuracy"),
         "balanced-accuracy": ("balanced accuracy", 1, "balanced_accuracy"),
@@ -104,44 +103,44 @@ _METRICS: dict[Task, dict[str, tuple[str, int, str]]] = {
         "mse": ("mean squared error", -1, "neg_mean_squared_error"),
     },
 }
-# Where the library's scorer stumbles over a fold without some class.
-_OWN_SCORERS: dict[str, Scorer] = {"neg_log_loss": _score_log_loss, "roc_auc_ovr": _score_area}
+# Scorers of scikit-learn that fail if a fold lacks a class are replaced.
+_OWN_SCORERS: dict[str, ScorerCallable] = {"neg_log_loss": _score_log_loss, "roc_auc_ovr": _score_roc_auc}
 _N_SHOWN = 2
 
 
-def choose_metrics(asked: str | None, task: Task) -> tuple[Metric, ...]:
-    """The metrics of a study; the first one chooses between models.
+def choose_metrics(requested: str | None, task: TaskKind) -> tuple[ScoringMetric, ...]:
+    """The metrics of a fit; the first one selects models.
 
     Parameters
     ----------
-    asked : str or None
-        What ``--metric`` says, if anything: one of ours or the name of a scorer of scikit-learn.
+    requested : str or None
+        Value of ``--metric``: a name from the table above or of a scorer of scikit-learn.
     task : "classification" or "regression"
-        What is predicted.
+        The kind of prediction.
 
     Returns
     -------
-    tuple of Metric
-        The one that was asked for, and after it the usual ones.
+    tuple of ScoringMetric
+        The requested metric, then the defaults.
     """
     known = _METRICS[task]
-    usual = [_make_metric(known[name]) for name in list(known)[:_N_SHOWN]]
-    if asked is None:
-        return tuple(usual)
-    plain = asked.lower().replace("_", "-").replace(" ", "-")
+    defaults = [_make_metric(known[name]) for name in list(known)[:_N_SHOWN]]
+    if requested is None:
+        return tuple(defaults)
+    plain = requested.lower().replace("_", "-").replace(" ", "-")
     if plain in known:
         first = _make_metric(known[plain])
-    elif asked in get_scorer_names():
-        first = Metric(asked, 1, get_scorer(asked), asked)
+    elif requested in get_scorer_names():
+        first = ScoringMetric(requested, 1, get_scorer(requested), requested)
     else:
         raise CommandError(
-            f"The --metric '{asked}' is not known for {task}.",
-            f"{suggest(asked, list(known))} Any scorer of scikit-learn will do as well.",
+            f"The --metric '{requested}' is not known for {task}.",
+            f"{suggest(requested, list(known))} Any scorer of scikit-learn is accepted as well.",
             USAGE,
         )
-    return (first, *(metric for metric in usual if metric.name != first.name))
+    return (first, *(metric for metric in defaults if metric.name != first.name))
 
 
-def _make_metric(entry: tuple[str, int, str]) -> Metric:
+def _make_metric(entry: tuple[str, int, str]) -> ScoringMetric:
     name, sign, library = entry
-    return Metric(name, sign, _OWN_SCORERS.get(library) or get_scorer(library), library)
+    return ScoringMetric(name, sign, _OWN_SCORERS.get(library) or get_scorer(library), library)

@@ -1,4 +1,4 @@
-"""A model beside a table: the columns that it knows, found by name, checked, and read piece by piece."""
+"""The rows of a table in the form that a model accepts: columns matched by name, checked, and read in chunks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.problem import write_numbers
 from committee.cli.stream import TableStream, check_kinds
 from committee.cli.table import TEXT_FORMATS, find_format
+from committee.data.dataset import Schema
 
-__all__ = ["ModelRows", "load_model"]
+__all__ = ["ModelRows", "load_model", "read_categories"]
 
 
 def load_model(name: str, trusted: Sequence[str]) -> Any:
@@ -25,12 +27,12 @@ def load_model(name: str, trusted: Sequence[str]) -> Any:
     name : str
         Its path.
     trusted : sequence of str
-        Types of other libraries that it may hold.
+        Types of other libraries that may be loaded.
 
     Returns
     -------
     estimator
-        Checked, and mapped rather than copied.
+        Checked; its arrays are memory-mapped.
     """
     from committee.io.model_file import load
 
@@ -41,8 +43,25 @@ def load_model(name: str, trusted: Sequence[str]) -> Any:
     return load(name, trusted=list(trusted))
 
 
+def read_categories(model: Any) -> Sequence[NDArray[Any] | None]:
+    """Categories of each column that a model was fitted on.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+
+    Returns
+    -------
+    sequence of ndarray or None
+        None for a column of numbers; empty if the model does not know.
+    """
+    schema: Schema | None = getattr(model, "_schema", None)
+    return () if schema is None else schema.categories
+
+
 class ModelRows:
-    """The rows of a table as a model takes them.
+    """The rows of a table in the form that a model accepts.
 
     Parameters
     ----------
@@ -50,42 +69,40 @@ class ModelRows:
         Fitted.
     stream : TableStream
         The table.
-    beside : sequence of str
-        Columns of the table that are wanted as well.
+    extra : sequence of str
+        Columns of the table to read beside the features.
     """
 
-    def __init__(self, model: Any, stream: TableStream, beside: Sequence[str] = ()) -> None:
+    def __init__(self, model: Any, stream: TableStream, extra: Sequence[str] = ()) -> None:
         self.model = model
         self.stream = stream
-        self.beside = list(beside)
+        self.extra = list(extra)
         self.names = self._find_columns()
-        schema = getattr(model, "_schema", None)
-        levels = getattr(schema, "categories", ())
-        named = list(zip(self.names, levels, strict=False))
-        # Levels that are text are of dtype object; only then is a column text whatever it looks like.
+        named = list(zip(self.names, read_categories(model), strict=False))
+        # Text categories have dtype object; such a column is read as text even if it looks numeric.
         self._texts = [name for name, known in named if known is not None and known.dtype == object]
         check_kinds(stream, [name for name, known in named if known is None])
-        for name in self.beside:
+        for name in self.extra:
             if name not in stream.schema.names:
                 raise CommandError(
                     f"'{stream.name}' has no column '{name}'.", suggest(name, list(stream.schema.names)), USAGE
                 )
 
     def read(self) -> Iterator[tuple[pa.Table, Any]]:
-        """Pieces of the table in order.
+        """Chunks of the table in order.
 
         Yields
         ------
         tuple of pyarrow.Table and table
-            The columns as they were read, and the rows as the model takes them.
+            The columns as read, and the rows in the form that the model accepts.
         """
-        wanted = list(dict.fromkeys([*self.beside, *self.names]))
-        kept_texts = [name for name in self.beside if name not in self.names] if self._stays_text() else []
-        for chunk in self.stream.read_chunks(wanted, [*self._texts, *kept_texts]):
+        columns = list(dict.fromkeys([*self.extra, *self.names]))
+        kept_texts = [name for name in self.extra if name not in self.names] if self._stays_text() else []
+        for chunk in self.stream.read_chunks(columns, [*self._texts, *kept_texts]):
             yield chunk, self.take_rows(chunk)
 
     def take_rows(self, chunk: pa.Table) -> Any:
-        """Columns as read, in the form that the model wants.
+        """Convert columns as read to the form that the model accepts.
 
         Parameters
         ----------
@@ -94,7 +111,7 @@ class ModelRows:
 
         Returns
         -------
-        pyarrow.Table, or ndarray for a model without names
+        pyarrow.Table, or ndarray for a model without feature names
         """
         columns = {name: write_numbers(chunk.column(name)) for name in self.names}
         if hasattr(self.model, "feature_names_in_"):
@@ -103,7 +120,7 @@ class ModelRows:
             numbers = [column.cast(pa.float64()).to_numpy() for column in columns.values()]
         except pa.ArrowException as error:
             raise CommandError(
-                "The model was fitted on an array of numbers, and the table holds something else.",
+                "The model was fitted on an array of numbers, and the table contains other types.",
                 "Leave only columns of numbers.",
             ) from error
         return np.column_stack(numbers)
@@ -115,8 +132,7 @@ class ModelRows:
             width = getattr(self.model, "n_features_in_", None)
             if width != len(found):
                 raise CommandError(
-                    f"The model knows no names of columns and wants {width} of them; "
-                    f"'{self.stream.name}' has {len(found)}.",
+                    f"The model has no feature names and needs {width} columns; '{self.stream.name}' has {len(found)}.",
                     "Leave only the columns that the model was fitted on, in their order.",
                 )
             return list(found)
@@ -130,6 +146,6 @@ class ModelRows:
         return [str(name) for name in fitted]
 
     def _stays_text(self) -> bool:
-        """A column that is only copied stays as it was written, unless its file says what it is."""
+        """Whether copied columns are read as text: in text formats, which have no types."""
         path = self.stream.path
         return path is not None and find_format(path) in TEXT_FORMATS

@@ -1,4 +1,4 @@
-"""The options that several commands share, each told once."""
+"""The options of the commands; those that several commands share are defined once."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from committee.cli.errors import USAGE, CommandError
 from committee.datasets import BUNDLED
 
 __all__ = [
-    "AnswersOut",
-    "AsJson",
-    "BenchOut",
-    "BenchRows",
-    "Calibrated",
-    "Config",
-    "Coverage",
-    "Debug",
-    "Drop",
-    "Encoding",
-    "Estimator",
-    "Folds",
-    "Groups",
-    "Jobs",
-    "Keep",
-    "MetricName",
-    "ModelFile",
-    "ModelOut",
-    "NSeeds",
-    "NoReport",
-    "Only",
-    "PageOut",
-    "Probabilities",
-    "Quick",
-    "Reasons",
-    "ReasonsOut",
-    "ReportOut",
-    "ResultNames",
-    "SampleRows",
-    "Seconds",
-    "Seed",
-    "Settings",
-    "Shuffles",
-    "TableName",
-    "Target",
-    "TaskName",
-    "Threads",
-    "Trust",
-    "Truth",
-    "Weights",
+    "AsJsonOption",
+    "BenchOutOption",
+    "BenchRowsOption",
+    "CalibratedOption",
+    "ConfigOption",
+    "CoverageOption",
+    "DebugOption",
+    "DropOption",
+    "EncodingOption",
+    "EstimatorOption",
+    "ExplainCountOption",
+    "ExplanationsOutOption",
+    "FoldsOption",
+    "GroupsOption",
+    "JobsOption",
+    "KeepOption",
+    "MetricNameOption",
+    "ModelFileArgument",
+    "ModelOutOption",
+    "NSeedsOption",
+    "NoReportOption",
+    "OnlyOption",
+    "PageOutOption",
+    "PredictionsOutOption",
+    "ProbabilitiesOption",
+    "QuickOption",
+    "ReportOutOption",
+    "ResultNamesArgument",
+    "SampleRowsOption",
+    "SecondsOption",
+    "SeedOption",
+    "SettingsOption",
+    "ShufflesOption",
+    "TableNameArgument",
+    "TargetOption",
+    "TaskNameOption",
+    "ThreadsOption",
+    "TrustOption",
+    "TruthOption",
+    "WeightsOption",
     "parse_settings",
     "set_jobs",
 ]
@@ -62,85 +62,91 @@ def _complete_estimator(incomplete: str) -> list[str]:
     return [name for name in sorted(list_estimators()) if name.startswith(incomplete)]
 
 
-TableName = Annotated[
+TableNameArgument = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, Feather, Arrow IPC or JSON-lines file, compressed or not, or a bundled table "
+        help="CSV, TSV, Parquet, Feather, Arrow IPC or JSON Lines file, compressed or not, or a bundled table "
         f"({', '.join(BUNDLED)}).",
         metavar="TABLE",
     ),
 ]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, as written by committee fit -o.")]
-Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")]
-Estimator = Annotated[
+ModelFileArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file, as written by committee fit -o.")
+]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")]
+EstimatorOption = Annotated[
     str,
     typer.Option(
         "--estimator",
         "-e",
         metavar="NAME",
         autocompletion=_complete_estimator,
-        help=f"What to fit: {', '.join(sorted(list_estimators()))}; tree and stump for short.",
+        help=f"Estimator to fit: {', '.join(sorted(list_estimators()))}; short names: tree, stump.",
     ),
 ]
-Settings = Annotated[
+SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the estimator; repeatable.")
 ]
-MetricName = Annotated[
+MetricNameOption = Annotated[
     str | None,
     typer.Option(
         "--metric",
         metavar="NAME",
-        help="What to score by: accuracy, balanced-accuracy, f1, log-loss, roc-auc; r2, mae, rmse, mse; or any "
+        help="Metric: accuracy, balanced-accuracy, f1, log-loss, roc-auc; r2, mae, rmse, mse; or any "
         "scorer of scikit-learn.",
         show_default=False,
     ),
 ]
-Seconds = Annotated[
+SecondsOption = Annotated[
     float | None,
     typer.Option(
         "--time",
         metavar="SECONDS",
         min=0.001,
-        help="After this the automatic committee begins no further member; 60 unless n_members is set.",
+        help="Time budget of the automatic committee; 60 unless n_members is set.",
         show_default=False,
     ),
 ]
-Groups = Annotated[
+GroupsOption = Annotated[
     str | None,
-    typer.Option("--groups", metavar="COL", help="Rows that are alike here stay together; no feature."),
+    typer.Option("--groups", metavar="COL", help="Column of groups, which folds do not divide; not a feature."),
 ]
-Weights = Annotated[
-    str | None, typer.Option("--weights", metavar="COL", help="How much each row counts, from 0 on; no feature.")
+WeightsOption = Annotated[
+    str | None, typer.Option("--weights", metavar="COL", help="Column of sample weights, 0 or more; not a feature.")
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")]
-TaskName = Annotated[
+DropOption = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")
+]
+TaskNameOption = Annotated[
     Literal["auto", "classification", "regression"],
-    typer.Option("--task", metavar="KIND", help="What the target is: auto, classification or regression."),
+    typer.Option("--task", metavar="KIND", help="Task: auto, classification or regression."),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Parts of the cross-validation.")]
-Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Of the folds and of the estimator.")
+FoldsOption = Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Cross-validation folds.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the folds and of the estimator.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; by default as many as help.")]
-Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
-AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
-ModelOut = Annotated[
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; automatic by default.")
+]
+EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
+AsJsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
+ModelOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="MODEL", help="Write the model, fitted on all rows, to this file."),
 ]
-ReportOut = Annotated[
+ReportOutOption = Annotated[
     str | None,
     typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
-ResultNames = Annotated[
+NoReportOption = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
+ResultNamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
 ]
-NSeeds = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Repetitions of what is random.")]
-PageOut = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="PAGE", help="Write tables and pictures to this HTML file.")
+NSeedsOption = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Number of seeds.")]
+PageOutOption = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="PAGE", help="Write tables and figures to this HTML file.")
 ]
-Config = Annotated[
+ConfigOption = Annotated[
     str | None,
     typer.Option(
         "--config",
@@ -148,86 +154,90 @@ Config = Annotated[
         metavar="FILE",
         callback=apply_config,
         is_eager=True,
-        help="A TOML file of options; what is given here goes before it.",
+        help="A TOML file of options; options on the command line take precedence.",
     ),
 ]
-AnswersOut = Annotated[
+PredictionsOutOption = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="File for the answers: .csv, .tsv, .csv.gz or .parquet."),
+    typer.Option("--output", "-o", metavar="OUT", help="File for the predictions: .csv, .tsv, .csv.gz or .parquet."),
 ]
-ReasonsOut = Annotated[
+ExplanationsOutOption = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="File for the reasons of every row: .csv, .tsv or .parquet."),
+    typer.Option("--output", "-o", metavar="OUT", help="File for the SHAP values of all rows: .csv, .tsv or .parquet."),
 ]
-Probabilities = Annotated[
-    bool, typer.Option("--probabilities", "-p", metavar="", help="The probability of each class as well.")
+ProbabilitiesOption = Annotated[
+    bool, typer.Option("--probabilities", "-p", metavar="", help="Add the probability of each class.")
 ]
-Calibrated = Annotated[
+CalibratedOption = Annotated[
     bool,
-    typer.Option(
-        "--calibrated", metavar="", help="The same, if the model has calibrated them on out-of-bag rows; else an error."
-    ),
+    typer.Option("--calibrated", metavar="", help="The same; an error if they are not calibrated on out-of-bag rows."),
 ]
-Coverage = Annotated[
+CoverageOption = Annotated[
     float | None,
     typer.Option(
         "--interval",
         metavar="SHARE",
         min=0.01,
         max=0.999,
-        help="Ends of an interval that holds this share of the targets, for instance 0.9.",
+        help="Add a prediction interval of this coverage, for instance 0.9.",
         show_default=False,
     ),
 ]
-Reasons = Annotated[
+ExplainCountOption = Annotated[
     int,
-    typer.Option("--explain", metavar="K", min=0, help="The K features that move each prediction most, and how much."),
+    typer.Option("--explain", metavar="K", min=0, help="Add the K features with the largest SHAP values of each row."),
 ]
-Keep = Annotated[list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")]
-Truth = Annotated[
-    str | None, typer.Option("--target", "-t", metavar="COL", help="The column that the model predicts, if there.")
+KeepOption = Annotated[
+    list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")
 ]
-SampleRows = Annotated[
-    int, typer.Option("--rows", metavar="N", min=1, help="Rows to look at, drawn at random from the table.")
+TruthOption = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COL", help="The target column, if the table has it.")
 ]
-Shuffles = Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="How often each feature is shuffled.")]
-Only = Annotated[
+SampleRowsOption = Annotated[
+    int, typer.Option("--rows", metavar="N", min=1, help="Number of rows to explain, sampled from the table.")
+]
+ShufflesOption = Annotated[int, typer.Option("--repeats", metavar="R", min=1, help="Permutations of each feature.")]
+OnlyOption = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="WORD", help="Only cases whose name holds this word; repeatable."),
+    typer.Option("--only", metavar="WORD", help="Only cases whose name contains this word; repeatable."),
 ]
-BenchRows = Annotated[int, typer.Option("--rows", metavar="N", min=1000, help="Rows to learn from, of 28 columns.")]
-Threads = Annotated[
+BenchRowsOption = Annotated[
+    int, typer.Option("--rows", metavar="N", min=1000, help="Number of training rows, of 28 columns.")
+]
+ThreadsOption = Annotated[
     int | None,
-    typer.Option("--threads", metavar="N", min=1, help="For every library; by default all cores.", show_default=False),
+    typer.Option(
+        "--threads", metavar="N", min=1, help="Threads of every library; by default all cores.", show_default=False
+    ),
 ]
-Quick = Annotated[
-    bool, typer.Option("--quick", metavar="", help="Tiny data: shows that everything runs, times mean nothing.")
+QuickOption = Annotated[
+    bool, typer.Option("--quick", metavar="", help="Tiny data: a smoke test, times are not meaningful.")
 ]
-BenchOut = Annotated[
+BenchOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Write bench.md, bench.json and bench.svg there."),
 ]
-Trust = Annotated[
+TrustOption = Annotated[
     list[str] | None,
-    typer.Option("--trust", metavar="TYPE", help="A type of another library that the model may hold; repeatable."),
+    typer.Option("--trust", metavar="TYPE", help="A type of another library that may be loaded; repeatable."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
+DebugOption = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
 
 
 def set_jobs(model: Any, jobs: int | None) -> Any:
-    """A model with as many threads as ``--jobs`` says.
+    """Set the number of threads of a model.
 
     Parameters
     ----------
     model : estimator
         Fitted.
     jobs : int or None
-        None changes nothing.
+        Value of ``--jobs``; None changes nothing.
 
     Returns
     -------
     estimator
-        The same one.
+        The same object.
     """
     if jobs is not None and "n_jobs" in model.get_params():
         model.set_params(n_jobs=jobs)
@@ -235,24 +245,24 @@ def set_jobs(model: Any, jobs: int | None) -> Any:
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
-    """Values by name, of what ``--set`` was given.
+    """Parse the values of ``--set``.
 
     Parameters
     ----------
     settings : list of str or None
-        Each ``name=value``; a value that is no Python literal is text.
+        Each ``name=value``; a value that is not a Python literal is a string.
 
     Returns
     -------
     dict of str to object
-        The last one of a name counts.
+        If a name is repeated, the last value counts.
     """
     parsed: dict[str, Any] = {}
     for setting in settings or []:
         name, equals, text = setting.partition("=")
         if not equals or not name.strip():
             raise CommandError(
-                f"'{setting}' is no setting.", "Write --set name=value, for instance max_depth=3.", USAGE
+                f"'{setting}' is not a setting.", "Write --set name=value, for instance max_depth=3.", USAGE
             )
         try:
             parsed[name.strip()] = ast.literal_eval(text.strip())

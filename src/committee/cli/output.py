@@ -1,4 +1,4 @@
-"""Files that a command writes: only where it was told to, and whole or not at all."""
+"""Output files: their paths are checked first, and they are written atomically."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from committee.cli.errors import USAGE, CommandError
 
-__all__ = ["check_place", "choose_report_place", "refuse_writing", "show_size", "write_model"]
+__all__ = ["check_output_path", "choose_report_path", "make_write_error", "show_size", "write_model"]
 
 
-def check_place(name: str, *needed: str | Path | None) -> Path:
-    """Whether a file can be put somewhere, asked before the work that makes it.
+def check_output_path(name: str, *inputs: str | Path | None) -> Path:
+    """Check that a file can be written, before the work that makes it.
 
     Parameters
     ----------
     name : str
         Its path.
-    *needed : str, pathlib.Path or None
-        Files of the same call, which it must not take the place of.
+    *inputs : str, pathlib.Path or None
+        Other files of the same call, which it must not overwrite.
 
     Returns
     -------
@@ -30,51 +30,51 @@ def check_place(name: str, *needed: str | Path | None) -> Path:
         raise CommandError(f"'{name}' is a folder; nothing can be written there.", "Name a file in it.", USAGE)
     if not path.parent.is_dir():
         raise CommandError(f"There is no folder '{path.parent}' to write '{path.name}' in.", "Make it first.", USAGE)
-    for other in needed:
+    for other in inputs:
         if other is not None and path.resolve() == Path(other).resolve():
             raise CommandError(
-                f"'{name}' is named twice in this call; writing would destroy it.", "Choose another place.", USAGE
+                f"'{name}' is named twice in this call; writing would destroy it.", "Choose another path.", USAGE
             )
     return path
 
 
-def choose_report_place(
-    asked: str | None, refused: bool, model: Path | None, *needed: str | Path | None
+def choose_report_path(
+    requested: str | None, disabled: bool, model: Path | None, *inputs: str | Path | None
 ) -> Path | None:
-    """Where a report goes: where it was asked for, else beside the model.
+    """The path of the report: the requested one, else beside the model.
 
     Parameters
     ----------
-    asked : str or None
-        Path of the report.
-    refused : bool
-        Whether none is wanted.
+    requested : str or None
+        Value of ``--report``.
+    disabled : bool
+        Value of ``--no-report``.
     model : pathlib.Path or None
         Path of the model file.
-    *needed : str, pathlib.Path or None
-        Files of the same call, which it must not take the place of.
+    *inputs : str, pathlib.Path or None
+        Other files of the same call, which it must not overwrite.
 
     Returns
     -------
     pathlib.Path or None
-        None if there is to be no report.
+        None for no report.
     """
-    if refused and asked is not None:
+    if disabled and requested is not None:
         raise CommandError("--report and --no-report contradict each other.", "Leave one of them out.", USAGE)
-    if asked is not None:
-        return check_place(asked, model, *needed)
-    return None if refused or model is None else model.with_suffix(".report.html")
+    if requested is not None:
+        return check_output_path(requested, model, *inputs)
+    return None if disabled or model is None else model.with_suffix(".report.html")
 
 
-def refuse_writing(path: Path, error: OSError) -> CommandError:
-    """The sentence for a file that could not be written.
+def make_write_error(path: Path, error: OSError) -> CommandError:
+    """The error for a file that could not be written.
 
     Parameters
     ----------
     path : pathlib.Path
-        Which one.
+        The file.
     error : OSError
-        Why.
+        The cause.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def refuse_writing(path: Path, error: OSError) -> CommandError:
         To be raised.
     """
     reason = error.strerror or " ".join(str(error).split()).rstrip(".")
-    return CommandError(f"'{path}' could not be written: {reason}.", "Choose another place with -o.")
+    return CommandError(f"'{path}' could not be written: {reason}.", "Choose another path with -o.")
 
 
 def write_model(model: Any, path: Path) -> int:
@@ -93,7 +93,7 @@ def write_model(model: Any, path: Path) -> int:
     model : estimator
         Fitted.
     path : pathlib.Path
-        Where to.
+        The file.
 
     Returns
     -------
@@ -105,17 +105,17 @@ def write_model(model: Any, path: Path) -> int:
     try:
         save(model, path)
     except OSError as error:
-        raise refuse_writing(path, error) from error
+        raise make_write_error(path, error) from error
     return path.stat().st_size
 
 
 def show_size(n_bytes: int) -> str:
-    """Bytes as people read them.
+    """Format a number of bytes.
 
     Parameters
     ----------
     n_bytes : int
-        How many.
+        Number of bytes.
 
     Returns
     -------

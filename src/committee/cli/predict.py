@@ -1,4 +1,4 @@
-"""The work behind ``committee predict``: a table goes through a model piece by piece."""
+"""The work behind ``committee predict``: predict a table chunk by chunk."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from committee.cli.explanations import Explainer
     from committee.cli.stream import TableStream
 
-__all__ = ["Predictor", "Wanted", "name_answers"]
+__all__ = ["PredictOptions", "Predictor", "make_prediction_columns"]
 
-# Names of columns that predictions come in.
-_TAKEN = ("prediction", "probability_", "lower", "upper", "base_value", "reason_", "effect_")
+# Names of the output columns.
+_RESERVED = ("prediction", "probability_", "lower", "upper", "base_value", "reason_", "effect_")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is wanted besides the prediction.
+class PredictOptions:
+    """What to compute besides the prediction.
 
     Parameters
     ----------
     probabilities : bool
         The probability of each class.
     calibrated : bool
-        Only if they are calibrated on out-of-bag rows.
+        The same; the model must have calibrated them on out-of-bag rows.
     interval : float or None
-        Share of targets that an interval around the prediction should hold.
+        Coverage of a prediction interval.
     reasons : int
-        How many of the features that moved the prediction most.
+        Number of features with the largest SHAP values to add.
     """
 
     probabilities: bool = False
@@ -45,7 +45,7 @@ class Wanted:
 
 
 class Predictor:
-    """A model beside the table that it is to predict.
+    """Predicts the rows of a table.
 
     Parameters
     ----------
@@ -53,74 +53,76 @@ class Predictor:
         Fitted.
     stream : TableStream
         The table.
-    wanted : Wanted
-        What besides the prediction.
+    options : PredictOptions
+        What to compute besides the prediction.
     keep : sequence of str
-        Columns of the table that are copied to the answer.
+        Columns of the table to copy to the output.
     """
 
-    def __init__(self, model: Any, stream: TableStream, wanted: Wanted, keep: Sequence[str] = ()) -> None:
+    def __init__(self, model: Any, stream: TableStream, options: PredictOptions, keep: Sequence[str] = ()) -> None:
         self.model = model
-        self.wanted = wanted
+        self.options = options
         self.keep = list(keep)
         self.rows = ModelRows(model, stream, keep)
         for name in self.keep:
-            if name.startswith(_TAKEN):
+            if name.startswith(_RESERVED):
                 raise CommandError(
-                    f"The column '{name}' cannot be kept beside a prediction of that name.", "Rename it first.", USAGE
+                    f"The column '{name}' cannot be kept: the output has a column of that name.",
+                    "Rename it first.",
+                    USAGE,
                 )
-        self._check_wanted()
+        self._check_options()
 
     def predict_chunks(self) -> Iterator[pa.Table]:
-        """The answers in the order of the rows.
+        """The predictions in the order of the rows.
 
         Yields
         ------
         pyarrow.Table
-            Columns that are kept, then the prediction, then what else is wanted.
+            Copied columns, then the prediction, then the other requested columns.
         """
         explainer: Explainer | None = None
         for chunk, rows in self.rows.read():
-            answers = {name: chunk.column(name) for name in self.keep}
+            columns = {name: chunk.column(name) for name in self.keep}
             predicted = self.model.predict(rows)
-            answers |= name_answers(predicted)
-            if self.wanted.probabilities or self.wanted.calibrated:
-                answers |= _name_probabilities(self.model, rows)
-            if self.wanted.interval is not None:
-                answers |= _name_interval(self.model, rows, self.wanted.interval)
-            if self.wanted.reasons:
+            columns |= make_prediction_columns(predicted)
+            if self.options.probabilities or self.options.calibrated:
+                columns |= _make_probability_columns(self.model, rows)
+            if self.options.interval is not None:
+                columns |= _make_interval_columns(self.model, rows, self.options.interval)
+            if self.options.reasons:
                 from committee.cli.explanations import Explainer
 
                 explainer = explainer or Explainer(self.model, rows)
-                answers |= explainer.explain(rows, predicted).name_strongest(self.wanted.reasons)
-            yield pa.table(answers)
+                columns |= explainer.explain(rows, predicted).make_top_columns(self.options.reasons)
+            yield pa.table(columns)
 
-    def _check_wanted(self) -> None:
-        name, wanted = type(self.model).__name__, self.wanted
-        if (wanted.probabilities or wanted.calibrated) and not hasattr(self.model, "predict_proba"):
-            option = "--probabilities" if wanted.probabilities else "--calibrated"
+    def _check_options(self) -> None:
+        name, options = type(self.model).__name__, self.options
+        if (options.probabilities or options.calibrated) and not hasattr(self.model, "predict_proba"):
+            option = "--probabilities" if options.probabilities else "--calibrated"
             raise CommandError(f"{name} does not predict probabilities.", f"Leave out {option}.", USAGE)
-        if wanted.calibrated and getattr(self.model, "calibration", None) is None:
+        if options.calibrated and getattr(self.model, "calibration", None) is None:
             raise CommandError(
                 f"The probabilities of this {name} are not calibrated on out-of-bag rows.",
-                "Fit it with -e random-forest --set calibration=isotonic, or use --probabilities as they are.",
+                "Fit it with -e random-forest --set calibration=isotonic, or use --probabilities.",
                 USAGE,
             )
-        if wanted.interval is not None and not hasattr(self.model, "predict_interval"):
+        if options.interval is not None and not hasattr(self.model, "predict_interval"):
             raise CommandError(
                 f"{name} predicts no intervals.",
-                "CommitteeRegressor does, and a forest for quantities fitted with --set oob_score=True.",
+                "CommitteeRegressor does, and a regression forest fitted with --set oob_score=True.",
                 USAGE,
             )
 
 
-def name_answers(predicted: NDArray[Any]) -> dict[str, pa.Array]:
+def make_prediction_columns(predicted: NDArray[Any]) -> dict[str, pa.Array]:
     """Predictions as columns.
 
     Parameters
     ----------
     predicted : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        As a model says.
+        Predictions of a model.
 
     Returns
     -------
@@ -132,24 +134,24 @@ def name_answers(predicted: NDArray[Any]) -> dict[str, pa.Array]:
     return {f"prediction_{k}": pa.array(column.tolist()) for k, column in enumerate(predicted.T)}
 
 
-def _name_probabilities(model: Any, rows: Any) -> dict[str, pa.Array]:
-    shares = model.predict_proba(rows)
-    if isinstance(shares, list):
+def _make_probability_columns(model: Any, X: Any) -> dict[str, pa.Array]:
+    probabilities = model.predict_proba(X)
+    if isinstance(probabilities, list):
         raise CommandError("The model has several outputs.", "Leave out --probabilities.", USAGE)
-    return {f"probability_{label}": pa.array(shares[:, k]) for k, label in enumerate(model.classes_)}
+    return {f"probability_{label}": pa.array(probabilities[:, k]) for k, label in enumerate(model.classes_)}
 
 
-def _name_interval(model: Any, rows: Any, coverage: float) -> dict[str, pa.Array]:
+def _make_interval_columns(model: Any, X: Any, coverage: float) -> dict[str, pa.Array]:
     from sklearn.exceptions import NotFittedError
 
     try:
-        ends = model.predict_interval(rows, coverage)
+        ends = model.predict_interval(X, coverage)
     except NotFittedError as error:
         if not getattr(model, "keep_leaf_samples", False):
             raise CommandError(
-                f"This {type(model).__name__} has not kept what intervals need.",
+                f"This {type(model).__name__} was fitted without what intervals need.",
                 "Fit it again with --set oob_score=True (or --set keep_leaf_samples=True).",
                 USAGE,
             ) from error
-        ends = model.predict_quantiles(rows, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0])
+        ends = model.predict_quantiles(X, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0])
     return {"lower": pa.array(ends[:, 0]), "upper": pa.array(ends[:, 1])}

@@ -1,4 +1,4 @@
-"""Files of answers, written piece by piece, and in their place only when they are whole."""
+"""Write files of predictions chunk by chunk; a file appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -6,106 +6,105 @@ import lzma
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from committee.cli.errors import USAGE, CommandError
-from committee.cli.output import refuse_writing
+from committee.cli.output import make_write_error
 from committee.cli.table import COMPRESSED
 
 __all__ = ["choose_writer", "write_chunks"]
 
-Write = Callable[[pa.Table], None]
+WriteChunk: TypeAlias = Callable[[pa.Table], None]
+OpenWriter: TypeAlias = Callable[[], AbstractContextManager[WriteChunk]]
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
-def choose_writer(place: Path | None) -> Callable[[], Any]:
-    """What makes a file of answers, by its ending; it takes the tables one after another.
+def choose_writer(path: Path | None) -> OpenWriter:
+    """Choose the writer of a file by its extension.
 
     Parameters
     ----------
-    place : pathlib.Path or None
+    path : pathlib.Path or None
         The file: ``.csv`` or ``.tsv``, compressed or not, or ``.parquet``. None is the standard output, as CSV.
 
     Returns
     -------
     callable
-        Makes a context that yields a function of a table.
+        Returns a context manager that yields a function which writes a table.
     """
-    if place is None:
+    if path is None:
         return lambda: _write_text(sys.stdout.buffer, ",")
-    suffixes = [suffix.lower() for suffix in place.suffixes]
+    suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] and suffixes[-1] in COMPRESSED
     kind = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     if kind in _DELIMITERS:
-        return lambda: _write_file(place, _DELIMITERS[kind])
+        return lambda: _write_file(path, _DELIMITERS[kind])
     if kind in (".parquet", ".pq") and not packed:
-        return lambda: _write_file(place, None)
-    raise CommandError(
-        f"'{place}' has no ending that names a format to write.", "Use .csv, .tsv, .csv.gz or .parquet.", USAGE
-    )
+        return lambda: _write_file(path, None)
+    raise CommandError(f"'{path}' has no extension of an output format.", "Use .csv, .tsv, .csv.gz or .parquet.", USAGE)
 
 
-def write_chunks(open_writer: Callable[[], Any], chunks: Iterable[pa.Table], name: str) -> int:
-    """Write answers as they come.
+def write_chunks(open_writer: OpenWriter, chunks: Iterable[pa.Table], name: str) -> int:
+    """Write tables one after the other.
 
     Parameters
     ----------
     open_writer : callable
         From :func:`choose_writer`.
     chunks : iterable of pyarrow.Table
-        The answers.
+        The tables.
     name : str
-        Of the table that they are about.
+        Name of the input table.
 
     Returns
     -------
     int
-        How many rows; there must be one.
+        Number of rows, at least one.
     """
     n_rows = 0
     with open_writer() as write:
-        for answers in chunks:
-            write(answers)
-            n_rows += answers.num_rows
+        for chunk in chunks:
+            write(chunk)
+            n_rows += chunk.num_rows
         if n_rows == 0:
             raise CommandError(f"'{name}' has columns but no rows.", "There is nothing to predict.")
     return n_rows
 
 
 @contextmanager
-def _write_file(place: Path, delimiter: str | None) -> Iterator[Write]:
-    """Beside its place first, and there only when it is whole."""
-    part = place.with_name(f".{os.getpid()}.{place.name}")
+def _write_file(path: Path, delimiter: str | None) -> Iterator[WriteChunk]:
+    """Write to a temporary file in the same folder, and rename it when it is complete."""
+    part = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         try:
             if delimiter is None:
                 with _write_parquet(part) as write:
                     yield write
             else:
-                with _open_packed(part) as out, _write_text(out, delimiter) as write:
+                with _open_compressed(part) as out, _write_text(out, delimiter) as write:
                     yield write
-            os.replace(part, place)
+            os.replace(part, path)
         except OSError as error:
-            raise refuse_writing(place, error) from error
+            raise make_write_error(path, error) from error
     finally:
         part.unlink(missing_ok=True)
 
 
-def _open_packed(part: Path) -> Any:
+def _open_compressed(part: Path) -> IO[bytes] | pa.NativeFile:
     if part.suffix.lower() == ".xz":
         return lzma.open(part, "wb")
     return pa.output_stream(str(part), compression="detect")
 
 
 @contextmanager
-def _write_parquet(part: Path) -> Iterator[Write]:
-    writer: Any = None
+def _write_parquet(part: Path) -> Iterator[WriteChunk]:
+    writer: pyarrow.parquet.ParquetWriter | None = None
 
     def write(table: pa.Table) -> None:
         nonlocal writer
@@ -121,7 +120,7 @@ def _write_parquet(part: Path) -> Iterator[Write]:
 
 
 @contextmanager
-def _write_text(out: Any, delimiter: str) -> Iterator[Write]:
+def _write_text(out: IO[bytes] | pa.NativeFile, delimiter: str) -> Iterator[WriteChunk]:
     header = True
 
     def write(table: pa.Table) -> None:

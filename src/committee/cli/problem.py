@@ -1,4 +1,4 @@
-"""From a table to a learning problem: which columns are used, how, and what is to be predicted."""
+"""Define a learning problem from a table: features, target, groups, weights and task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.table import Source
 
-Task = Literal["classification", "regression"]
+TaskKind = Literal["classification", "regression"]
 
-# A whole-number target with more values than this is taken as a quantity; --task decides otherwise.
+# An integer target with more distinct values than this is a regression target, unless --task is given.
 MAX_INTEGER_CLASSES = 20
 
 
 @dataclass(frozen=True)
-class Column:
-    """What was understood of one feature.
+class ColumnSummary:
+    """Description of one feature.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class Column:
     n_missing : int
         Rows without a value.
     n_distinct : int
-        Different values, "missing" not counted.
+        Distinct values, without missing ones.
     is_calendar : bool
-        Whether a date is a day or an instant, in seconds since 1970, rather than a time of day or a span.
+        Whether a date is a day or a timestamp, in seconds since 1970, rather than a time of day or a duration.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """What the columns of a table are for; those that are not named are features.
+    """Roles of the columns of a table; all others are features.
 
     Parameters
     ----------
     target : str or None
-        The column to predict; None where the table knows its own.
+        The column to predict; None for the target of a bundled table.
     groups : str or None
-        Rows that belong together.
+        Column of groups.
     weights : str or None
-        How much each row counts.
+        Column of sample weights.
     drop : sequence of str
-        Columns to leave out.
+        Columns to ignore.
     """
 
     target: str | None = None
@@ -66,37 +66,37 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Features, target and what the user should know about them.
+class LearningProblem:
+    """Features and target of a table.
 
     Parameters
     ----------
     source : str
         Name of the table.
     features : pyarrow.Table
-        The columns that are used, in order.
-    columns : tuple of Column
-        One description a feature.
+        The features, in order.
+    columns : tuple of ColumnSummary
+        Descriptions of the features.
     target : str
         Name of the target.
     y : ndarray of shape (n_rows,)
         Its values.
     task : "classification" or "regression"
-        What kind of prediction.
+        The kind of prediction.
     notices : tuple of str
-        Sentences about what was left out and why.
+        Sentences about ignored rows and columns.
     groups : ndarray of shape (n_rows,) or None
-        Numbers of the groups that rows belong to.
+        Group number of each row.
     weights : ndarray of shape (n_rows,) or None
-        How much each row counts.
+        Sample weights.
     """
 
     source: str
     features: pa.Table
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnSummary, ...]
     target: str
     y: NDArray[Any]
-    task: Task
+    task: TaskKind
     notices: tuple[str, ...]
     groups: NDArray[np.intp] | None = None
     weights: NDArray[np.float64] | None = None
@@ -113,7 +113,7 @@ class Problem:
         return {str(labels[i]): int(counts[i]) for i in order}
 
 
-def pose_problem(source: Source, roles: Roles, task: str) -> Problem:
+def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
     """Choose columns, read the target and decide the task.
 
     Parameters
@@ -121,14 +121,13 @@ def pose_problem(source: Source, roles: Roles, task: str) -> Problem:
     source : Source
         The table.
     roles : Roles
-        What its columns are for.
+        Roles of its columns.
     task : str
         "auto", "classification" or "regression".
 
     Returns
     -------
-    Problem
-        Ready to be fitted.
+    LearningProblem
     """
     table, target = source.table, roles.target or source.target
     if target is None:
@@ -143,15 +142,15 @@ def pose_problem(source: Source, roles: Roles, task: str) -> Problem:
     table = _keep_known_targets(table, target, notices)
     y, decided = _read_target(table.column(target), target, task)
     groups = None if roles.groups is None else _read_groups(table.column(roles.groups), roles.groups)
-    weights = None if roles.weights is None else _read_weights(table.column(roles.weights), roles.weights)
+    weights = None if roles.weights is None else _read_weight_column(table.column(roles.weights), roles.weights)
     others = {target, *roles.drop} | ({roles.groups, roles.weights} - {None})
     features, columns = _choose_features(table.drop_columns(sorted(map(str, others))), notices)
     if not columns:
         raise CommandError(
-            f"Beside the target '{target}' no column of '{source.name}' can be used.",
+            f"Except for the target '{target}', no column of '{source.name}' can be used.",
             " ".join(notices) or "A table needs at least one other column.",
         )
-    return Problem(source.name, features, columns, target, y, decided, tuple(notices), groups, weights)
+    return LearningProblem(source.name, features, columns, target, y, decided, tuple(notices), groups, weights)
 
 
 def _check_roles(source: Source, target: str, roles: Roles) -> None:
@@ -180,14 +179,14 @@ def _read_groups(column: pa.ChunkedArray, name: str) -> NDArray[np.intp]:
     return numbers
 
 
-def _read_weights(column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+def _read_weight_column(column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
     if name_kind(column.type) not in ("number", "boolean") or pa.types.is_dictionary(column.type):
-        raise CommandError(f"The --weights column '{name}' holds no numbers.", "Weights are numbers from 0 on.")
+        raise CommandError(f"The --weights column '{name}' holds no numbers.", "Weights are numbers, 0 or more.")
     weights: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise CommandError(
             f"The --weights column '{name}' has a missing, negative or infinite value.",
-            "Weights are numbers from 0 on.",
+            "Weights are numbers, 0 or more.",
         )
     if not weights.any():
         raise CommandError(f"All weights in '{name}' are zero.", "Choose other --weights.")
@@ -207,7 +206,7 @@ def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.
     return table
 
 
-def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], Task]:
+def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], TaskKind]:
     kind = name_kind(column.type)
     if kind is None or kind == "date":
         raise CommandError(
@@ -230,7 +229,7 @@ def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray
     if task == "classification":
         if pa.types.is_floating(column.type) and n_distinct > MAX_INTEGER_CLASSES:
             raise CommandError(
-                f"The target '{name}' is a quantity with {n_distinct} values, not a class.",
+                f"The target '{name}' is numeric with {n_distinct} distinct values, not a class.",
                 "Use --task regression.",
                 USAGE,
             )
@@ -247,14 +246,14 @@ def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray
     return y, "regression"
 
 
-def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tuple[Column, ...]]:
+def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tuple[ColumnSummary, ...]]:
     chosen: dict[str, pa.ChunkedArray] = {}
-    described: list[Column] = []
+    described: list[ColumnSummary] = []
     for name in table.column_names:
         column = table.column(name)
         kind, is_calendar = name_kind(column.type), pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
         if kind is None and not pa.types.is_null(column.type):
-            notices.append(f"Column '{name}' is left out: its type {column.type} is not understood.")
+            notices.append(f"Column '{name}' is left out: its type {column.type} is not supported.")
             continue
         column = write_numbers(column)
         n_missing = column.null_count
@@ -266,17 +265,17 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
         assert kind is not None
         n_distinct = len(column.unique().drop_null())
         if kind == "category" and n_distinct == table.num_rows:
-            notices.append(f"Column '{name}' names every row differently; --drop '{name}' if it is an identifier.")
+            notices.append(f"Column '{name}' is different in every row; --drop '{name}' if it is an identifier.")
         chosen[name] = column
-        described.append(Column(name, kind, n_missing, n_distinct, is_calendar))
+        described.append(ColumnSummary(name, kind, n_missing, n_distinct, is_calendar))
     return pa.table(chosen).combine_chunks(), tuple(described)
 
 
 def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as models take it: dates, times and decimals as float64, anything else as it is.
+    """Convert dates, times and decimals to float64; other columns are not changed.
 
-    A date or a time becomes seconds (since 1970, since midnight, or of a span), whatever its unit was, so that one
-    model reads it from every format alike.
+    A date or a time becomes seconds (since 1970, since midnight, or of a duration) whatever its unit, so that a model
+    gets the same numbers from every file format.
 
     Parameters
     ----------
@@ -302,12 +301,12 @@ def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def name_kind(kind: pa.DataType) -> str | None:
-    """What a type means to a model; None if nothing.
+    """The kind of a column by its type; None if it is not supported.
 
     Parameters
     ----------
     kind : pyarrow.DataType
-        Of a column.
+        Type of the column.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The live display of a fit: how far it is, the score so far, the time left; only where somebody watches."""
+"""The live progress display of a fit, on the error stream if that is a terminal."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.text import Text
 
+from committee.cli.fit_observer import FitObserver
 from committee.cli.show import make_console
 
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
+    from committee.ensembles.progress import ProgressCallback
+
 __all__ = ["FitDisplay", "watch_fits"]
 
-# Lines: the whole, and the part that is being worked on.
+# Lines: the whole fit, and the part that is running.
 _MOST_LINES = 2
 _BAR_WIDTH = 16
 
 
 class _TimeLeft(ProgressColumn):
-    """Seconds until the end, as far as the pace tells, and until the budget ends at most."""
+    """Estimated seconds to the end, at most to the end of the time budget."""
 
     def render(self, task: Task) -> Text:
         """The cell of a line."""
@@ -37,15 +40,15 @@ class _TimeLeft(ProgressColumn):
         return Text("" if left is None else f"{_write_seconds(left)} left", style="progress.remaining")
 
 
-class FitDisplay:
-    """Lines on the error stream; it can be listened with to the fits of a thread.
+class FitDisplay(FitObserver):
+    """Progress lines on the error stream; also a listener of :func:`committee.ensembles.progress.listen`.
 
     Parameters
     ----------
     progress : rich.progress.Progress or None
-        Where lines go; None shows nothing.
+        Where lines are shown; None shows nothing.
     budget : float or None
-        Seconds that the first line may take.
+        Time budget of the first line in seconds.
     """
 
     def __init__(self, progress: Progress | None, budget: float | None = None) -> None:
@@ -53,20 +56,20 @@ class FitDisplay:
         self._budget = budget
         self._lines: list[TaskID | None] = []
 
-    def open(self, title: str, total: int) -> Any:
-        """Begin a line.
+    def open(self, title: str, total: int) -> ProgressCallback:
+        """Add a line.
 
         Parameters
         ----------
         title : str
-            What is done.
+            Its label.
         total : int
-            How many steps it has.
+            Number of steps.
 
         Returns
         -------
         callable
-            Of the steps done and a note on them.
+            Takes the number of completed steps and a note.
         """
         line: TaskID | None = None
         if self._progress is not None and len(self._lines) < _MOST_LINES:
@@ -74,47 +77,48 @@ class FitDisplay:
             line = self._progress.add_task(title.lower(), total=total, note="", budget=budget)
         self._lines.append(line)
 
-        def tell(done: int, note: str = "") -> None:
+        def on_progress(done: int, note: str = "") -> None:
             if self._progress is not None and line is not None:
-                kept: dict[str, Any] = {"note": escape(note)} if note else {}
-                self._progress.update(line, completed=done, **kept)
+                self._progress.update(line, completed=done)
+                if note:
+                    self._progress.update(line, note=escape(note))
 
-        return tell
+        return on_progress
 
     def close(self) -> None:
-        """End the latest line."""
+        """Remove the last line."""
         line = self._lines.pop()
         if self._progress is not None and line is not None:
             self._progress.remove_task(line)
 
-    def advance(self) -> None:
-        """One more step of the first line."""
+    def on_fit_end(self) -> None:
+        """Advance the first line by one step."""
         if self._progress is not None and self._lines and self._lines[0] is not None:
             self._progress.advance(self._lines[0])
 
-    def note(self, text: str) -> None:
-        """What came of the first line so far."""
+    def on_score(self, text: str) -> None:
+        """Show the score so far on the first line."""
         if self._progress is not None and self._lines and self._lines[0] is not None:
             self._progress.update(self._lines[0], note=escape(text))
 
 
 @contextmanager
 def watch_fits(verb: str, total: int | None, budget: float | None = None) -> Iterator[FitDisplay]:
-    """Show the progress of what is fitted inside, if the error stream is a terminal.
+    """Show the progress of the fits in the block, if the error stream is a terminal.
 
     Parameters
     ----------
     verb : str
-        What is done.
+        Label of the first line.
     total : int or None
-        Steps, which the caller advances; None if the fit itself tells its own.
+        Number of models; None if the fit reports its own progress.
     budget : float or None
-        Seconds that it may take.
+        Time budget in seconds.
 
     Yields
     ------
     FitDisplay
-        Silent where nobody watches.
+        Shows nothing without a terminal.
     """
     if not sys.stderr.isatty():
         yield FitDisplay(None)

@@ -1,11 +1,10 @@
-"""Reading a table piece by piece, so that its size does not matter; the model says what its columns should be."""
+"""Read a table in chunks, so that it may be larger than memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -15,6 +14,7 @@ import pyarrow.parquet
 from committee.cli.errors import CommandError
 from committee.cli.problem import name_kind
 from committee.cli.table import (
+    BatchReader,
     check_names,
     check_text_columns,
     explain_reading,
@@ -22,34 +22,34 @@ from committee.cli.table import (
     find_format,
     find_text_options,
     open_binary,
+    open_decompressed,
     open_feather,
-    open_unpacked,
     read_source,
 )
 
 __all__ = ["TableStream", "check_kinds", "open_stream"]
 
-# Rows of a piece, and bytes of text that are parsed at a time: large enough to keep the threads of a model busy.
+# Rows of a chunk, and bytes of text that are parsed at a time: large enough to keep all threads busy.
 MOST_ROWS = 1 << 16
 _BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class TableStream:
-    """A table that is read as it is used.
+    """A table that is read in chunks.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        Its name.
     path : pathlib.Path or None
         The file; None for a bundled table.
     schema : pyarrow.Schema
-        Its columns; of a text table, as its first block tells.
+        Its columns; for a text table, inferred from the first block.
     encoding : str
-        Of a text table.
+        Encoding of a text table.
     target : str or None
-        The target column, where the table itself knows it.
+        The target column of a bundled table.
     """
 
     name: str
@@ -64,20 +64,20 @@ class TableStream:
         Parameters
         ----------
         columns : sequence of str
-            Which columns.
+            Names of the columns to read.
         texts : sequence of str
-            Those of them that are text, whatever they look like in a file that does not say.
+            Columns to read as text, if the file format has no types.
 
         Yields
         ------
         pyarrow.Table
             The next rows.
         """
-        for piece in self._read_pieces(list(columns), self._settle_types(columns, texts)):
-            for start in range(0, piece.num_rows, MOST_ROWS):
-                yield piece.slice(start, MOST_ROWS)
+        for block in self._read_blocks(list(columns), self._choose_types(columns, texts)):
+            for start in range(0, block.num_rows, MOST_ROWS):
+                yield block.slice(start, MOST_ROWS)
 
-    def _read_pieces(self, columns: list[str], types: dict[str, pa.DataType]) -> Iterator[pa.Table]:
+    def _read_blocks(self, columns: list[str], types: dict[str, pa.DataType]) -> Iterator[pa.Table]:
         if self.path is None:
             yield read_source(self.name, self.encoding).table.select(columns)
             return
@@ -97,22 +97,22 @@ class TableStream:
                     for batch in reader:
                         yield pa.table(batch)
 
-    def _settle_types(self, columns: Sequence[str], texts: Sequence[str]) -> dict[str, pa.DataType]:
-        """What text is parsed as: one block cannot know whether a later one has fractions or words."""
-        settled = {}
+    def _choose_types(self, columns: Sequence[str], texts: Sequence[str]) -> dict[str, pa.DataType]:
+        """Types to parse text as; integers as float64, since a later block may contain fractions."""
+        types = {}
         for column in columns:
             found = self.schema.field(column).type
             if column in texts:
-                settled[column] = pa.string()
+                types[column] = pa.string()
             elif pa.types.is_null(found) or pa.types.is_integer(found):
-                settled[column] = pa.float64()
+                types[column] = pa.float64()
             else:
-                settled[column] = found
-        return settled
+                types[column] = found
+        return types
 
 
 def open_stream(name: str, encoding: str) -> TableStream:
-    """Look at the beginning of a table.
+    """Open a table and read its schema.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def open_stream(name: str, encoding: str) -> TableStream:
     Returns
     -------
     TableStream
-        With the columns that were found.
+        With the schema.
     """
     path = find_file(name)
     if path is None:
@@ -137,7 +137,7 @@ def open_stream(name: str, encoding: str) -> TableStream:
         elif kind in (".jsonl", ".ndjson"):
             first = next(_parse_lines(path, None), None)
             if first is None:
-                raise CommandError(f"'{name}' holds no lines of JSON.", "Write one object a line.")
+                raise CommandError(f"'{name}' holds no lines of JSON.", "Write one object per line.")
             schema = first.schema
         elif kind in (".feather", ".arrow", ".arrows", ".ipc"):
             schema = open_feather(path).schema
@@ -150,14 +150,14 @@ def open_stream(name: str, encoding: str) -> TableStream:
 
 
 def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
-    """Whether columns that a model knows as numbers are no text.
+    """Check that columns which are numeric in a model are not text.
 
     Parameters
     ----------
     stream : TableStream
         The table.
     numbers : sequence of str
-        Names of columns.
+        Names of the numeric columns.
     """
     for column in numbers:
         kind = stream.schema.field(column).type
@@ -168,16 +168,16 @@ def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
             )
 
 
-def _open_text(path: Path, encoding: str, types: dict[str, pa.DataType] | None) -> Any:
+def _open_text(path: Path, encoding: str, types: dict[str, pa.DataType] | None) -> pyarrow.csv.CSVStreamingReader:
     options = find_text_options(path, encoding)
     options["read_options"].block_size = _BLOCK_BYTES
     if types is not None:
         options["convert_options"].column_types = types
         options["convert_options"].include_columns = list(types)
-    return pyarrow.csv.open_csv(open_unpacked(path), **options)
+    return pyarrow.csv.open_csv(open_decompressed(path), **options)
 
 
-def _iterate_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+def _iterate_batches(reader: BatchReader) -> Iterator[pa.RecordBatch]:
     if hasattr(reader, "num_record_batches"):
         for i in range(reader.num_record_batches):
             yield reader.get_batch(i)
@@ -186,11 +186,11 @@ def _iterate_batches(reader: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _parse_lines(path: Path, schema: pa.Schema | None) -> Iterator[pa.Table]:
-    """JSON lines, block by block, each ending with a line."""
+    """Parse JSON Lines in blocks that end with a complete line."""
     options = pyarrow.json.ParseOptions(
         explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
     )
-    with open_unpacked(path) as stream:
+    with open_decompressed(path) as stream:
         rest = b""
         while block := stream.read(_BLOCK_BYTES):
             head, newline, tail = (rest + block).rpartition(b"\n")
@@ -201,7 +201,7 @@ def _parse_lines(path: Path, schema: pa.Schema | None) -> Iterator[pa.Table]:
             yield _parse_json(rest, options)
 
 
-def _parse_json(lines: bytes, options: Any) -> pa.Table:
+def _parse_json(lines: bytes, options: pyarrow.json.ParseOptions) -> pa.Table:
     return pyarrow.json.read_json(
         pa.BufferReader(lines), read_options=pyarrow.json.ReadOptions(block_size=_BLOCK_BYTES), parse_options=options
     )

@@ -1,4 +1,4 @@
-"""Reading a table: any file pyarrow knows, or a bundled one, as typed columns."""
+"""Read a table from a file of any format that pyarrow supports, or a bundled one."""
 
 import codecs
 import difflib
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv
@@ -19,6 +19,7 @@ import pyarrow.parquet
 from committee.cli.errors import DATA, USAGE, CommandError
 from committee.datasets import BUNDLED, load_table
 
+BatchReader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -31,22 +32,22 @@ TEXT_FORMATS = (".csv", ".txt", *_TAB_SEPARATED)
 _ARROW_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
 _FRACTIONS = {mark: re.compile(rf"[-+]?\d+[{mark}]\d+(?:[eE][-+]?\d+)?") for mark in ",."}
-# Beside the usual spellings of "missing", the one of the UCI repository.
+# The default spellings of a missing value, and that of the UCI repository.
 _MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it was read, before any column is chosen.
+    """A table as read, with all columns.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        Its name.
     table : pyarrow.Table
         All columns.
     target : str or None
-        The target column, where the table itself knows it.
+        The target column of a bundled table.
     """
 
     name: str
@@ -77,12 +78,12 @@ def read_source(name: str, encoding: str) -> Source:
         table = _READERS[kind](path, encoding)
     check_names(table.column_names, name)
     if table.num_rows == 0:
-        raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows to learn from.")
+        raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows.")
     return Source(path.name, table)
 
 
 def find_file(name: str) -> Path | None:
-    """The file of this name; None if there is none and a bundled table is called so.
+    """The file of this name; None if there is none and a bundled table has the name.
 
     Parameters
     ----------
@@ -115,8 +116,8 @@ def _read_bundled(name: str) -> Source:
 
 
 def _suggest_path(path: Path) -> str:
-    beside = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, beside, n=1)
+    siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, siblings, n=1)
     if near:
         return f"Did you mean '{path.with_name(near[0])}'?"
     return f"Give the path of a table, or one of the bundled names: {', '.join(BUNDLED)}."
@@ -124,19 +125,18 @@ def _suggest_path(path: Path) -> str:
 
 @contextmanager
 def explain_reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a reader says into a sentence about the file.
+    """Convert errors of the readers in the block to an error about the file.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     kind : str
-        Its format, as :func:`find_format` says.
+        Its format, from :func:`find_format`.
 
     Yields
     ------
     None
-        To the reading.
     """
     try:
         yield
@@ -144,17 +144,17 @@ def explain_reading(path: Path, kind: str) -> Iterator[None]:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise CommandError(
             f"'{path}' could not be read as {kind.lstrip('.')}: {reason}.",
-            "Check that the ending tells the true format and that the file is whole.",
+            "Check that the extension is that of the true format and that the file is complete.",
         ) from error
 
 
 def find_format(path: Path) -> str:
-    """The format of a table by the ending of its name.
+    """The format of a table by its extension.
 
     Parameters
     ----------
     path : pathlib.Path
-        The file; an ending such as ``.gz`` may follow.
+        The file; an extension such as ``.gz`` may follow.
 
     Returns
     -------
@@ -166,20 +166,20 @@ def find_format(path: Path) -> str:
         suffixes.pop()
     if not suffixes or suffixes[-1] not in _READERS:
         raise CommandError(
-            f"'{path}' has no ending that names a table format.", f"Known endings: {', '.join(_READERS)}.", USAGE
+            f"'{path}' has no extension of a table format.", f"Known extensions: {', '.join(_READERS)}.", USAGE
         )
     return suffixes[-1]
 
 
 def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
-    """How a text table is to be read: its delimiter, its decimal point, its encoding, its words for "missing".
+    """Options to read a text table: delimiter, decimal point, encoding, missing values.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     encoding : str
-        As the user says.
+        Value of ``--encoding``.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
         codecs.lookup(encoding)
     except LookupError as error:
         raise CommandError(f"'{encoding}' is no encoding.", "Common ones: utf-8, latin-1, utf-16.", USAGE) from error
-    with open_unpacked(path) as stream:
+    with open_decompressed(path) as stream:
         head: bytes = stream.read(1 << 16)
     _check_text(path, head, encoding)
     tabs = find_format(path) in _TAB_SEPARATED
@@ -206,16 +206,16 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
 
 
 def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
-    """Whether every column of a text table could be decoded.
+    """Check that every column of a text table could be decoded.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-        As read: text that is not valid comes back as bytes rather than as an error.
+        As read; pyarrow returns text that is not valid as bytes, without an error.
     path : pathlib.Path
         The file.
     encoding : str
-        As the user says.
+        Value of ``--encoding``.
     """
     garbled = [field.name for field in schema if pa.types.is_binary(field.type)]
     if garbled:
@@ -224,7 +224,7 @@ def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
 
 def _read_text(path: Path, encoding: str) -> pa.Table:
     options = find_text_options(path, encoding)
-    with open_unpacked(path) as stream:
+    with open_decompressed(path) as stream:
         table = pyarrow.csv.read_csv(stream, **options)
     check_text_columns(table.schema, path, encoding)
     return table
@@ -238,7 +238,7 @@ def _check_text(path: Path, head: bytes, encoding: str) -> None:
             raise CommandError(f"'{path}' is written in {name}, not {encoding}.", f"Add --encoding {name}.")
     if b"\0" in head and not encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
         raise CommandError(
-            f"'{path}' holds bytes that are no text.", "Check that the ending tells the true format of the file."
+            f"'{path}' holds bytes that are no text.", "Check that the extension is that of the true format."
         )
     first_line = head.split(b"\n", 1)[0]
     try:
@@ -255,12 +255,12 @@ def _wrong_encoding(path: Path, encoding: str, where: str) -> CommandError:
 
 def _find_delimiter(head: str) -> str:
     first_line = head.lstrip("\ufeff").split("\n", 1)[0]
-    # The comma comes first, so that it wins in a table of one column.
+    # Of equal counts max takes the first, so a table of one column gets the comma.
     return max(",;\t|", key=first_line.count)
 
 
 def _find_decimal_point(head: str, delimiter: str) -> str:
-    """A comma where numbers are written with one, as many countries do, and none with a point."""
+    """A comma if numbers are written with a comma and none with a point."""
     if delimiter == ",":
         return "."
     cells = [cell.strip(' "\r') for line in head.split("\n")[1:] for cell in line.split(delimiter)]
@@ -269,24 +269,24 @@ def _find_decimal_point(head: str, delimiter: str) -> str:
 
 
 def check_names(columns: Sequence[str], name: str) -> None:
-    """Whether the columns of a table have names of their own.
+    """Check that column names are unique.
 
     Parameters
     ----------
     columns : sequence of str
-        Their names.
+        The names.
     name : str
-        Of the table.
+        Name of the table.
     """
     twice = next((column for i, column in enumerate(columns) if column in columns[:i]), None)
     if twice is not None:
         raise CommandError(
-            f"'{name}' has two columns named '{twice}'.", "Rename one of them: columns are told apart by name."
+            f"'{name}' has two columns named '{twice}'.", "Rename one of them: column names must be unique."
         )
 
 
-def open_unpacked(path: Path) -> Any:
-    """The bytes of a file from first to last, unpacked if its ending says that it is compressed.
+def open_decompressed(path: Path) -> pa.NativeFile:
+    """Open a file for sequential reading, decompressed if its extension is that of a compressed file.
 
     Parameters
     ----------
@@ -298,13 +298,13 @@ def open_unpacked(path: Path) -> Any:
     pyarrow.NativeFile
         Open for reading.
     """
-    if path.suffix.lower() == ".xz":  # the one that pyarrow leaves to Python
+    if path.suffix.lower() == ".xz":  # not supported by pyarrow
         return pa.PythonFile(lzma.open(path, "rb"), mode="r")
     return pa.input_stream(str(path), compression="detect")
 
 
-def open_binary(path: Path) -> Any:
-    """A file of a binary format, to be read in any order; one that was compressed as a whole is unpacked in memory.
+def open_binary(path: Path) -> pa.NativeFile:
+    """Open a file of a binary format for random access; a compressed file is decompressed in memory.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def open_binary(path: Path) -> Any:
     """
     if path.suffix.lower() not in COMPRESSED:
         return pa.memory_map(str(path))
-    with open_unpacked(path) as stream:
+    with open_decompressed(path) as stream:
         return pa.BufferReader(stream.read())
 
 
@@ -330,8 +330,8 @@ def _read_feather(path: Path, _: str) -> pa.Table:
     return open_feather(path).read_all()
 
 
-def open_feather(path: Path) -> Any:
-    """A reader of record batches: of a Feather or Arrow IPC file, or of an IPC stream.
+def open_feather(path: Path) -> BatchReader:
+    """A reader of record batches of a Feather or Arrow IPC file, or of an IPC stream.
 
     Parameters
     ----------
@@ -341,24 +341,24 @@ def open_feather(path: Path) -> Any:
     Returns
     -------
     pyarrow.ipc.RecordBatchFileReader or pyarrow.ipc.RecordBatchStreamReader
-        At its beginning.
+        At the first batch.
     """
     file = open_binary(path)
     start = file.read(len(_ARROW_MAGIC))
     file.seek(0)
     if start[:4] == _OLD_FEATHER_MAGIC:
         raise CommandError(
-            f"'{path}' is of the first version of Feather.", "Write it again with a version of pyarrow after 0.17."
+            f"'{path}' has version 1 of the Feather format.", "Write it again with pyarrow 0.17 or later."
         )
     return pa.ipc.open_file(file) if start == _ARROW_MAGIC else pa.ipc.open_stream(file)
 
 
 def _read_json_lines(path: Path, _: str) -> pa.Table:
-    with open_unpacked(path) as stream:
+    with open_decompressed(path) as stream:
         return pyarrow.json.read_json(stream)
 
 
-_READERS: dict[str, Callable[[Path, str], Any]] = {
+_READERS: dict[str, Callable[[Path, str], pa.Table]] = {
     ".csv": _read_text,
     ".tsv": _read_text,
     ".tab": _read_text,

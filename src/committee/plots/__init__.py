@@ -1,7 +1,7 @@
-"""Pictures; the only room that imports matplotlib, and only when something is drawn.
+"""Plots. This is the only package that imports matplotlib, and only when something is drawn.
 
-Every display follows scikit-learn's convention: it is made by ``from_estimator`` (or ``from_predictions`` and the like,
-from what was measured before), draws on ``ax`` or on a figure of its own, and holds what it shows and what it drew.
+Displays follow scikit-learn's convention: they are made by ``from_estimator`` (or, from results that exist already, by
+``from_predictions`` and the like), draw on ``ax`` or on a new figure, and store the data and the artists.
 """
 
 from committee.plots.animation import animate_rounds

@@ -1,4 +1,4 @@
-"""Boosting as a film: boundary and weights, round by round."""
+"""An animation of boosting: decision boundary and sample weights by round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from committee.plots.display import check_axes, load_pyplot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.animation import FuncAnimation
+    from matplotlib.animation import AbstractMovieWriter, FuncAnimation
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from committee.plots.plane import Feature
 
 __all__ = ["animate_rounds"]
 
@@ -24,25 +28,25 @@ def animate_rounds(
     path: str | Path | None = None,
     *,
     rounds: Sequence[int] | None = None,
-    features: Sequence[Any] | None = None,
+    features: Sequence[Feature] | None = None,
     class_names: Sequence[str] | None = None,
     grid_resolution: int = 120,
     seconds: float = 0.5,
     dpi: int = 90,
-    ax: Any = None,
+    ax: Axes | None = None,
 ) -> FuncAnimation:
-    """The decision boundary of a boosted model as rounds go by; areas of points are their weights, if these were kept.
+    """Animate the decision boundary of a boosted model over its rounds; areas of points are their sample weights.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With staged predictions; a classifier fitted with ``keep_sample_weights=True`` for the weights.
+        With staged predictions; weights are shown if it was fitted with ``keep_sample_weights=True``.
     X, y : table and array-like
         The rows of the fit.
     path : str or Path, optional
         File to write: ".gif" (by Pillow, which comes with matplotlib) or ".mp4" (needs the program ffmpeg).
     rounds : sequence of int, optional
-        Rounds that are shown; by default all up to the tenth, then ever fewer.
+        Rounds to show; by default all up to the tenth, then each about a fifth later than the last.
     features : pair of int or str, optional
         The columns to show if there are more than two.
     class_names : sequence of str, optional
@@ -50,16 +54,16 @@ def animate_rounds(
     grid_resolution : int, default=120
         Points along each axis.
     seconds : float, default=0.5
-        How long a round is shown.
+        Duration of a frame.
     dpi : int, default=90
-        Pixels an inch.
+        Pixels per inch.
     ax : matplotlib axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        To be shown or saved; keep it as long as it is to run.
+        To be shown or saved; keep a reference to it while it runs.
 
     Examples
     --------
@@ -80,14 +84,14 @@ def animate_rounds(
 
     if not seconds > 0.0:
         raise ParameterError(f"The 'seconds' argument must be a number > 0; got {seconds!r}.")
-    writer: Any = None
+    writer: AbstractMovieWriter | None = None
     if path is not None:
         kind = Path(path).suffix.lower()
         if kind not in (".gif", ".mp4"):
             raise ParameterError(f"The 'path' argument must end in .gif or .mp4; got {str(path)!r}.")
         if kind == ".mp4" and not FFMpegWriter.isAvailable():
             raise ParameterError("Writing .mp4 needs the program ffmpeg, which was not found; write a .gif instead.")
-        rate: Any = 1.0 / seconds  # no whole number, though the writers say so
+        rate: Any = 1.0 / seconds  # the writers are annotated with int but accept a float
         writer = PillowWriter(fps=rate) if kind == ".gif" else FFMpegWriter(fps=rate)
     chosen = _choose_rounds(estimator) if rounds is None else rounds
     frames = DecisionBoundaryGridDisplay.collect_rounds(
@@ -95,24 +99,27 @@ def animate_rounds(
     )
     axes = plt.subplots(figsize=(5.2, 4.2), layout="constrained")[1] if ax is None else check_axes("animate_rounds", ax)
 
-    def draw(frame: int) -> list[Any]:
+    def draw(frame: int) -> list[Artist]:
         axes.clear()
-        # A colour bar would be added to the figure in every frame.
+        # No colour bar, which would be added to the figure in every frame.
         shown = frames[frame].plot(ax=axes, legend=frames[frame].class_names is not None)
+        assert shown.surface_ is not None
         return [shown.surface_, *shown.points_]
 
-    film = FuncAnimation(axes.get_figure(), draw, frames=len(frames), interval=1000.0 * seconds, blit=False)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    film = FuncAnimation(figure, draw, frames=len(frames), interval=1000.0 * seconds, blit=False)
     draw(len(frames) - 1)
     if writer is not None:
         film.save(str(path), writer=writer, dpi=dpi)
     else:
-        # A film that is neither saved nor shown is no mistake: examples and tests look at it only.
-        film._draw_was_started = True  # type: ignore[attr-defined]
+        # matplotlib warns if an animation is deleted that was never shown or saved, as in examples and tests.
+        vars(film)["_draw_was_started"] = True
     return film
 
 
 def _choose_rounds(estimator: Any) -> list[int]:
-    """The first ten rounds, then each about a fifth further than the one before."""
+    """The first ten rounds, then each about a fifth later than the last."""
     last = len(getattr(estimator, "estimator_weights_", ())) or int(getattr(estimator, "n_estimators", 100))
     chosen = list(range(1, min(last, 10) + 1))
     while chosen[-1] < last:

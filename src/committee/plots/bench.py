@@ -1,4 +1,4 @@
-"""Times of several libraries as a picture."""
+"""A bar chart of benchmark times."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BAR = 0.32
 
 
 def plot_benchmark(seconds: Mapping[str, Mapping[str, float]], ours: str) -> Figure:
-    """Bars of the times of all contenders over ours, on a logarithmic axis: to the right of 1 is slower than we are.
+    """Bars of the ratios of all contenders' times to ours, on a logarithmic axis.
 
     Parameters
     ----------
     seconds : mapping of str to mapping of str to float
         For each case the time of each contender.
     ours : str
-        The contender that the others are compared with; it must be in every case.
+        The reference contender; it must be in every case.
 
     Returns
     -------
@@ -45,16 +45,16 @@ def plot_benchmark(seconds: Mapping[str, Mapping[str, float]], ours: str) -> Fig
     n_bars = sum(len(times) for times in seconds.values())
     figure = Figure(figsize=(8.0, _BAR * (n_bars + len(seconds)) + 1.2))
     axes = figure.subplots()
-    place, ticks = 0.0, []
+    position, ticks = 0.0, []
     for times in seconds.values():
-        first = place
+        first = position
         for name, value in times.items():
             ratio = value / times[ours]
-            axes.barh(place, ratio, height=0.86, color=colors[name])
-            axes.text(ratio * 1.04, place, f"{ratio:.3g}", va="center", fontsize=8)
-            place += 1.0
-        ticks.append((first + place - 1.0) / 2.0)
-        place += 0.8
+            axes.barh(position, ratio, height=0.86, color=colors[name])
+            axes.text(ratio * 1.04, position, f"{ratio:.3g}", va="center", fontsize=8)
+            position += 1.0
+        ticks.append((first + position - 1.0) / 2.0)
+        position += 0.8
     axes.set_xscale("log")
     axes.set_yticks(ticks, list(seconds))
     axes.invert_yaxis()

@@ -1,4 +1,4 @@
-"""What error is made of, and what averaging does to it."""
+"""Bias-variance decomposition, and the variance of averages."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.lines import Line2D
+
+    from committee.params import RandomState
+    from committee.typing import FloatArray
+
 __all__ = ["BagVarianceDisplay", "BiasVarianceDisplay"]
 
 
 @dataclass
 class BiasVarianceDisplay(Display):
-    """The error of estimators as squared bias and variance on top of each other.
+    """The error of estimators as stacked bars of squared bias and variance.
 
     Parameters
     ----------
     studies : dict from name to BiasVariance
-        A bar each.
+        One bar each.
 
     Attributes
     ----------
@@ -49,8 +56,8 @@ class BiasVarianceDisplay(Display):
 
     studies: dict[str, BiasVariance]
 
-    bias_: Any = field(init=False, repr=False, default=None)
-    variance_: Any = field(init=False, repr=False, default=None)
+    bias_: BarContainer | None = field(init=False, repr=False, default=None)
+    variance_: BarContainer | None = field(init=False, repr=False, default=None)
 
     @classmethod
     def from_estimators(
@@ -61,16 +68,16 @@ class BiasVarianceDisplay(Display):
         *,
         loss: Literal["squared", "zero_one"] | None = None,
         n_rounds: int = 100,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Estimate bias and variance of estimators by the bootstrap, and draw.
 
         Parameters
         ----------
         estimators : dict from name to estimator
-            Are cloned, not changed.
+            Cloned before the fit.
         X, y : table and target
             All rows.
         loss, n_rounds, random_state, n_jobs
@@ -84,26 +91,30 @@ class BiasVarianceDisplay(Display):
         """
         if not hasattr(estimators, "items") or not estimators:
             raise ParameterError("The 'estimators' argument must be a dict from names to at least one estimator.")
-        told: Any = {"loss": loss, "n_rounds": n_rounds, "random_state": random_state, "n_jobs": n_jobs}
-        found = {str(name): estimate_bias_variance(one, X, y, **told) for name, one in estimators.items()}
-        return cls(found).plot(ax=ax)
+        studies = {
+            str(name): estimate_bias_variance(
+                one, X, y, loss=loss, n_rounds=n_rounds, random_state=random_state, n_jobs=n_jobs
+            )
+            for name, one in estimators.items()
+        }
+        return cls(studies).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         names = shorten_all(list(self.studies), 18)
         axes = self._open(ax, (max(4.4, 1.6 + 1.0 * len(names)), 4.2))
-        places = np.arange(len(names))
+        positions = np.arange(len(names))
         bias = np.array([study.mean_squared_bias for study in self.studies.values()])
         variance = np.array([study.mean_variance for study in self.studies.values()])
-        self.bias_ = axes.bar(places, bias, width=0.62, color=COLORS[1], label="squared bias (with the noise)")
+        self.bias_ = axes.bar(positions, bias, width=0.62, color=COLORS[1], label="squared bias (with the noise)")
         self.variance_ = axes.bar(
-            places, variance, bottom=bias, width=0.62, color=COLORS[0], hatch="//", edgecolor=INK, label="variance"
+            positions, variance, bottom=bias, width=0.62, color=COLORS[0], hatch="//", edgecolor=INK, label="variance"
         )
-        for place, high in zip(places, bias + variance, strict=True):
+        for position, high in zip(positions, bias + variance, strict=True):
             axes.annotate(
-                f"{high:.3g}", (place, high), (0, 3), textcoords="offset points", ha="center", fontsize="small"
+                f"{high:.3g}", (position, high), (0, 3), textcoords="offset points", ha="center", fontsize="small"
             )
-        slanted = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, names)) > 45 else {}
-        axes.set_xticks(places, names, **slanted)
+        long: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(positions, names, **(long if sum(map(len, names)) > 45 else {}))
         losses = {study.loss for study in self.studies.values()}
         axes.set_ylabel("error rate" if losses == {"zero_one"} else "mean squared error")
         axes.set_ylim(0.0, 1.28 * float((bias + variance).max()))
@@ -113,12 +124,12 @@ class BiasVarianceDisplay(Display):
 
 @dataclass
 class BagVarianceDisplay(Display):
-    """The variance of an average against the number of members: 1/m if they are independent, a floor if not.
+    """The variance of an average by number of members: 1/m if they are independent, bounded below if not.
 
     Parameters
     ----------
     study : BagVariance
-        What was measured.
+        The measured variances.
 
     Attributes
     ----------
@@ -142,7 +153,7 @@ class BagVarianceDisplay(Display):
 
     study: BagVariance
 
-    lines_: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+    lines_: dict[str, Line2D] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
     def from_estimator(
@@ -153,16 +164,16 @@ class BagVarianceDisplay(Display):
         *,
         sizes: Sequence[int] = (1, 2, 5, 10, 20, 50),
         n_repeats: int = 30,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Measure the variance of averages, and draw.
 
         Parameters
         ----------
         estimator : estimator
-            Is cloned, not changed.
+            Cloned before the fit.
         X, y : table and target
             The population.
         sizes, n_repeats, random_state, n_jobs
@@ -179,9 +190,9 @@ class BagVarianceDisplay(Display):
         )
         return cls(found).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes, study = self._open(ax), self.study
-        looks: dict[str, tuple[Any, str, dict[str, Any]]] = {
+        styles: dict[str, tuple[FloatArray, str, dict[str, Any]]] = {
             "ideal": (study.ideal, "σ²/m, the law for independent members", {"color": INK, "linestyle": ":"}),
             "independent": (
                 study.independent,
@@ -195,8 +206,8 @@ class BagVarianceDisplay(Display):
             ),
         }
         self.lines_ = {}
-        for key, (values, label, look) in looks.items():
-            (self.lines_[key],) = axes.plot(study.sizes, values, label=label, **look)
+        for key, (values, label, style) in styles.items():
+            (self.lines_[key],) = axes.plot(study.sizes, values, label=label, **style)
         if np.isfinite(study.correlation):
             floor = study.correlation * float(study.bagged[0])
             label = f"ρσ², with ρ = {study.correlation:.2f}"

@@ -1,9 +1,9 @@
-"""Where a model changes its mind: its answers over the plane of two features."""
+"""Decision boundaries: predictions of a model over the plane of two features."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -12,28 +12,34 @@ from committee.exceptions import ParameterError
 from committee.inspection.resampling import check_count
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.plane import Plane, draw_points, read_plane, size_points
-from committee.plots.predictions import Asked, ask, ask_rounds, find_trace, number_target
+from committee.plots.predictions import ResponseMethod, find_weight_trace, number_target, predict_rounds, predict_rows
 from committee.plots.style import INK, add_legend, choose_colors, choose_map, name_classes, shorten, tint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.contour import QuadContourSet
+    from matplotlib.image import AxesImage
+    from numpy.typing import ArrayLike, NDArray
 
+    from committee.plots.display import PanelAxes
+    from committee.plots.plane import Feature
     from committee.typing import FloatArray
 
 __all__ = ["DecisionBoundaryDisplay", "DecisionBoundaryGridDisplay"]
 
 _FAINTEST, _DEEPEST = 0.12, 0.55
-"""Strength of the colour where the model is at its least and at its most sure."""
+"""Opacity of the colour at the lowest and the highest confidence."""
 
 
 @dataclass
 class DecisionBoundaryDisplay(Display):
-    """What a model answers at every point of a plane, its boundaries as lines, and the rows on top.
+    """Predictions of a model over a plane, with decision boundaries as lines and rows as points.
 
-    The colour of a place is that of its class, deeper where the model is surer; the lines are where the class changes.
+    The colour is that of the predicted class, darker for a higher confidence; the lines are where the class changes.
     Predicted numbers have a colour bar.
 
     Parameters
@@ -41,26 +47,26 @@ class DecisionBoundaryDisplay(Display):
     across, up : ndarray
         Values of the two features along the axes.
     answers : ndarray of shape (len(up), len(across)) or (len(up), len(across), n_classes)
-        Numbers, or how sure the model is of each class.
+        Predicted values, or a score of each class.
     feature_names : tuple of two str
-        What is written at the axes.
+        Labels of the axes.
     class_names : list of str or None
         None for numbers.
     points : ndarray of shape (n_rows, 2) or None
         Rows to show.
     target : ndarray of shape (n_rows,) or None
-        Numbers of their classes, or their values.
+        Class indices or values of the rows.
     weights : ndarray of shape (n_rows,) or None
-        What the areas of the points are in proportion to.
+        Areas of the points are proportional to it.
     title : str or None
-        Over the picture.
+        Title of the plot.
 
     Attributes
     ----------
     ax_, figure_
         Where it was drawn.
     surface_ : matplotlib image
-        The answers.
+        The predictions.
     boundary_ : list of matplotlib contours
         Where the class changes, one for each class (one in all for two).
     points_ : list of matplotlib collections
@@ -88,9 +94,9 @@ class DecisionBoundaryDisplay(Display):
     weights: FloatArray | None = None
     title: str | None = None
 
-    surface_: Any = field(init=False, repr=False, default=None)
-    boundary_: list[Any] = field(init=False, repr=False, default_factory=list)
-    points_: list[Any] = field(init=False, repr=False, default_factory=list)
+    surface_: AxesImage | None = field(init=False, repr=False, default=None)
+    boundary_: list[QuadContourSet] = field(init=False, repr=False, default_factory=list)
+    points_: list[PathCollection] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -99,31 +105,30 @@ class DecisionBoundaryDisplay(Display):
         X: Any,
         y: Any = None,
         *,
-        features: Sequence[Any] | None = None,
-        sample_weight: Any = None,
-        response_method: Asked = "auto",
+        features: Sequence[Feature] | None = None,
+        sample_weight: ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
         grid_resolution: int = 200,
         class_names: Sequence[str] | None = None,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Ask a fitted model about a grid of points, and draw.
+        """Predict a grid of points, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
             Of any library.
         X : array-like or data frame
-            Rows that are shown and whose range the picture has.
+            Rows to show; their range is that of the plot.
         y : array-like, optional
             Their classes or values.
         features : pair of int or str, optional
-            The columns to show if there are more than two. The model is asked with all others at their median, or most
-            frequent value.
+            The columns to show if there are more than two. All others are set to their median, or most frequent value.
         sample_weight : array-like, optional
-            Areas of the points are in proportion to it.
+            Areas of the points are proportional to it.
         response_method : {"auto", "predict_proba", "decision_function", "predict"}
-            What classifiers are asked for; "auto" takes the first that there is.
+            Method of classifiers; "auto" takes the first that exists.
         grid_resolution : int, default=200
             Points along each axis.
         class_names : sequence of str, optional
@@ -139,12 +144,13 @@ class DecisionBoundaryDisplay(Display):
         """
         plane = read_plane(X, features)
         across, up = plane.make_axes(check_count("grid_resolution", grid_resolution, 2))
-        answers = ask(estimator, plane.make_rows(across, up), response_method)
-        shown: Self = _assemble(cls, estimator, plane, (across, up, answers), y, sample_weight, class_names)
-        shown.title = type(estimator).__name__ if title is None else title
-        return shown.plot(ax=ax)
+        predictions = predict_rows(estimator, plane.make_rows(across, up), response_method)
+        fields = _make_fields(estimator, plane, (across, up, predictions), y, class_names)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        title = type(estimator).__name__ if title is None else title
+        return cls(**fields, weights=weights, title=title).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, legend: bool = True) -> Self:
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """Draw.
 
         Parameters
@@ -152,7 +158,7 @@ class DecisionBoundaryDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
         legend : bool, default=True
-            Whether classes are named, or the colour bar is drawn.
+            Whether to draw the legend or the colour bar.
 
         Returns
         -------
@@ -173,32 +179,32 @@ class DecisionBoundaryDisplay(Display):
 
     @property
     def _extent(self) -> tuple[float, float, float, float]:
-        # The points of the grid are the middles of the pixels.
+        # The points of the grid are the centres of the pixels.
         ends = []
         for axis in (self.across, self.up):
             half = (axis[1] - axis[0]) / 2.0
             ends += [float(axis[0] - half), float(axis[-1] + half)]
         return ends[0], ends[1], ends[2], ends[3]
 
-    def _draw_values(self, axes: Any, legend: bool) -> None:
+    def _draw_values(self, axes: Axes, legend: bool) -> None:
         known = [self.answers.ravel()] + ([] if self.target is None else [np.asarray(self.target, dtype=np.float64)])
         low, high = (float(f(np.concatenate(known))) for f in (np.nanmin, np.nanmax))
-        look = {"cmap": choose_map(), "vmin": low, "vmax": high}
-        self.surface_ = axes.imshow(self.answers, origin="lower", extent=self._extent, aspect="auto", **look)
+        colors: dict[str, Any] = {"cmap": choose_map(), "vmin": low, "vmax": high}
+        self.surface_ = axes.imshow(self.answers, origin="lower", extent=self._extent, aspect="auto", **colors)
         if self.points is not None:
             areas = size_points(self.weights, len(self.points))
             shown = ~np.isnan(self.points).any(axis=1)
-            colored = {} if self.target is None else {"c": np.asarray(self.target)[shown], **look}
-            drawn = axes.scatter(*self.points[shown].T, s=areas[shown], edgecolors="white", linewidths=0.6, **colored)
+            style = {} if self.target is None else {"c": np.asarray(self.target)[shown], **colors}
+            x, y = self.points[shown].T
+            drawn = axes.scatter(x, y, s=areas[shown], edgecolors="white", linewidths=0.6, **style)
             self.points_ = [drawn]
         if legend:
             self.figure_.colorbar(self.surface_, ax=axes, label="prediction")
 
-    def _draw_classes(self, axes: Any, names: list[str], legend: bool) -> None:
+    def _draw_classes(self, axes: Axes, names: list[str], legend: bool) -> None:
         colors = choose_colors(len(names))
         winner = self.answers.argmax(axis=2)
-        sureness = _rate_sureness(self.answers)
-        strength = _FAINTEST + (_DEEPEST - _FAINTEST) * sureness
+        strength = _FAINTEST + (_DEEPEST - _FAINTEST) * _measure_confidence(self.answers)
         solid = np.array([tint(color, 1.0) for color in colors])[winner]
         image = 1.0 - strength[..., None] * (1.0 - solid)
         self.surface_ = axes.imshow(image, origin="lower", extent=self._extent, aspect="auto", interpolation="nearest")
@@ -217,21 +223,21 @@ class DecisionBoundaryDisplay(Display):
 
 @dataclass
 class DecisionBoundaryGridDisplay(PanelDisplay):
-    """The boundaries of several models side by side, or of one model round by round, on the same plane.
+    """The decision boundaries of several models, or of one model after several rounds, on the same plane.
 
     Parameters
     ----------
     displays : list of DecisionBoundaryDisplay
-        A panel each.
+        One panel each.
     n_columns : int
-        Panels in a row.
+        Panels per row.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib axes
         Of the panels.
     ax_, figure_
-        The first of them, and the figure.
+        The first axes, and the figure.
 
     Examples
     --------
@@ -255,23 +261,23 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         X: Any,
         y: Any = None,
         *,
-        features: Sequence[Any] | None = None,
-        response_method: Asked = "auto",
+        features: Sequence[Feature] | None = None,
+        response_method: ResponseMethod = "auto",
         grid_resolution: int = 200,
         class_names: Sequence[str] | None = None,
         n_columns: int = 3,
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
         """Draw fitted models side by side.
 
         Parameters
         ----------
         estimators : dict or sequence of fitted estimators
-            The panels; names in a dict are their titles.
+            The panels; keys of a dict are their titles.
         X, y, features, response_method, grid_resolution, class_names
             As in `DecisionBoundaryDisplay.from_estimator`.
         n_columns : int, default=3
-            Panels in a row.
+            Panels per row.
         ax : matplotlib axes or sequence of them, optional
             Where to draw; a new figure by default.
 
@@ -289,10 +295,9 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         rows = plane.make_rows(across, up)
         displays = []
         for title, model in zip(titles, models, strict=True):
-            seen = (across, up, ask(model, rows, response_method))
-            shown = _assemble(DecisionBoundaryDisplay, model, plane, seen, y, None, class_names)
-            shown.title = str(title)
-            displays.append(shown)
+            predictions = predict_rows(model, rows, response_method)
+            fields = _make_fields(model, plane, (across, up, predictions), y, class_names)
+            displays.append(DecisionBoundaryDisplay(**fields, title=str(title)))
         return cls(displays, n_columns).plot(ax=ax)
 
     @classmethod
@@ -303,26 +308,25 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         y: Any = None,
         *,
         rounds: Sequence[int] = (1, 2, 3, 5, 10, 50),
-        features: Sequence[Any] | None = None,
+        features: Sequence[Feature] | None = None,
         grid_resolution: int = 200,
         class_names: Sequence[str] | None = None,
         n_columns: int = 3,
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Draw a boosted model as it was after some of its rounds.
+        """Draw a boosted model after some of its rounds.
 
         Parameters
         ----------
         estimator : fitted estimator
-            With ``staged_predict_proba``, ``staged_decision_function`` or ``staged_predict``. If it kept its weights
-            (``keep_sample_weights=True``) and X are the rows of the fit, areas of points are the weights that the last
-            member of the round was fitted on.
+            With ``staged_predict_proba``, ``staged_decision_function`` or ``staged_predict``. If it was fitted with
+            ``keep_sample_weights=True`` on X, areas of points are the weights of the round's last member.
         X, y, features, grid_resolution, class_names
             As in `DecisionBoundaryDisplay.from_estimator`.
         rounds : sequence of int
-            Numbers of rounds; those beyond the last one are left out.
+            Numbers of rounds; those after the last round are ignored.
         n_columns : int, default=3
-            Panels in a row.
+            Panels per row.
         ax : matplotlib axes or sequence of them, optional
             Where to draw; a new figure by default.
 
@@ -330,8 +334,10 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         -------
         DecisionBoundaryGridDisplay
         """
-        told: Any = {"features": features, "grid_resolution": grid_resolution, "class_names": class_names}
-        return cls(cls.collect_rounds(estimator, X, y, rounds=rounds, **told), n_columns).plot(ax=ax)
+        displays = cls.collect_rounds(
+            estimator, X, y, rounds=rounds, features=features, grid_resolution=grid_resolution, class_names=class_names
+        )
+        return cls(displays, n_columns).plot(ax=ax)
 
     @staticmethod
     def collect_rounds(
@@ -340,7 +346,7 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         y: Any,
         *,
         rounds: Sequence[int],
-        features: Sequence[Any] | None = None,
+        features: Sequence[Feature] | None = None,
         grid_resolution: int = 200,
         class_names: Sequence[str] | None = None,
     ) -> list[DecisionBoundaryDisplay]:
@@ -349,7 +355,7 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         Parameters
         ----------
         estimator, X, y, rounds, features, grid_resolution, class_names
-            As there.
+            As in `from_rounds`.
 
         Returns
         -------
@@ -357,17 +363,16 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
         """
         plane = read_plane(X, features)
         across, up = plane.make_axes(check_count("grid_resolution", grid_resolution, 2))
-        trace = find_trace(estimator, len(plane.points))
+        trace = find_weight_trace(estimator, len(plane.points))
         displays = []
-        for number, answers in ask_rounds(estimator, plane.make_rows(across, up), rounds):
-            weights = None if trace is None else trace[number - 1]
-            seen = (across, up, answers)
-            shown = _assemble(DecisionBoundaryDisplay, estimator, plane, seen, y, weights, class_names)
-            shown.title = f"after {number} round{'s' if number > 1 else ''}"
-            displays.append(shown)
+        for number, predictions in predict_rounds(estimator, plane.make_rows(across, up), rounds):
+            weights = None if trace is None else np.asarray(trace[number - 1], dtype=np.float64)
+            fields = _make_fields(estimator, plane, (across, up, predictions), y, class_names)
+            title = f"after {number} round{'s' if number > 1 else ''}"
+            displays.append(DecisionBoundaryDisplay(**fields, weights=weights, title=title))
         return displays
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: PanelAxes) -> None:
         axes = self._open_panels(ax, len(self.displays), self.n_columns, (3.3, 3.0), share=True)
         for k, (one, shown) in enumerate(zip(axes, self.displays, strict=True)):
             shown.plot(ax=one, legend=k == 0)
@@ -375,37 +380,45 @@ class DecisionBoundaryGridDisplay(PanelDisplay):
             self._label_outer()
 
 
-def _assemble(
-    kind: Any,
+class _BoundaryFields(TypedDict):
+    """Fields of a `DecisionBoundaryDisplay` that depend on the plane and the predictions."""
+
+    across: FloatArray
+    up: FloatArray
+    answers: FloatArray
+    feature_names: tuple[str, str]
+    class_names: list[str] | None
+    points: FloatArray
+    target: NDArray[Any] | None
+
+
+def _make_fields(
     estimator: Any,
     plane: Plane,
-    seen: tuple[FloatArray, FloatArray, FloatArray],
+    grid: tuple[FloatArray, FloatArray, FloatArray],
     y: Any,
-    weights: Any,
     class_names: Sequence[str] | None,
-) -> Any:
-    """A display of answers over a plane; of type `kind`."""
-    across, up, answers = seen
+) -> _BoundaryFields:
+    across, up, predictions = grid
     names = name_classes(np.asarray(estimator.classes_), class_names) if is_classifier(estimator) else None
     shape = (len(up), len(across)) if names is None else (len(up), len(across), len(names))
-    return kind(
-        across,
-        up,
-        answers.reshape(shape),
-        plane.names,
-        names,
-        plane.points,
-        number_target(estimator, y, len(plane.points)),
-        None if weights is None else np.asarray(weights, dtype=np.float64),
-    )
+    return {
+        "across": across,
+        "up": up,
+        "answers": predictions.reshape(shape),
+        "feature_names": plane.names,
+        "class_names": names,
+        "points": plane.points,
+        "target": number_target(estimator, y, len(plane.points)),
+    }
 
 
-def _rate_sureness(answers: FloatArray) -> FloatArray:
-    """From 0, where two classes are level, to 1, where the lead of the first one is at its largest."""
-    if answers.shape[2] == 1:
-        return np.ones(answers.shape[:2])
-    best = np.sort(answers, axis=2)
+def _measure_confidence(scores: FloatArray) -> FloatArray:
+    """From 0, where the two largest scores are equal, to 1, where their difference is largest."""
+    if scores.shape[2] == 1:
+        return np.ones(scores.shape[:2])
+    best = np.sort(scores, axis=2)
     lead = best[..., -1] - best[..., -2]
-    # Probabilities say by themselves how sure they are; scores only in comparison with one another.
-    are_shares = answers.min() >= 0.0 and np.allclose(answers.sum(axis=2), 1.0)
-    return np.asarray(lead if are_shares else lead / max(float(lead.max()), 1e-300))
+    # Probabilities have an absolute scale; other scores are scaled by the largest difference.
+    are_probabilities = scores.min() >= 0.0 and np.allclose(scores.sum(axis=2), 1.0)
+    return np.asarray(lead if are_probabilities else lead / max(float(lead.max()), 1e-300))

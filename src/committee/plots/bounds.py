@@ -1,4 +1,4 @@
-"""Boosting against its theory: training error, exponential loss and their bounds; edges; capacity."""
+"""Theory of boosting: training error, exponential loss and their bounds; edges; VC dimension."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
     from committee.typing import FloatArray
@@ -23,18 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["EdgeDisplay", "ErrorBoundDisplay", "VCBoundDisplay"]
 
 
-def check_boosted(who: str, estimator: Any) -> None:
-    """Only classifiers boosted by votes or scores know errors and losses of their rounds."""
+def check_boosted(name: str, estimator: Any) -> None:
+    """Check that a classifier has errors and losses of its rounds."""
     if not hasattr(estimator, "training_error_bound") or not hasattr(estimator, "exponential_loss_"):
         raise ParameterTypeError(
-            f"The 'estimator' argument of {who} must be a fitted AdaBoostClassifier (or another classifier with "
+            f"The 'estimator' argument of {name} must be a fitted AdaBoostClassifier (or another classifier with "
             f"training_error_bound and exponential_loss_); got {type(estimator).__name__}."
         )
 
 
 @dataclass
 class ErrorBoundDisplay(Display):
-    r"""Training error after each round, under the exponential loss and the bounds that theory has for it.
+    r"""Training error after each round, with the exponential loss and theoretical bounds.
 
     For two classes and no shrinkage the exponential loss is the bound :math:`\prod_t 2\sqrt{\varepsilon_t(1 -
     \varepsilon_t)}` itself, which is below :math:`e^{-2 \sum_t \gamma_t^2}` [FreundSchapire1997].
@@ -42,15 +44,15 @@ class ErrorBoundDisplay(Display):
     Parameters
     ----------
     training_error : ndarray of shape (n_rounds,)
-        Share of training rows that are answered wrongly.
+        Share of misclassified training rows.
     exponential_loss : ndarray of shape (n_rounds,)
-        Its mean over the training rows.
+        Mean over the training rows.
     bound : ndarray of shape (n_rounds,) or None
-        Bound of the training error; None where there is none.
+        Upper bound of the training error, if there is one.
     edge_bound : ndarray of shape (n_rounds,) or None
         The weaker bound from the edges, for two classes.
     test_error : ndarray of shape (n_rounds,) or None
-        On other rows.
+        Share of misclassified test rows.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ class ErrorBoundDisplay(Display):
     edge_bound: FloatArray | None = None
     test_error: FloatArray | None = None
 
-    lines_: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+    lines_: dict[str, Line2D] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
     def from_estimator(
@@ -88,7 +90,7 @@ class ErrorBoundDisplay(Display):
         X_test: Any = None,
         y_test: Any = None,
         log_scale: bool = False,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Measure a boosted classifier after each round, and draw.
 
@@ -99,9 +101,9 @@ class ErrorBoundDisplay(Display):
         X, y : table and array-like
             The rows of the fit.
         X_test, y_test : table and array-like, optional
-            Other rows.
+            Test rows.
         log_scale : bool, default=False
-            Whether errors are on a logarithmic scale, on which zero is not shown.
+            Whether errors are on a logarithmic scale, which does not show zero.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -114,19 +116,19 @@ class ErrorBoundDisplay(Display):
             raise ParameterError("'X_test' and 'y_test' come together.")
         try:
             bound = estimator.training_error_bound()
-        except DataError:  # none is known for this algorithm and number of classes
+        except DataError:  # no bound is known for this algorithm and number of classes
             bound = None
         by_edges = None
         if estimator.n_classes_ == 2 and bound is not None:
             by_edges = np.exp(-2.0 * np.cumsum((0.5 - estimator.estimator_errors_) ** 2))
-            # With shrunken steps the product is above what full steps would reach.
+            # With a learning rate below one the product may exceed the bound by the edges.
             by_edges = by_edges if (by_edges >= bound - 1e-9).all() else None
         trained = 1.0 - np.array(list(estimator.staged_score(X, y)))
         tested = None if X_test is None else 1.0 - np.array(list(estimator.staged_score(X_test, y_test)))
         found = cls(trained, np.asarray(estimator.exponential_loss_), bound, by_edges, tested)
         return found.plot(log_scale=log_scale, ax=ax)
 
-    def plot(self, *, log_scale: bool = False, ax: Any = None) -> Self:
+    def plot(self, *, log_scale: bool = False, ax: Axes | None = None) -> Self:
         """Draw.
 
         Parameters
@@ -142,8 +144,8 @@ class ErrorBoundDisplay(Display):
         """
         axes = self._open(ax)
         rounds = np.arange(1, len(self.training_error) + 1)
-        # Bound and loss are often the same line: the wide one lies under the narrow one.
-        wanted: list[tuple[str, FloatArray | None, str, dict[str, Any]]] = [
+        # Bound and loss often coincide, so the bound is a wide line below a narrow one.
+        curves: list[tuple[str, FloatArray | None, str, dict[str, Any]]] = [
             ("bound", self.bound, "bound of the training error", {"color": COLORS[4], "linewidth": 5.0, "alpha": 0.6}),
             ("edge bound", self.edge_bound, "bound by the edges", {"color": INK, "linestyle": ":", "zorder": 3}),
             ("exponential loss", self.exponential_loss, "exponential loss", {"color": COLORS[1], "linestyle": "--"}),
@@ -151,10 +153,10 @@ class ErrorBoundDisplay(Display):
             ("training error", self.training_error, "training error", {"color": COLORS[3], "linewidth": 1.8}),
         ]
         self.lines_ = {}
-        for key, values, label, look in wanted:
+        for key, values, label, style in curves:
             if values is not None:
                 shown = np.where(values > 0.0, values, np.nan) if log_scale else values
-                (self.lines_[key],) = axes.plot(rounds, shown, label=label, **look)
+                (self.lines_[key],) = axes.plot(rounds, shown, label=label, **style)
         if log_scale:
             axes.set_yscale("log")
         else:
@@ -168,15 +170,15 @@ class ErrorBoundDisplay(Display):
 
 @dataclass
 class EdgeDisplay(Display):
-    r"""How much better than chance each member is on the weights of its round.
+    r"""The edge of each member over chance, on the sample weights of its round.
 
-    The edge is :math:`\gamma_t = 1 - 1/K - \varepsilon_t`. Edges shrink as rounds go by, since the weights make each
+    The edge is :math:`\gamma_t = 1 - 1/K - \varepsilon_t`. Edges shrink over the rounds, since reweighting makes each
     problem harder than the last.
 
     Parameters
     ----------
     edges : ndarray of shape (n_rounds,)
-        Of the members.
+        Edges of the members.
 
     Attributes
     ----------
@@ -198,10 +200,10 @@ class EdgeDisplay(Display):
 
     edges: FloatArray
 
-    line_: Any = field(init=False, repr=False, default=None)
+    line_: Line2D | None = field(init=False, repr=False, default=None)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """Draw the edges of a boosted classifier.
 
         Parameters
@@ -218,7 +220,7 @@ class EdgeDisplay(Display):
         check_boosted("EdgeDisplay", estimator)
         return cls(1.0 - 1.0 / estimator.n_classes_ - np.asarray(estimator.estimator_errors_)).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax)
         rounds = np.arange(1, len(self.edges) + 1)
         many = len(self.edges) > 150
@@ -236,16 +238,16 @@ class EdgeDisplay(Display):
 
 @dataclass
 class VCBoundDisplay(Display):
-    """The bound of the VC dimension of boosted members against their number, for members of several dimensions.
+    """The bound of the VC dimension of a boosted ensemble by number of members, for several VC dimensions of a member.
 
     Parameters
     ----------
     n_members : ndarray of int
-        M.
+        Numbers of members.
     bounds : dict from int to ndarray
         Bounds by the VC dimension of a member.
     n_rows : int or None
-        Training rows, marked as a level line: a capacity far above it promises nothing.
+        Training rows, drawn as a horizontal line: bounds far above it are vacuous.
 
     Attributes
     ----------
@@ -266,7 +268,7 @@ class VCBoundDisplay(Display):
     bounds: dict[int, FloatArray]
     n_rows: int | None = None
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_dimensions(
@@ -275,14 +277,14 @@ class VCBoundDisplay(Display):
         *,
         most_members: int = 1000,
         n_rows: int | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Find the bounds, and draw.
+        """Compute the bounds, and draw.
 
         Parameters
         ----------
         vc_dimensions : sequence of int
-            VC dimensions of one member; that of stumps on one feature is 2.
+            VC dimensions of one member; a stump on one feature has 2.
         most_members : int, default=1000
             The largest number of members.
         n_rows : int, optional
@@ -300,15 +302,15 @@ class VCBoundDisplay(Display):
         bounds = {int(d): np.array([vc_bound(int(m), int(d)) for m in numbers]) for d in vc_dimensions}
         return cls(numbers, bounds, n_rows).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax)
         self.lines_ = []
-        for (dimension, values), look in zip(self.bounds.items(), choose_lines(len(self.bounds)), strict=True):
+        for (dimension, values), style in zip(self.bounds.items(), choose_lines(len(self.bounds)), strict=True):
             (line,) = axes.plot(
                 self.n_members,
                 values,
-                color=look.color,
-                linestyle=look.linestyle,
+                color=style.color,
+                linestyle=style.linestyle,
                 linewidth=1.8,
                 label=f"members of VC dimension {dimension}",
             )

@@ -1,7 +1,8 @@
-"""Whether probabilities mean what they say."""
+"""Reliability diagrams of predicted probabilities."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,35 +14,39 @@ from committee.plots.display import PanelDisplay
 from committee.plots.style import INK, choose_lines, shorten, tidy_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
-    from committee.typing import FloatArray
+    from matplotlib.container import ErrorbarContainer
+    from numpy.typing import ArrayLike
+
+    from committee.plots.display import PanelAxes
+    from committee.plots.predictions import ClassLabel
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["CalibrationCurve", "CalibrationDisplay"]
 
 _Z = 1.96
-"""Of the 95 % intervals."""
+"""Normal quantile of the 95 % intervals."""
 
 
 @dataclass
 class CalibrationCurve:
-    """How often what was said to have a probability came true.
+    """Observed frequency by predicted probability.
 
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     predicted : ndarray of shape (n_bins,)
         Mean of the predicted probabilities in each bin that is not empty.
     observed : ndarray of shape (n_bins,)
         Share of the rows of each bin that are of the class.
     low, high : ndarray of shape (n_bins,)
-        Ends of the interval for `observed` that covers 95 % [Wilson1927].
+        95 % confidence interval of `observed` [Wilson1927].
     probabilities : ndarray of shape (n_rows,)
         All predictions.
     brier : float
-        Mean squared distance of prediction and truth.
+        Brier score.
     """
 
     name: str
@@ -54,44 +59,50 @@ class CalibrationCurve:
 
 
 def find_calibration(
-    name: str, is_class: Any, probabilities: Any, n_bins: int, strategy: Literal["uniform", "quantile"]
+    name: str,
+    is_class: BoolArray,
+    y_prob: ArrayLike,
+    n_bins: int,
+    strategy: Literal["uniform", "quantile"],
 ) -> CalibrationCurve:
-    """The curve of one model."""
+    """Compute the curve of one model."""
     truth = np.asarray(is_class, dtype=np.float64)
-    said = np.asarray(probabilities, dtype=np.float64)
-    if said.shape != truth.shape or truth.ndim != 1 or not len(truth):
-        raise DataError(f"There must be a probability for each of the {truth.shape} rows; got shape {said.shape}.")
-    if np.isnan(said).any() or said.min() < 0.0 or said.max() > 1.0:
+    probabilities = np.asarray(y_prob, dtype=np.float64)
+    if probabilities.shape != truth.shape or truth.ndim != 1 or not len(truth):
+        raise DataError(
+            f"There must be a probability for each of the {truth.shape} rows; got shape {probabilities.shape}."
+        )
+    if np.isnan(probabilities).any() or probabilities.min() < 0.0 or probabilities.max() > 1.0:
         raise DataError("Probabilities must be numbers in [0, 1].")
     inner = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    edges = inner if strategy == "uniform" else np.unique(np.quantile(said, inner))
-    bins = np.searchsorted(edges, said, side="left")
+    edges = inner if strategy == "uniform" else np.unique(np.quantile(probabilities, inner))
+    bins = np.searchsorted(edges, probabilities, side="left")
     n = np.bincount(bins, minlength=n_bins).astype(np.float64)
     filled = n > 0
     n = n[filled]
-    predicted = np.bincount(bins, said, minlength=len(filled))[filled] / n
+    predicted = np.bincount(bins, probabilities, minlength=len(filled))[filled] / n
     observed = np.bincount(bins, truth, minlength=len(filled))[filled] / n
     middle = (observed + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(observed * (1 - observed) / n + _Z**2 / (4 * n**2))
-    brier = float(((said - truth) ** 2).mean())
-    return CalibrationCurve(name, predicted, observed, middle - half, middle + half, said, brier)
+    brier = float(((probabilities - truth) ** 2).mean())
+    return CalibrationCurve(name, predicted, observed, middle - half, middle + half, probabilities, brier)
 
 
 @dataclass
 class CalibrationDisplay(PanelDisplay):
-    """Reliability curves over a histogram of what was predicted; on the diagonal probabilities mean what they say.
+    """Reliability diagram above a histogram of the predicted probabilities; perfect calibration is the diagonal.
 
     Parameters
     ----------
     curves : list of CalibrationCurve
-        A line each.
+        One line each.
     class_name : str
-        The class whose probability it is.
+        The class of the probabilities.
 
     Attributes
     ----------
     axes_ : ndarray of two matplotlib axes
-        Of the curves and of the histograms.
+        Axes of the curves and of the histograms.
     lines_ : list of matplotlib containers
         The curves.
 
@@ -111,7 +122,7 @@ class CalibrationDisplay(PanelDisplay):
     curves: list[CalibrationCurve]
     class_name: str = ""
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[ErrorbarContainer] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -120,12 +131,12 @@ class CalibrationDisplay(PanelDisplay):
         X: Any,
         y: Any,
         *,
-        pos_label: Any = None,
+        pos_label: ClassLabel | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Ask fitted classifiers for probabilities of held-out rows, and draw.
+        """Predict probabilities of held-out rows, and draw.
 
         Parameters
         ----------
@@ -134,11 +145,11 @@ class CalibrationDisplay(PanelDisplay):
         X, y : table and array-like
             Held-out rows and their classes.
         pos_label : class label, optional
-            The class whose probability is looked at; by default the second of two.
+            The class to show; by default the second of two.
         n_bins : int, default=10
-            Bins of probabilities.
+            Number of bins.
         strategy : {"uniform", "quantile"}
-            Bins of equal width, or of about equally many rows.
+            Bins of equal width, or with about equally many rows.
         ax : matplotlib axes or sequence of two, optional
             Where to draw; a new figure by default.
 
@@ -157,28 +168,28 @@ class CalibrationDisplay(PanelDisplay):
             if pos_label is None:
                 if len(classes) != 2:
                     raise ParameterError(
-                        f"With {len(classes)} classes 'pos_label' must say which one is looked at: one of "
-                        f"{classes.tolist()[:8]}."
+                        f"With {len(classes)} classes 'pos_label' must be given: one of {classes.tolist()[:8]}."
                     )
                 pos_label = classes[1]
             (column,) = np.nonzero(classes == pos_label)
             if not len(column):
                 raise ParameterError(f"{pos_label!r} ('pos_label') is none of the classes of {name}.")
             probabilities[name] = np.asarray(model.predict_proba(X))[:, column[0]]
+        assert pos_label is not None
         return cls.from_predictions(y, probabilities, pos_label=pos_label, n_bins=n_bins, strategy=strategy, ax=ax)
 
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_prob: Mapping[str, Any] | Any,
+        y_true: ArrayLike,
+        y_prob: Mapping[str, ArrayLike] | ArrayLike,
         *,
-        pos_label: Any = 1,
+        pos_label: ClassLabel = 1,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Draw probabilities that were predicted.
+        """Draw predicted probabilities.
 
         Parameters
         ----------
@@ -198,32 +209,22 @@ class CalibrationDisplay(PanelDisplay):
         n_bins = check_count("n_bins", n_bins, 2)
         if strategy not in ("uniform", "quantile"):
             raise ParameterError(f"The 'strategy' argument must be 'uniform' or 'quantile'; got {strategy!r}.")
-        told = dict(y_prob) if hasattr(y_prob, "items") else {"predictions": y_prob}
+        named = dict(y_prob) if isinstance(y_prob, Mapping) else {"predictions": y_prob}
         truth = np.asarray(y_true) == pos_label
         if not truth.any() or truth.all():
             raise DataError(f"y_true must hold {pos_label!r} ('pos_label') and another class.")
-        curves = [find_calibration(str(name), truth, said, n_bins, strategy) for name, said in told.items()]
+        curves = [find_calibration(str(name), truth, own, n_bins, strategy) for name, own in named.items()]
         return cls(curves, str(pos_label)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of two, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: PanelAxes) -> None:
         upper, lower = self._open_panels(ax, 2, 1, (5.4, 2.9))
         if ax is None:
-            upper.get_gridspec().set_height_ratios([3.0, 1.0])
+            grid = upper.get_gridspec()
+            assert grid is not None
+            grid.set_height_ratios([3.0, 1.0])
         upper.plot([0, 1], [0, 1], color=INK, linestyle=":", linewidth=1.0, label="perfect")
-        looks = choose_lines(len(self.curves))
         self.lines_ = []
-        for curve, look in zip(self.curves, looks, strict=True):
+        for curve, style in zip(self.curves, choose_lines(len(self.curves)), strict=True):
             whiskers = np.stack([curve.observed - curve.low, curve.high - curve.observed]).clip(0.0)
             label = f"{shorten(curve.name)} (Brier {curve.brier:.3f})"
             self.lines_.append(
@@ -231,9 +232,9 @@ class CalibrationDisplay(PanelDisplay):
                     curve.predicted,
                     curve.observed,
                     whiskers,
-                    color=look.color,
-                    linestyle=look.linestyle,
-                    marker=look.marker,
+                    color=style.color,
+                    linestyle=style.linestyle,
+                    marker=style.marker,
                     markersize=5,
                     elinewidth=0.8,
                     capsize=2,
@@ -244,8 +245,8 @@ class CalibrationDisplay(PanelDisplay):
                 curve.probabilities,
                 bins=np.linspace(0.0, 1.0, 21),
                 histtype="step",
-                color=look.color,
-                linestyle=look.linestyle,
+                color=style.color,
+                linestyle=style.linestyle,
                 linewidth=1.5,
             )
         upper.set_ylabel(f"share that are {shorten(self.class_name, 16)}")
@@ -256,4 +257,3 @@ class CalibrationDisplay(PanelDisplay):
             tidy_axes(one, grid="both")
         upper.set_ylim(-0.02, 1.02)
         upper.legend(fontsize="small", loc="upper left")
-        return self

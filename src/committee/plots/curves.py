@@ -1,9 +1,10 @@
-"""Scores against what was spent: rounds, members or rows; with published values marked."""
+"""Scores by number of rounds, members or rows, with published values as horizontal lines."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -15,39 +16,44 @@ from committee.plots.display import Display
 from committee.plots.style import INK, add_legend, choose_lines, shorten, tidy_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.model_selection import BaseCrossValidator
 
+    from committee.params import RandomState
     from committee.typing import FloatArray
+
+    Published: TypeAlias = float | Mapping[str, float] | None
 
 __all__ = ["LearningCurveDisplay", "OutOfBagDisplay", "StagedCurveDisplay"]
 
 
 @dataclass
 class _CurveDisplay(Display):
-    """Lines of values against numbers, and published values as level lines."""
+    """Curves, and published values as horizontal lines."""
 
     curves: dict[str, tuple[NDArray[Any], FloatArray]]
     measure: str
     published: dict[str, float] = field(default_factory=dict)
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
-    published_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D] = field(init=False, repr=False, default_factory=list)
+    published_: list[Line2D] = field(init=False, repr=False, default_factory=list)
 
-    def _draw_curves(self, ax: Any, across: str, markers: bool) -> Any:
+    def _draw_curves(self, ax: Axes | None, across: str, markers: bool) -> Axes:
         axes = self._open(ax)
-        looks = choose_lines(len(self.curves))
         self.lines_, self.published_ = [], []
-        for (name, (places, values)), look in zip(self.curves.items(), looks, strict=True):
-            few = markers or len(places) <= 25
+        for (name, (numbers, values)), style in zip(self.curves.items(), choose_lines(len(self.curves)), strict=True):
+            few = markers or len(numbers) <= 25
             (line,) = axes.plot(
-                places,
+                numbers,
                 values,
-                color=look.color,
-                linestyle=look.linestyle,
-                marker=look.marker if few else None,
+                color=style.color,
+                linestyle=style.linestyle,
+                marker=style.marker if few else None,
                 markersize=4,
                 linewidth=1.8,
                 label=shorten(name),
@@ -64,11 +70,11 @@ class _CurveDisplay(Display):
         return axes
 
 
-def read_published(published: Any) -> dict[str, float]:
-    """Published values by what they are called; a number alone is just published."""
+def read_published(published: Published) -> dict[str, float]:
+    """Published values by label; a single number has the label "published"."""
     if published is None:
         return {}
-    named = dict(published) if hasattr(published, "items") else {"published": published}
+    named = dict(published) if isinstance(published, Mapping) else {"published": published}
     for name, value in named.items():
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise ParameterError(f"Published values must be numbers; got {value!r} for {name!r}.")
@@ -77,16 +83,16 @@ def read_published(published: Any) -> dict[str, float]:
 
 @dataclass
 class StagedCurveDisplay(_CurveDisplay):
-    """Error, or any other measure, after each round of a boosted model.
+    """Error, or any other metric, after each round of a boosted model.
 
     Parameters
     ----------
     curves : dict from name to (rounds, values)
-        A line each.
+        One line each.
     measure : str
-        What the values are.
+        Name of the metric.
     published : dict from name to float
-        Values drawn as level lines.
+        Values drawn as horizontal lines.
 
     Attributes
     ----------
@@ -116,23 +122,23 @@ class StagedCurveDisplay(_CurveDisplay):
         *,
         metric: Callable[[Any, Any], float] | None = None,
         measure: str | None = None,
-        published: Any = None,
-        ax: Any = None,
+        published: Published = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Measure a model, or several, after each round, and draw.
+        """Score one or several models after each round, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator, or dict of them by name
             With ``staged_predict``.
         data : dict from name to (X, y)
-            Rows to measure on, such as "training" and "test".
+            Data sets, such as "training" and "test".
         metric : callable, optional
-            A function of truth and prediction; by default the error rate, or the mean squared error.
+            A function of y_true and y_pred; by default the error rate, or the mean squared error.
         measure : str, optional
-            What it is called.
+            Name of the metric.
         published : float or dict from name to float, optional
-            Values to mark.
+            Values to draw as horizontal lines.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -142,42 +148,42 @@ class StagedCurveDisplay(_CurveDisplay):
         """
         models = dict(estimator) if hasattr(estimator, "items") else {"": estimator}
         if not models or not data:
-            raise ParameterError("There must be at least one estimator and one pair of X and y to measure on.")
+            raise ParameterError("There must be at least one estimator and one pair of X and y.")
         curves = {}
         for name, model in models.items():
             if not hasattr(model, "staged_predict"):
-                raise ParameterTypeError(f"{type(model).__name__} has no staged_predict, so that rounds are unknown.")
+                raise ParameterTypeError(f"{type(model).__name__} has no staged_predict.")
             chosen = metric or (zero_one_loss if is_classifier(model) else mean_squared_error)
-            measure = measure or (_name_metric(chosen))
-            for part, (X, y) in data.items():
-                values = np.array([float(chosen(y, said)) for said in model.staged_predict(X)])
-                label = ", ".join(text for text in (str(name), str(part)) if text)
+            measure = measure or (_label_metric(chosen))
+            for data_name, (X, y) in data.items():
+                values = np.array([float(chosen(y, predicted)) for predicted in model.staged_predict(X)])
+                label = ", ".join(text for text in (str(name), str(data_name)) if text)
                 curves[label] = (np.arange(1, len(values) + 1), values)
         return cls(curves, str(measure), read_published(published)).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._draw_curves(ax, "rounds", markers=False)
         if all((values >= 0.0).all() for _, values in self.curves.values()) and axes.get_ylim()[0] < 0.0:
             axes.set_ylim(bottom=0.0)
 
 
-def _name_metric(metric: Any) -> str:
+def _label_metric(metric: Callable[..., float]) -> str:
     known = {zero_one_loss: "error rate", mean_squared_error: "mean squared error"}
     return known.get(metric, getattr(metric, "__name__", "score").replace("_", " "))
 
 
 @dataclass
 class OutOfBagDisplay(_CurveDisplay):
-    """The out-of-bag score as members are added: where it is level, more members bring nothing.
+    """The out-of-bag score by number of members.
 
     Parameters
     ----------
     curves : dict from name to (numbers of members, scores)
-        A line each.
+        One line each.
     measure : str
-        What the values are.
+        Name of the score.
     published : dict from name to float
-        Values drawn as level lines.
+        Values drawn as horizontal lines.
 
     Attributes
     ----------
@@ -199,16 +205,16 @@ class OutOfBagDisplay(_CurveDisplay):
     """
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, published: Any = None, ax: Any = None) -> Self:
-        """Draw the trace of one or several fitted ensembles.
+    def from_estimator(cls, estimator: Any, *, published: Published = None, ax: Axes | None = None) -> Self:
+        """Draw the out-of-bag scores of one or several fitted ensembles.
 
         Parameters
         ----------
         estimator : fitted estimator, or dict of them by name
-            Bags and forests fitted with ``oob_score=True``; gradient boosting with ``subsample < 1``, of which the loss
-            is shown.
+            Bagging and forests fitted with ``oob_score=True``; gradient boosting with ``subsample < 1``, whose loss is
+            shown.
         published : float or dict from name to float, optional
-            Values to mark.
+            Values to draw as horizontal lines.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -230,32 +236,32 @@ class OutOfBagDisplay(_CurveDisplay):
                 continue
             if trace is None:
                 raise ParameterError(
-                    f"This {type(model).__name__} has no out-of-bag trace; fit a bag or a forest with oob_score=True, "
-                    "or gradient boosting with subsample < 1."
+                    f"This {type(model).__name__} has no out-of-bag trace; fit bagging or a forest with "
+                    "oob_score=True, or gradient boosting with subsample < 1."
                 )
-            asked = getattr(model, "oob_score", True)
-            usual = "accuracy" if is_classifier(model) else "R²"
-            measure = f"out-of-bag {getattr(asked, '__name__', 'score') if callable(asked) else usual}"
+            scoring = getattr(model, "oob_score", True)
+            default = "accuracy" if is_classifier(model) else "R²"
+            measure = f"out-of-bag {getattr(scoring, '__name__', 'score') if callable(scoring) else default}"
             known = np.isfinite(trace["score"])
             curves[str(name)] = (trace["n_estimators"][known], trace["score"][known])
         return cls(curves, measure.replace("_", " "), read_published(published)).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         self._draw_curves(ax, "rounds" if self.measure.endswith("loss") else "members", markers=False)
 
 
 @dataclass
 class LearningCurveDisplay(_CurveDisplay):
-    """Training and validation score against the number of training rows, with standard errors over the folds.
+    """Training and validation score by number of training rows, with standard errors over the folds.
 
     Parameters
     ----------
     curves : dict from name to (numbers of rows, mean scores)
-        A line each.
+        One line each.
     measure : str
-        What the values are.
+        Name of the score.
     published : dict from name to float
-        Values drawn as level lines.
+        Values drawn as horizontal lines.
     spreads : dict from name to ndarray
         Standard error of each mean, drawn as bands.
 
@@ -287,30 +293,30 @@ class LearningCurveDisplay(_CurveDisplay):
         y: Any,
         *,
         train_sizes: Sequence[float] = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
-        cv: Any = 5,
-        scoring: Any = None,
-        published: Any = None,
-        random_state: Any = None,
-        ax: Any = None,
+        cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None = 5,
+        scoring: str | Callable[..., float] | None = None,
+        published: Published = None,
+        random_state: RandomState = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Fit on ever more rows by cross-validation, and draw.
+        """Fit on increasing numbers of rows with cross-validation, and draw.
 
         Parameters
         ----------
         estimator : estimator
-            Is cloned, not changed.
+            Cloned before the fit.
         X, y : table and target
             All rows.
         train_sizes : sequence of float or int
             Shares, or numbers, of training rows.
         cv : int or splitter, default=5
-            The folds.
+            Cross-validation folds.
         scoring : str or callable, optional
             A scorer of scikit-learn; by default the estimator's own score.
         published : float or dict from name to float, optional
-            Values to mark.
+            Values to draw as horizontal lines.
         random_state : int, optional
-            Rows are shuffled before they are cut down, by this seed.
+            Seed of the shuffling before subsets are taken.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -328,8 +334,8 @@ class LearningCurveDisplay(_CurveDisplay):
             shuffle=True,
             random_state=random_state,
         )[:3]
-        usual = "accuracy" if is_classifier(estimator) else "R²"
-        measure = usual if scoring is None else scoring if isinstance(scoring, str) else "score"
+        default = "accuracy" if is_classifier(estimator) else "R²"
+        measure = default if scoring is None else scoring if isinstance(scoring, str) else "score"
         if isinstance(scoring, str):
             get_scorer(scoring)
         curves, spreads = {}, {}
@@ -338,7 +344,7 @@ class LearningCurveDisplay(_CurveDisplay):
             spreads[name] = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
         return cls(curves, measure.replace("_", " "), read_published(published), spreads).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._draw_curves(ax, "training rows", markers=True)
         for line, (name, (sizes, means)) in zip(self.lines_, self.curves.items(), strict=True):
             spread = self.spreads[name]

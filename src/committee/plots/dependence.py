@@ -1,4 +1,4 @@
-"""What a model says as one or two features vary: lines, heat maps, and maps of the land."""
+"""Partial dependence on one or two features: lines, heat maps, and geographic maps."""
 
 from __future__ import annotations
 
@@ -19,15 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.collections import QuadMesh
+    from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.plots.display import PanelAxes
+    from committee.plots.plane import Feature
+    from committee.plots.predictions import ClassLabel
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["DependencePanel", "PartialDependenceDisplay", "choose_output", "mark_deciles", "name_ticks"]
 
 _LATITUDES, _LONGITUDES = {"latitude", "lat"}, {"longitude", "lon", "long", "lng"}
 _MOST_TICKS = 12
-_MOST_LINED_LEVELS = 4
+_MOST_LINED_CATEGORIES = 4
 
 
 @dataclass
@@ -37,15 +44,15 @@ class DependencePanel:
     Attributes
     ----------
     feature_names : list of one or two str
-        What varies.
+        The features.
     grid : list of ndarray
-        Values of each: numbers, or levels of a category.
+        Grid values of each: numbers, or categories.
     average : ndarray of shape (n_points,) or (n_points, n_points)
-        The dependence.
+        The partial dependence.
     individual : ndarray of shape (n_curves, n_points) or None
-        Curves of rows.
+        Curves of single rows.
     observed : list of ndarray
-        Values of the features in the rows, for the marks along the axes.
+        Values of the features in the rows, for the decile marks along the axes.
     """
 
     feature_names: list[str]
@@ -67,18 +74,18 @@ class DependencePanel:
 class PartialDependenceDisplay(PanelDisplay):
     """Partial dependence, a panel for each feature (a line) or pair of features (a heat map).
 
-    Thin grey lines are rows, the thick one is their mean; marks along the axis are the deciles of the rows, since a
-    line says little where there are none. Longitude and latitude make a map: longitude across, north at the top, and a
-    degree of both about as long as it is on the ground; places without rows are left white.
+    Thin grey lines are rows, the thick one is their mean; marks along the axis are the deciles of the rows, since the
+    dependence is not reliable where there are no rows. Longitude and latitude are drawn as a map with about equal
+    scales; locations without rows are white.
 
     Parameters
     ----------
     panels : list of DependencePanel
-        What is shown.
+        The panels.
     response : str
-        What the model answers, at the vertical axis.
+        Label of the prediction.
     n_columns : int
-        Panels in a row.
+        Panels per row.
 
     Attributes
     ----------
@@ -105,26 +112,26 @@ class PartialDependenceDisplay(PanelDisplay):
     response: str = "prediction"
     n_columns: int = 3
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
-    images_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D | None] = field(init=False, repr=False, default_factory=list)
+    images_: list[QuadMesh | None] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
-        features: Any,
+        features: Feature | tuple[Feature, Feature] | Sequence[Feature | Sequence[Feature]],
         *,
         kind: Literal["average", "both"] = "both",
-        target: Any = None,
+        target: ClassLabel | None = None,
         max_curves: int = 60,
         grid_resolution: int = 50,
         percentiles: tuple[float, float] = (0.05, 0.95),
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
         n_columns: int = 3,
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Find the dependence, and draw.
+        """Compute the partial dependence, and draw.
 
         Parameters
         ----------
@@ -133,17 +140,17 @@ class PartialDependenceDisplay(PanelDisplay):
         X : array-like or data frame
             Rows to average over.
         features : list of int, str or pairs of them, or a single one of these
-            A panel each.
+            One panel each.
         kind : {"both", "average"}
-            Whether curves of single rows are drawn beside the mean.
+            Whether curves of single rows are drawn as well.
         target : class label or int, optional
-            With more than two classes the class, with several outputs the number of the one that is shown.
+            The class if there are more than two, or the number of the output if there are several.
         max_curves : int, default=60
-            Rows, spread over X, whose curves are drawn; the mean is over all.
+            Maximum number of curves, of rows spread over X; the mean is over all rows.
         grid_resolution, percentiles, response_method
             As in `committee.inspection.partial_dependence`.
         n_columns : int, default=3
-            Panels in a row.
+            Panels per row.
         ax : matplotlib axes or sequence of them, optional
             Where to draw; a new figure by default.
 
@@ -153,18 +160,24 @@ class PartialDependenceDisplay(PanelDisplay):
         """
         if kind not in ("average", "both"):
             raise ParameterError(f"The 'kind' argument must be 'average' or 'both'; got {kind!r}.")
-        asked = [features] if isinstance(features, str | int | np.integer | tuple) else list(features)
-        told: Any = {"grid_resolution": grid_resolution, "percentiles": percentiles, "response_method": response_method}
+        listed = [features] if isinstance(features, str | int | np.integer | tuple) else list(features)
         reader = make_response(estimator, X, response_method=response_method)
         output, label = choose_output(estimator, target, response_method)
         few = spread_rows(X, max_curves)
         panels = []
-        for wanted in asked:
-            own = [wanted] if isinstance(wanted, str | int | np.integer) else list(wanted)
+        for feature in listed:
+            own = [feature] if isinstance(feature, str | int | np.integer) else list(feature)
             if len(own) > 2:
                 raise ParameterError(f"A panel shows one or two features; got {own!r}.")
             numbers = _order_map(find_features(reader, own), reader.names)
-            found = partial_dependence(estimator, X, numbers, **told)
+            found = partial_dependence(
+                estimator,
+                X,
+                numbers,
+                grid_resolution=grid_resolution,
+                percentiles=percentiles,
+                response_method=response_method,
+            )
             curves = None
             if kind == "both" and len(own) == 1:
                 at = {numbers[0]: found["grid_values"][0]}
@@ -179,7 +192,7 @@ class PartialDependenceDisplay(PanelDisplay):
             )
         return cls(panels, label, n_columns).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: PanelAxes) -> None:
         size = (5.6, 4.4) if len(self.panels) == 1 else (3.7, 3.2)
         axes = self._open_panels(ax, len(self.panels), self.n_columns, size)
         self.lines_, self.images_ = [], []
@@ -193,35 +206,35 @@ class PartialDependenceDisplay(PanelDisplay):
         self._level_lines(axes)
 
     def _level_lines(self, axes: NDArray[Any]) -> None:
-        """One scale for all lines, or a flat line would look as important as a steep one."""
+        """Use one scale for all lines, so that their effects can be compared."""
         lined = [one for one, line in zip(axes, self.lines_, strict=True) if line is not None]
         if len(lined) > 1:
             ends = np.array([one.get_ylim() for one in lined])
             for one in lined:
                 one.set_ylim(ends[:, 0].min(), ends[:, 1].max())
 
-    def _draw_line(self, axes: Any, panel: DependencePanel) -> Any:
-        places, names = _place(panel.grid[0])
-        look: dict[str, Any] = {"drawstyle": "default"} if names is None else {"linestyle": "none", "marker": "o"}
+    def _draw_line(self, axes: Axes, panel: DependencePanel) -> Line2D:
+        positions, names = _find_positions(panel.grid[0])
+        style: dict[str, Any] = {"drawstyle": "default"} if names is None else {"linestyle": "none", "marker": "o"}
         if panel.individual is not None:
             faint: dict[str, Any] = {"color": GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 1}
             if names is not None:
-                # Levels have no order: lines between more than a few of them would pretend one.
-                faint |= {"marker": ".", "linewidth": 0.3 if len(names) <= _MOST_LINED_LEVELS else 0.0}
-            axes.plot(places, panel.individual.T, **faint)
-        (line,) = axes.plot(places, panel.average, color=ACCENT, linewidth=2.4, zorder=3, **look)
+                # Categories have no order, which lines between many of them would suggest.
+                faint |= {"marker": ".", "linewidth": 0.3 if len(names) <= _MOST_LINED_CATEGORIES else 0.0}
+            axes.plot(positions, panel.individual.T, **faint)
+        (line,) = axes.plot(positions, panel.average, color=ACCENT, linewidth=2.4, zorder=3, **style)
         if names is None:
             mark_deciles(axes, panel.observed[0])
         else:
-            name_ticks(axes.xaxis, places, names)
+            name_ticks(axes.xaxis, positions, names)
         axes.set_xlabel(shorten(panel.feature_names[0]))
         axes.set_ylabel(self.response)
         tidy_axes(axes, grid="y")
         return line
 
-    def _draw_heat(self, axes: Any, panel: DependencePanel) -> Any:
-        (across, names_across), (up, names_up) = _place(panel.grid[0]), _place(panel.grid[1])
-        surface = np.where(_find_inhabited(panel, across, up), panel.average, np.nan) if panel.is_map else panel.average
+    def _draw_heat(self, axes: Axes, panel: DependencePanel) -> QuadMesh:
+        (across, names_across), (up, names_up) = _find_positions(panel.grid[0]), _find_positions(panel.grid[1])
+        surface = np.where(_find_populated(panel, across, up), panel.average, np.nan) if panel.is_map else panel.average
         image = axes.pcolormesh(across, up, surface.T, cmap=choose_map(), shading="nearest", rasterized=True)
         if (
             not panel.is_map
@@ -232,9 +245,10 @@ class PartialDependenceDisplay(PanelDisplay):
         ):
             lines = axes.contour(across, up, panel.average.T, levels=6, colors="white", linewidths=0.7)
             axes.clabel(lines, fontsize=7, fmt=lambda value: f"{value:.3g}")
-        for axis, places, names in ((axes.xaxis, across, names_across), (axes.yaxis, up, names_up)):
-            if names is not None:
-                name_ticks(axis, places, names)
+        if names_across is not None:
+            name_ticks(axes.xaxis, across, names_across)
+        if names_up is not None:
+            name_ticks(axes.yaxis, up, names_up)
         axes.set_xlabel(shorten(panel.feature_names[0]))
         axes.set_ylabel(shorten(panel.feature_names[1]))
         if panel.is_map:
@@ -246,8 +260,8 @@ class PartialDependenceDisplay(PanelDisplay):
         return image
 
 
-def choose_output(estimator: Any, target: Any, response_method: str) -> tuple[int, str]:
-    """Number of the output that is shown, and what it is called."""
+def choose_output(estimator: Any, target: ClassLabel | None, response_method: str) -> tuple[int, str]:
+    """Number and label of the output to show."""
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return (0 if target is None else int(target)), "prediction"
@@ -267,7 +281,7 @@ def choose_output(estimator: Any, target: Any, response_method: str) -> tuple[in
 
 
 def spread_rows(X: Any, most: int) -> Any:
-    """So many rows at most, evenly over the table."""
+    """At most this many rows, spread evenly over the table."""
     n_rows = count_rows(X)
     if n_rows <= most:
         return X
@@ -275,32 +289,33 @@ def spread_rows(X: Any, most: int) -> Any:
     return select_rows(table, np.linspace(0, n_rows - 1, most).astype(np.intp))
 
 
-def mark_deciles(axes: Any, values: FloatArray, *, upright: bool = False) -> None:
-    """Marks along an axis, a tenth of the rows between any two."""
+def mark_deciles(axes: Axes, values: FloatArray, *, upright: bool = False) -> None:
+    """Draw marks at the deciles of values along an axis."""
     known = values[~np.isnan(values)]
     deciles = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9)))
     low, high = axes.get_ylim() if upright else axes.get_xlim()
-    place = axes.get_yaxis_transform() if upright else axes.get_xaxis_transform()
+    transform = axes.get_yaxis_transform() if upright else axes.get_xaxis_transform()
     draw = axes.hlines if upright else axes.vlines
-    draw(deciles[(deciles >= low) & (deciles <= high)], 0.0, 0.035, transform=place, color="black", linewidth=1.0)
+    draw(deciles[(deciles >= low) & (deciles <= high)], 0.0, 0.035, transform=transform, color="black", linewidth=1.0)
 
 
 def _pick(found: FloatArray, output: int) -> FloatArray:
     if output >= len(found):
         raise ParameterError(f"There are {len(found)} outputs, numbered from 0; got {output}.")
-    return found[output]  # type: ignore[no-any-return]
+    own: FloatArray = found[output]
+    return own
 
 
 def _order_map(numbers: list[int], names: list[str]) -> list[int]:
-    """Longitude before latitude, whatever the user said: it is the axis across."""
+    """Put longitude, the horizontal axis, before latitude."""
     if len(numbers) == 2 and names[numbers[0]].strip().lower() in _LATITUDES:
         other = names[numbers[1]].strip().lower()
         return numbers[::-1] if other in _LONGITUDES else numbers
     return numbers
 
 
-def _find_inhabited(panel: DependencePanel, across: FloatArray, up: FloatArray) -> NDArray[np.bool_]:
-    """Cells of the grid with a row in them or next to them: the sea has no prices."""
+def _find_populated(panel: DependencePanel, across: FloatArray, up: FloatArray) -> BoolArray:
+    """Cells of the grid with a row in them or in a neighbouring cell."""
     known = ~np.isnan(panel.observed[0]) & ~np.isnan(panel.observed[1])
     columns, rows = (
         np.clip(np.searchsorted((axis[1:] + axis[:-1]) / 2.0, values[known]), 0, len(axis) - 1)
@@ -313,19 +328,19 @@ def _find_inhabited(panel: DependencePanel, across: FloatArray, up: FloatArray) 
     return near[1:-1, 1:-1]
 
 
-def _place(grid: NDArray[Any]) -> tuple[FloatArray, list[str] | None]:
-    """Places along an axis, and names of the levels if these are no numbers."""
+def _find_positions(grid: NDArray[np.generic]) -> tuple[FloatArray, list[str] | None]:
+    """Positions of grid values along an axis, and the names of categories."""
     if grid.dtype.kind in "fiu":
         return grid.astype(np.float64), None
     return np.arange(len(grid), dtype=np.float64), shorten_all(grid.tolist(), 14)
 
 
-def name_ticks(axis: Any, places: FloatArray, names: Sequence[str]) -> None:
-    """Names of levels; of very many only some, or they would lie on one another."""
+def name_ticks(axis: XAxis | YAxis, positions: FloatArray, names: Sequence[str]) -> None:
+    """Label ticks with the names of categories; if there are many, only some of them."""
     step = -(-len(names) // _MOST_TICKS)
-    axis.set_ticks(places[::step], list(names)[::step])
+    axis.set_ticks(positions[::step], list(names)[::step])
     if axis.axis_name == "x" and sum(map(len, names)) > 24:
         axis.set_tick_params(rotation=45)
         for label in axis.get_ticklabels():
-            label.set_ha("right")
+            label.set_horizontalalignment("right")
             label.set_rotation_mode("anchor")

@@ -1,4 +1,4 @@
-"""How differently members err (kappa-error diagram), and what a jury makes of it."""
+"""Diversity of members (kappa-error diagram), and accuracy of majority votes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.lines import Line2D
+
+    from committee.params import RandomState
+
 __all__ = ["JuryDisplay", "KappaErrorDisplay"]
 
 _MOST_NAMED_PAIRS = 10
@@ -24,21 +30,21 @@ _MOST_NAMED_PAIRS = 10
 
 @dataclass
 class KappaErrorDisplay(Display):
-    """A point for each pair of members: their agreement beyond chance across, their mean error up.
+    """A point for each pair of members: kappa on the horizontal axis, mean error on the vertical axis.
 
     Accurate and diverse pairs are at the lower left [MargineantuDietterich1997].
 
     Parameters
     ----------
     studies : dict from name to Diversity
-        A cloud each.
+        One cloud of points each.
 
     Attributes
     ----------
     ax_, figure_
         Where it was drawn.
     clouds_ : list of matplotlib collections
-        One for each study.
+        One for each ensemble.
 
     Examples
     --------
@@ -54,10 +60,10 @@ class KappaErrorDisplay(Display):
 
     studies: dict[str, Diversity]
 
-    clouds_: list[Any] = field(init=False, repr=False, default_factory=list)
+    clouds_: list[PathCollection] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
         """Measure the members of one or several ensembles, and draw.
 
         Parameters
@@ -65,7 +71,7 @@ class KappaErrorDisplay(Display):
         estimator : fitted ensemble, or dict of them by name
             With ``estimators_``.
         X, y : table and array-like
-            Rows, best such that no member has seen, and their classes.
+            Rows, preferably held out, and their classes.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -77,13 +83,13 @@ class KappaErrorDisplay(Display):
         return cls.from_diversity({str(name): measure_diversity(one, X, y) for name, one in models.items()}, ax=ax)
 
     @classmethod
-    def from_diversity(cls, diversity: Diversity | Mapping[str, Diversity], *, ax: Any = None) -> Self:
-        """Draw what was measured.
+    def from_diversity(cls, diversity: Diversity | Mapping[str, Diversity], *, ax: Axes | None = None) -> Self:
+        """Draw measured diversities.
 
         Parameters
         ----------
         diversity : Diversity, or dict of them by name
-            From `committee.measure_diversity`, of members that predict classes.
+            From `committee.measure_diversity`, of classifiers.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -96,16 +102,16 @@ class KappaErrorDisplay(Display):
             raise ParameterError("There must be at least one ensemble.")
         return cls(studies).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax)
         self.clouds_ = []
         clouds = zip(self.studies.items(), choose_colors(len(self.studies)), strict=True)
         for number, ((name, study), color) in enumerate(clouds):
             kappa, error = study.kappa_error()
             n_pairs = len(kappa)
-            look = {"c": color, "marker": choose_marker(number), "edgecolors": INK, "linewidths": 0.3}
-            area, faint = float(np.clip(6000.0 / max(n_pairs, 1), 7.0, 40.0)), 0.45 if n_pairs > 300 else 0.85
-            self.clouds_.append(axes.scatter(kappa, error, s=area, alpha=faint, label=shorten(name), **look))
+            style: dict[str, Any] = {"marker": choose_marker(number), "edgecolors": INK, "linewidths": 0.3}
+            area, alpha = float(np.clip(6000.0 / max(n_pairs, 1), 7.0, 40.0)), 0.45 if n_pairs > 300 else 0.85
+            self.clouds_.append(axes.scatter(kappa, error, s=area, c=color, alpha=alpha, label=shorten(name), **style))
             if n_pairs <= _MOST_NAMED_PAIRS and len(self.studies) == 1:
                 middle = (kappa.min() + kappa.max()) / 2.0
                 for pair, x, y in zip(study.pairs, kappa, error, strict=True):
@@ -132,12 +138,12 @@ class KappaErrorDisplay(Display):
 
 @dataclass
 class JuryDisplay(Display):
-    """How often a majority is right, by its size: exact lines, and simulated points with two standard errors.
+    """Accuracy of a majority vote by number of members: exact lines, and simulated points with two standard errors.
 
     Parameters
     ----------
     curves : dict from name to JuryCurve
-        A line each.
+        One line each.
 
     Attributes
     ----------
@@ -156,7 +162,7 @@ class JuryDisplay(Display):
 
     curves: dict[str, JuryCurve]
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_correlations(
@@ -165,17 +171,17 @@ class JuryDisplay(Display):
         correlations: Sequence[float] = (0.0, 0.05, 0.2),
         *,
         sizes: Sequence[int] = (1, 3, 5, 11, 21, 51, 101, 201, 501),
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Find the curves of juries whose members are correlated more or less, and draw.
+        """Compute the accuracy of majority votes of correlated members, and draw.
 
         Parameters
         ----------
         p : float
-            Probability of a member to be right.
+            Accuracy of a member.
         correlations : sequence of float
-            Of any two members' votes, a curve each.
+            Correlations of the votes of two members, one curve each.
         sizes : sequence of int
             Numbers of members.
         random_state : int, RandomState, Generator or None
@@ -189,25 +195,29 @@ class JuryDisplay(Display):
         """
         if not len(correlations):
             raise ParameterError("The 'correlations' argument must hold at least one number in [0, 1].")
-        told = {"sizes": sizes, "random_state": random_state}
         named = {("independent" if rho == 0 else f"correlation {rho:g}"): rho for rho in correlations}
-        return cls({name: measure_jury(p, correlation=rho, **told) for name, rho in named.items()}).plot(ax=ax)
+        curves = {
+            name: measure_jury(p, correlation=rho, sizes=sizes, random_state=random_state)
+            for name, rho in named.items()
+        }
+        return cls(curves).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax)
         self.lines_ = []
-        for (name, curve), look in zip(self.curves.items(), choose_lines(len(self.curves)), strict=True):
-            shared = {"color": look.color}
-            (line,) = axes.plot(curve.sizes, curve.exact, linestyle=look.linestyle, label=name, linewidth=1.8, **shared)
+        for (name, curve), style in zip(self.curves.items(), choose_lines(len(self.curves)), strict=True):
+            (line,) = axes.plot(
+                curve.sizes, curve.exact, color=style.color, linestyle=style.linestyle, label=name, linewidth=1.8
+            )
             axes.errorbar(
                 curve.sizes,
                 curve.simulated,
                 2.0 * curve.standard_error,
+                color=style.color,
                 linestyle="none",
-                marker=look.marker,
+                marker=style.marker,
                 markersize=5,
                 capsize=2,
-                **shared,
             )
             self.lines_.append(line)
         axes.set_xscale("log")

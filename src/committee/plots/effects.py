@@ -1,4 +1,4 @@
-"""Accumulated local effects as lines, and Friedman's H as bars and as a table of pairs."""
+"""Accumulated local effects as lines, and Friedman's H statistic as a matrix."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ from committee.plots.display import Display, PanelDisplay
 from committee.plots.style import ACCENT, INK, choose_map, shorten, shorten_all, tidy_axes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.image import AxesImage
+    from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
+    from committee.params import RandomState
+    from committee.plots.display import PanelAxes
+    from committee.plots.plane import Feature
+    from committee.plots.predictions import ClassLabel
     from committee.typing import FloatArray
 
 __all__ = ["InteractionDisplay", "LocalEffectsDisplay"]
@@ -31,17 +40,17 @@ class LocalEffectsDisplay(PanelDisplay):
     Parameters
     ----------
     feature_names : list of str
-        The panels.
+        The features, one panel each.
     grid : list of ndarray
-        Points of each feature: edges of bins, or levels of a category.
+        Grid values of each feature: bin edges, or categories.
     effects : list of ndarray
-        The effect at each point; its mean over the rows is zero.
+        The effect at each grid value; its mean over the rows is zero.
     observed : list of ndarray
-        Values of the features in the rows, for the marks along the axes.
+        Values of the features in the rows, for the decile marks along the axes.
     response : str
-        What the model answers.
+        Label of the prediction.
     n_columns : int
-        Panels in a row.
+        Panels per row.
 
     Attributes
     ----------
@@ -69,37 +78,37 @@ class LocalEffectsDisplay(PanelDisplay):
     response: str = "prediction"
     n_columns: int = 3
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D | BarContainer] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
-        features: Any,
+        features: Feature | Sequence[Feature],
         *,
-        target: Any = None,
+        target: ClassLabel | None = None,
         grid_resolution: int = 40,
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
         n_columns: int = 3,
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Find the effects, and draw.
+        """Compute the effects, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
             Of any library.
         X : array-like or data frame
-            Rows whose predictions are looked at.
+            Rows to compute the effects on.
         features : int, str or list of them
-            A panel each.
+            One panel each.
         target : class label or int, optional
-            With more than two classes the class, with several outputs the number of the one that is shown.
+            The class if there are more than two, or the number of the output if there are several.
         grid_resolution, response_method
             As in `committee.inspection.accumulated_local_effects`.
         n_columns : int, default=3
-            Panels in a row.
+            Panels per row.
         ax : matplotlib axes or sequence of them, optional
             Where to draw; a new figure by default.
 
@@ -122,14 +131,14 @@ class LocalEffectsDisplay(PanelDisplay):
         names, observed = [reader.names[k] for k in numbers], [reader.column(k) for k in numbers]
         return cls(names, grid, effects, observed, label, n_columns).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: PanelAxes) -> None:
         n_panels = len(self.feature_names)
         size = (5.6, 4.2) if n_panels == 1 else (3.6, 3.0)
         axes = self._open_panels(ax, n_panels, self.n_columns, size)
         self.lines_ = []
         low = min(float(effect.min()) for effect in self.effects)
         high = max(float(effect.max()) for effect in self.effects)
-        room = 0.08 * (high - low) or 0.5
+        margin = 0.08 * (high - low) or 0.5
         for one, name, grid, effect, values in zip(
             axes, self.feature_names, self.grid, self.effects, self.observed, strict=True
         ):
@@ -141,7 +150,7 @@ class LocalEffectsDisplay(PanelDisplay):
             else:
                 self.lines_.append(one.bar(np.arange(len(grid)), effect, color=ACCENT, width=0.7))
                 name_ticks(one.xaxis, np.arange(len(grid), dtype=np.float64), shorten_all(grid.tolist(), 14))
-            one.set_ylim(low - room, high + room)
+            one.set_ylim(low - margin, high + margin)
             one.set_xlabel(shorten(name))
             one.set_ylabel(f"effect on {self.response}")
             tidy_axes(one, grid="y")
@@ -149,9 +158,9 @@ class LocalEffectsDisplay(PanelDisplay):
 
 @dataclass
 class InteractionDisplay(Display):
-    """Friedman's H: how much of the effect of each pair of features is due to their acting together.
+    """Friedman's H statistic: the share of the joint effect of two features that is due to their interaction.
 
-    A cell off the diagonal is a pair; on the diagonal is a feature with all others together.
+    The diagonal has the interaction of each feature with all others together.
 
     Parameters
     ----------
@@ -183,21 +192,21 @@ class InteractionDisplay(Display):
     feature_names: list[str]
     table: FloatArray
 
-    image_: Any = field(init=False, repr=False, default=None)
+    image_: AxesImage | None = field(init=False, repr=False, default=None)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
-        features: Any = None,
+        features: Sequence[Feature] | None = None,
         *,
-        target: Any = None,
+        target: ClassLabel | None = None,
         max_rows: int = 200,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Measure H, and draw.
+        """Compute H, and draw.
 
         Parameters
         ----------
@@ -206,13 +215,13 @@ class InteractionDisplay(Display):
         X : array-like or data frame
             Rows.
         features : sequence of int or str, optional
-            Features to look at, by default all.
+            Features to use; by default all.
         target : class label or int, optional
-            With more than two classes the class, with several outputs the number of the one that is shown.
+            The class if there are more than two, or the number of the output if there are several.
         max_rows : int, default=200
-            If X has more rows, so many of them are drawn.
+            Larger tables are sampled to this number of rows.
         random_state : int, RandomState, Generator or None
-            Seed of the draw.
+            Seed of the sampling.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -225,15 +234,15 @@ class InteractionDisplay(Display):
         return cls.from_interactions(found, output=output, ax=ax)
 
     @classmethod
-    def from_interactions(cls, interactions: Interactions, *, output: int = 0, ax: Any = None) -> Self:
-        """Draw what was measured.
+    def from_interactions(cls, interactions: Interactions, *, output: int = 0, ax: Axes | None = None) -> Self:
+        """Draw computed interactions.
 
         Parameters
         ----------
         interactions : Interactions
             From `committee.inspection.friedman_h`.
         output : int, default=0
-            Which one, if there are several.
+            Number of the output, if there are several.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -244,20 +253,20 @@ class InteractionDisplay(Display):
         if not 0 <= output < len(interactions.total):
             raise ParameterError(f"There are {len(interactions.total)} outputs, numbered from 0; got {output!r}.")
         table = np.diag(interactions.total[output])
-        place = {number: k for k, number in enumerate(interactions.features)}
+        position = {number: k for k, number in enumerate(interactions.features)}
         for (one, other), strength in zip(interactions.pairs, interactions.pairwise[output], strict=True):
-            table[place[one], place[other]] = table[place[other], place[one]] = strength
+            table[position[one], position[other]] = table[position[other], position[one]] = strength
         return cls(list(interactions.feature_names), table).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         n_features = len(self.feature_names)
         side = min(2.6 + 0.42 * n_features, 11.0)
         axes = self._open(ax, (side + 0.9, side))
-        # H seldom comes near 1, and a scale up to there would show nothing but its dark end.
+        # H is seldom close to 1, so the scale ends at the largest value.
         most = max(np.ceil(10.0 * float(self.table.max())) / 10.0, 0.1)
         self.image_ = axes.imshow(self.table, cmap=choose_map(), vmin=0.0, vmax=most)
         names = shorten_all(self.feature_names, 22)
-        small = {"fontsize": "small"} if n_features > 12 else {}
+        small: dict[str, Any] = {"fontsize": "small"} if n_features > 12 else {}
         axes.set_xticks(np.arange(n_features), names, rotation=45, ha="right", rotation_mode="anchor", **small)
         axes.set_yticks(np.arange(n_features), names, **small)
         if n_features <= 15:

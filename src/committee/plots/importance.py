@@ -1,4 +1,4 @@
-"""Importances as bars with their spread, and as a map where features are pixels."""
+"""Feature importances as bars, and as an image if features are pixels."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.image import AxesImage
     from numpy.typing import NDArray
 
+    from committee.params import RandomState
     from committee.typing import FloatArray
 
 __all__ = ["ImportanceDisplay", "ImportanceMapDisplay"]
 
-Kind = Literal["impurity", "permutation", "oob", "shap", "drop column"]
+ImportanceKind = Literal["impurity", "permutation", "oob", "shap", "drop column"]
 _MEASURES = {
     "impurity": "mean decrease of impurity",
     "permutation": "loss of score when shuffled",
@@ -43,14 +47,14 @@ _MEASURES = {
 
 @dataclass
 class ImportanceDisplay(Display):
-    """The most important features as bars, the largest on top; whiskers are standard deviations of measurements.
+    """The most important features as bars, the largest on top; error bars are standard deviations over repetitions.
 
     Parameters
     ----------
     importance : Importance
-        What was measured.
+        The importances.
     max_features : int
-        The most bars; what is left out is said below them.
+        Maximum number of bars; the number of omitted features is shown below them.
 
     Attributes
     ----------
@@ -59,7 +63,7 @@ class ImportanceDisplay(Display):
     bars_ : matplotlib bars
         One for each feature shown, from the top.
     shown_ : ndarray of int
-        Numbers of these features.
+        Indices of these features.
 
     Examples
     --------
@@ -76,7 +80,7 @@ class ImportanceDisplay(Display):
     importance: Importance
     max_features: int = 20
 
-    bars_: Any = field(init=False, repr=False, default=None)
+    bars_: BarContainer | None = field(init=False, repr=False, default=None)
     shown_: NDArray[np.intp] = field(init=False, repr=False)
 
     @classmethod
@@ -86,26 +90,26 @@ class ImportanceDisplay(Display):
         X: Any = None,
         y: Any = None,
         *,
-        kind: Kind = "impurity",
+        kind: ImportanceKind = "impurity",
         max_features: int = 20,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomState = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Measure importances, and draw.
+        """Compute importances, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
-            What the kind of importance asks for.
+            Must support the kind of importance.
         X, y : table and target, optional
-            Rows: held-out ones for "permutation", those of the fit for "oob", any for "shap" (no y), all for "drop
-            column" (the estimator is cloned and fitted anew). "impurity" needs none.
+            Held-out rows for "permutation", those of the fit for "oob", any rows for "shap" (no y), all rows for "drop
+            column" (a clone of the estimator is fitted). "impurity" needs none.
         kind : {"impurity", "permutation", "oob", "shap", "drop column"}
-            See `committee.inspection`. For other options measure first and use `from_importance`.
+            See `committee.inspection`. For other options compute the importances and use `from_importance`.
         max_features : int, default=20
-            The most bars.
+            Maximum number of bars.
         random_state : int, RandomState, Generator or None
-            Seed of shuffles and fits.
+            Seed of permutations and fits.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -131,15 +135,15 @@ class ImportanceDisplay(Display):
         return cls.from_importance(found, max_features=max_features, ax=ax)
 
     @classmethod
-    def from_importance(cls, importance: Importance, *, max_features: int = 20, ax: Any = None) -> Self:
-        """Draw importances that were measured.
+    def from_importance(cls, importance: Importance, *, max_features: int = 20, ax: Axes | None = None) -> Self:
+        """Draw computed importances.
 
         Parameters
         ----------
         importance : Importance
             From a function of `committee.inspection`.
         max_features : int, default=20
-            The most bars.
+            Maximum number of bars.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -149,46 +153,46 @@ class ImportanceDisplay(Display):
         """
         return cls(importance, check_count("max_features", max_features, 1)).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         found = self.importance
         self.shown_ = found.rank()[: self.max_features]
         n_bars, n_left_out = len(self.shown_), len(found.feature_names) - len(self.shown_)
         axes = self._open(ax, (6.4, 1.3 + 0.27 * n_bars))
-        means, places = found.importances_mean[self.shown_], np.arange(n_bars)
+        means, positions = found.importances_mean[self.shown_], np.arange(n_bars)
         spread = found.importances_std[self.shown_] if found.importances.shape[1] > 1 else None
         self.bars_ = axes.barh(
-            places, means, xerr=spread, height=0.7, color=COLORS[4], ecolor=INK, error_kw={"capsize": 2.5, "lw": 1.0}
+            positions, means, xerr=spread, height=0.7, color=COLORS[4], ecolor=INK, error_kw={"capsize": 2.5, "lw": 1.0}
         )
         names = shorten_all([found.feature_names[k] for k in self.shown_])
-        axes.set_yticks(places, names, fontsize="medium" if n_bars <= 20 else "small")
+        axes.set_yticks(positions, names, fontsize="medium" if n_bars <= 20 else "small")
         axes.set_ylim(n_bars - 0.4, -0.6)
         axes.axvline(0.0, color=INK, linewidth=0.8)
-        # Shares cannot be below zero, though a mean less its deviation can.
+        # These importances are not negative, but the lower ends of error bars may be.
         if spread is not None and means.min() >= 0.0 and found.kind in ("impurity", "shap"):
             axes.set_xlim(left=0.0)
-        what = _MEASURES.get(found.kind, found.kind)
+        label = _MEASURES.get(found.kind, found.kind)
         note = f"\n{n_left_out} features of less importance are not shown" if n_left_out else ""
-        axes.set_xlabel(what + note)
+        axes.set_xlabel(label + note)
         tidy_axes(axes, grid="x")
 
 
 @dataclass
 class ImportanceMapDisplay(Display):
-    """Importances of pixels in the place of the pixels.
+    """Importances of pixels as an image.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_columns)
         Importances as an image.
     measure : str
-        What they are, beside the colour bar.
+        Label of the colour bar.
 
     Attributes
     ----------
     ax_, figure_
         Where it was drawn.
     image_ : matplotlib image
-        The map.
+        The image.
 
     Examples
     --------
@@ -204,16 +208,16 @@ class ImportanceMapDisplay(Display):
     values: FloatArray
     measure: str = ""
 
-    image_: Any = field(init=False, repr=False, default=None)
+    image_: AxesImage | None = field(init=False, repr=False, default=None)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, shape: Sequence[int], *, ax: Any = None) -> Self:
-        """Draw the importance by impurity of a fitted model's pixels.
+    def from_estimator(cls, estimator: Any, shape: Sequence[int], *, ax: Axes | None = None) -> Self:
+        """Draw the impurity importances of a fitted model.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Made of trees.
+            Must consist of trees.
         shape : pair of int
             Rows and columns of the images whose pixels, row by row, are the features.
         ax : matplotlib axes, optional
@@ -226,8 +230,8 @@ class ImportanceMapDisplay(Display):
         return cls.from_importance(impurity_importance(estimator), shape, ax=ax)
 
     @classmethod
-    def from_importance(cls, importance: Importance, shape: Sequence[int], *, ax: Any = None) -> Self:
-        """Draw importances that were measured.
+    def from_importance(cls, importance: Importance, shape: Sequence[int], *, ax: Axes | None = None) -> Self:
+        """Draw computed importances.
 
         Parameters
         ----------
@@ -244,10 +248,12 @@ class ImportanceMapDisplay(Display):
         """
         values = importance.importances_mean
         if len(shape) != 2 or shape[0] * shape[1] != len(values):
-            raise DataError(f"An image of shape {tuple(shape)} has not {len(values)} pixels, as there are features.")
+            raise DataError(
+                f"An image of shape {tuple(shape)} does not have {len(values)} pixels, one for each feature."
+            )
         return cls(values.reshape(shape), _MEASURES.get(importance.kind, importance.kind)).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax, (5.0, 4.2))
         self.image_ = axes.imshow(self.values, cmap=choose_map(), interpolation="nearest")
         axes.set_xticks([])

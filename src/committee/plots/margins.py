@@ -1,4 +1,4 @@
-"""Distributions of margins as rounds go by."""
+"""Distributions of margins by round."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
     from committee.typing import FloatArray
 
 __all__ = ["MarginDisplay"]
@@ -22,21 +25,21 @@ __all__ = ["MarginDisplay"]
 
 @dataclass
 class MarginDisplay(Display):
-    """The share of rows whose margin is at most so much, after some rounds; left of zero they are answered wrongly.
+    """Cumulative distributions of the margins after some rounds; rows with a negative margin are misclassified.
 
-    Boosting goes on to push margins to the right when no row is answered wrongly any more [Schapire1998].
+    Boosting increases margins even after the training error is zero [Schapire1998].
 
     Parameters
     ----------
     margins : dict from int to ndarray
-        Margins of all rows after so many rounds.
+        Margins of all rows by number of rounds.
 
     Attributes
     ----------
     ax_, figure_
         Where it was drawn.
     lines_ : list of matplotlib lines
-        One for each of the rounds.
+        One for each number of rounds.
 
     Examples
     --------
@@ -52,13 +55,13 @@ class MarginDisplay(Display):
 
     margins: dict[int, FloatArray]
 
-    lines_: list[Any] = field(init=False, repr=False, default_factory=list)
+    lines_: list[Line2D] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, rounds: Sequence[int] = (1, 5, 20, 100, 1000), ax: Any = None
+        cls, estimator: Any, X: Any, y: Any, *, rounds: Sequence[int] = (1, 5, 20, 100, 1000), ax: Axes | None = None
     ) -> Self:
-        """Measure margins after some rounds, and draw.
+        """Compute margins after some rounds, and draw.
 
         Parameters
         ----------
@@ -67,7 +70,7 @@ class MarginDisplay(Display):
         X, y : table and array-like
             Rows, usually those of the fit, and their classes.
         rounds : sequence of int
-            Numbers of rounds; in place of those beyond the last one, the last one.
+            Numbers of rounds; larger ones are replaced by the last round.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -87,19 +90,19 @@ class MarginDisplay(Display):
         stages = enumerate(estimator.staged_margins(X, y), start=1)
         return cls({number: np.array(margins) for number, margins in stages if number in wanted}).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax)
         self.lines_ = []
-        for (number, margins), look in zip(self.margins.items(), choose_lines(len(self.margins)), strict=True):
+        for (number, margins), style in zip(self.margins.items(), choose_lines(len(self.margins)), strict=True):
             ordered = np.sort(margins)
             label = f"{number} round{'s' if number > 1 else ''} (least: {ordered[0]:.2f})"
-            shares = np.arange(1, len(ordered) + 1) / len(ordered)
+            proportions = np.arange(1, len(ordered) + 1) / len(ordered)
             (line,) = axes.step(
                 np.r_[ordered[0], ordered],
-                np.r_[0.0, shares],
+                np.r_[0.0, proportions],
                 where="post",
-                color=look.color,
-                linestyle=look.linestyle,
+                color=style.color,
+                linestyle=style.linestyle,
                 linewidth=1.7,
                 label=label,
             )

@@ -1,4 +1,4 @@
-"""What two features do together beyond what each does alone, as a map around zero."""
+"""Second-order accumulated local effects as a heat map."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from committee.plots.display import Display
 from committee.plots.style import INK, choose_map, shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+
+    from committee.plots.plane import Feature
+    from committee.plots.predictions import ClassLabel
     from committee.typing import FloatArray
 
 __all__ = ["PairEffectsDisplay"]
@@ -24,27 +30,27 @@ __all__ = ["PairEffectsDisplay"]
 
 @dataclass
 class PairEffectsDisplay(Display):
-    """The accumulated local effect of two features together; white where their effects add up.
+    """The second-order accumulated local effect of two features; white where there is no interaction.
 
     Parameters
     ----------
     feature_names : tuple of two str
-        What varies, across and up.
+        The features, horizontal and vertical.
     across, up : ndarray
-        Edges of the bins.
+        Bin edges.
     effect : ndarray of shape (len(across), len(up))
-        What is added to the effects of both alone.
+        The joint effect beyond the two main effects.
     observed : tuple of two ndarray
-        Values of the features in the rows, for the marks along the axes.
+        Values of the features in the rows, for the decile marks along the axes.
     response : str
-        What the model answers.
+        Label of the prediction.
 
     Attributes
     ----------
     ax_, figure_
         Where it was drawn.
     image_ : matplotlib mesh
-        The map.
+        The heat map.
 
     Examples
     --------
@@ -66,32 +72,32 @@ class PairEffectsDisplay(Display):
     observed: tuple[FloatArray, FloatArray]
     response: str = "prediction"
 
-    image_: Any = field(init=False, repr=False, default=None)
+    image_: QuadMesh | None = field(init=False, repr=False, default=None)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
-        features: Any,
+        features: Sequence[Feature],
         *,
-        target: Any = None,
+        target: ClassLabel | None = None,
         grid_resolution: int = 20,
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Find the effect, and draw.
+        """Compute the effect, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
             Of any library.
         X : array-like or data frame
-            Rows whose predictions are looked at.
+            Rows to compute the effect on.
         features : pair of int or str
-            Two features that hold numbers.
+            Two numeric features.
         target : class label or int, optional
-            With more than two classes the class, with several outputs the number of the one that is shown.
+            The class if there are more than two, or the number of the output if there are several.
         grid_resolution, response_method
             As in `committee.inspection.accumulated_pair_effects`.
         ax : matplotlib axes, optional
@@ -113,9 +119,9 @@ class PairEffectsDisplay(Display):
         across, up = found["grid_values"]
         return cls(names, across, up, found["average"][output], observed, label).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax, (5.8, 4.4))
-        # Zero is white, and as far below as above, or the eye would see an effect where there is none.
+        # The scale is symmetric, so that zero is white.
         most = float(np.abs(self.effect).max()) or 1.0
         self.image_ = axes.pcolormesh(
             self.across,
@@ -128,7 +134,7 @@ class PairEffectsDisplay(Display):
             rasterized=True,
         )
         if np.ptp(self.effect) > 0.0 and min(self.effect.shape) > 2:
-            # Dashed below zero: both ends of the scale are dark in grey.
+            # Negative contours are dashed, since both ends of the scale are dark in greyscale.
             lines = axes.contour(self.across, self.up, self.effect.T, levels=6, colors=INK, linewidths=0.6)
             axes.clabel(lines, fontsize=7, fmt=lambda value: f"{value:.2g}")
         axes.set_xlim(self.across[0], self.across[-1])

@@ -1,4 +1,4 @@
-"""What models answer to rows, in one form whatever their methods are: a column for each class, or a number."""
+"""Predictions of any model in one form: a column for each class, or one value."""
 
 from __future__ import annotations
 
@@ -16,36 +16,38 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["Asked", "ask", "ask_rounds", "find_trace", "number_target"]
+__all__ = ["ResponseMethod", "find_weight_trace", "number_target", "predict_rounds", "predict_rows"]
 
-Asked: TypeAlias = Literal["auto", "predict_proba", "decision_function", "predict"]
+# A class label.
+ClassLabel: TypeAlias = str | int | float | np.generic
+ResponseMethod: TypeAlias = Literal["auto", "predict_proba", "decision_function", "predict"]
 
 
-def ask(estimator: Any, rows: Any, method: Asked) -> FloatArray:
-    """Answers to rows: numbers, or for each class how sure the model is of it, (n_rows, n_classes)."""
+def predict_rows(estimator: Any, X: Any, method: ResponseMethod) -> FloatArray:
+    """Predictions for rows: values, or a score of each class, (n_rows, n_classes)."""
     if not is_classifier(estimator):
-        return np.asarray(estimator.predict(rows), dtype=np.float64)
+        return np.asarray(estimator.predict(X), dtype=np.float64)
     order = ("predict_proba", "decision_function", "predict") if method == "auto" else (method,)
     for name in order:
         if hasattr(estimator, name):
-            return spread_answers(estimator, np.asarray(getattr(estimator, name)(rows)), name)
+            return expand_columns(estimator, np.asarray(getattr(estimator, name)(X)), name)
     raise ParameterError(f"{type(estimator).__name__} has no method {order[0]!r}.")
 
 
-def spread_answers(estimator: Any, answers: NDArray[Any], method: str) -> FloatArray:
-    """A column for each class."""
+def expand_columns(estimator: Any, output: NDArray[Any], method: str) -> FloatArray:
+    """Convert the output of a method of a classifier to a column for each class."""
     classes = np.asarray(estimator.classes_)
     if method.endswith("predict"):
-        return np.asarray(answers[:, None] == classes, dtype=np.float64)
-    if answers.ndim == 1:
-        return np.stack([-answers, answers], axis=1)
-    if answers.shape[1] != len(classes):
-        raise DataError(f"{type(estimator).__name__} gives {answers.shape[1]} columns for {len(classes)} classes.")
-    return answers.astype(np.float64)
+        return np.asarray(output[:, None] == classes, dtype=np.float64)
+    if output.ndim == 1:
+        return np.stack([-output, output], axis=1)
+    if output.shape[1] != len(classes):
+        raise DataError(f"{type(estimator).__name__} gives {output.shape[1]} columns for {len(classes)} classes.")
+    return output.astype(np.float64)
 
 
-def ask_rounds(estimator: Any, rows: Any, rounds: Sequence[int]) -> list[tuple[int, FloatArray]]:
-    """Answers after some rounds, with their numbers."""
+def predict_rounds(estimator: Any, X: Any, rounds: Sequence[int]) -> list[tuple[int, FloatArray]]:
+    """Numbers of some rounds, and the predictions after them."""
     wanted = sorted({int(number) for number in rounds})
     if not wanted or wanted[0] < 1:
         raise ParameterError(f"The 'rounds' argument must hold numbers of rounds from 1 on; got {list(rounds)!r}.")
@@ -55,13 +57,13 @@ def ask_rounds(estimator: Any, rows: Any, rounds: Sequence[int]) -> list[tuple[i
     name = next((method for method in methods if hasattr(estimator, method)), None)
     if name is None:
         raise ParameterError(
-            f"{type(estimator).__name__} cannot be asked round by round: it has no {' or '.join(methods)}."
+            f"{type(estimator).__name__} has no predictions by round: it has no {' or '.join(methods)}."
         )
     found: list[tuple[int, FloatArray]] = []
-    for number, answers in enumerate(getattr(estimator, name)(rows), start=1):
+    for number, output in enumerate(getattr(estimator, name)(X), start=1):
         if number in wanted:
-            raw = np.array(answers)
-            found.append((number, spread_answers(estimator, raw, name) if is_classifier(estimator) else raw))
+            raw = np.array(output)
+            found.append((number, expand_columns(estimator, raw, name) if is_classifier(estimator) else raw))
         if number >= wanted[-1]:
             break
     if not found:
@@ -69,14 +71,14 @@ def ask_rounds(estimator: Any, rows: Any, rounds: Sequence[int]) -> list[tuple[i
     return found
 
 
-def find_trace(estimator: Any, n_rows: int) -> FloatArray | None:
-    """Weights of the rows in each round, if the model kept those of as many rows."""
+def find_weight_trace(estimator: Any, n_rows: int) -> FloatArray | None:
+    """Sample weights of each round, if the model has them for this number of rows."""
     trace = getattr(estimator, "sample_weights_trace_", None)
     return trace if trace is not None and trace.shape[1] == n_rows else None
 
 
 def number_target(estimator: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
-    """Classes by number, or values as they are."""
+    """Class indices, or values."""
     if y is None:
         return None
     given = np.asarray(y)

@@ -1,4 +1,4 @@
-"""The rows as a forest sees them: near where they end in the same leaves."""
+"""Proximities of rows in a forest, scaled to two dimensions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
     from numpy.typing import NDArray
 
     from committee.typing import FloatArray
@@ -28,16 +30,16 @@ __all__ = ["ProximityDisplay"]
 
 @dataclass
 class ProximityDisplay(Display):
-    """Rows in two dimensions, their squared distances about 1 - proximity (classical scaling).
+    """Rows in two dimensions; squared distances approximate 1 - proximity (classical scaling).
 
     Parameters
     ----------
     points : ndarray of shape (n_rows, 2)
         Coordinates.
     shares : ndarray of shape (2,)
-        What share of the spread each axis shows.
+        Share of the variance that each axis explains.
     target : ndarray of shape (n_rows,) or None
-        Numbers of classes, or values.
+        Class indices, or values.
     class_names : list of str or None
         None for values.
 
@@ -46,7 +48,7 @@ class ProximityDisplay(Display):
     ax_, figure_
         Where it was drawn.
     points_ : list of matplotlib collections
-        The rows, one collection a class.
+        The rows, one collection per class.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class ProximityDisplay(Display):
     target: NDArray[Any] | None = None
     class_names: list[str] | None = None
 
-    points_: list[Any] = field(init=False, repr=False, default_factory=list)
+    points_: list[PathCollection] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -76,20 +78,20 @@ class ProximityDisplay(Display):
         *,
         max_rows: int = 1000,
         class_names: Sequence[str] | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Measure the proximities of rows, and draw.
+        """Compute the proximities of rows, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
             A forest, or any other with `apply`.
         X : table
-            Rows; those that the forest has not seen are placed more honestly.
+            Rows; proximities of training rows are biased.
         y : array-like, optional
             Their classes or values, as colours.
         max_rows : int, default=1000
-            If X has more rows, so many of them, evenly over the table, are shown.
+            Maximum number of rows to show, spread evenly over X.
         class_names : sequence of str, optional
             In the order of ``classes_``.
         ax : matplotlib axes, optional
@@ -116,7 +118,7 @@ class ProximityDisplay(Display):
             target = np.searchsorted(np.asarray(classes), target)
         return cls(points, shares, target, names).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         axes = self._open(ax, (5.8, 4.8))
         areas = size_points(None, len(self.points))
         if self.target is None or self.class_names is not None:
@@ -124,12 +126,13 @@ class ProximityDisplay(Display):
             if self.class_names is not None:
                 add_legend(axes, len(self.class_names))
         else:
-            look = {"c": self.target, "cmap": choose_map(), "edgecolors": "white", "linewidths": 0.4}
-            self.points_ = [axes.scatter(*self.points.T, s=areas, **look)]
+            style: dict[str, Any] = {"cmap": choose_map(), "edgecolors": "white", "linewidths": 0.4}
+            x, y = self.points.T
+            self.points_ = [axes.scatter(x, y, s=areas, c=self.target, **style)]
             self.figure_.colorbar(self.points_[0], ax=axes, label="target")
         for axis, number, share in ((axes.xaxis, 1, self.shares[0]), (axes.yaxis, 2, self.shares[1])):
             axis.set_label_text(f"coordinate {number} ({share:.0%} of the spread)")
-        # Distances are what the picture tells, so that both axes have one scale.
+        # Distances must be comparable in all directions, so both axes have the same scale.
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_title("Proximity of rows")
         tidy_axes(axes)

@@ -1,4 +1,4 @@
-"""Shapley values as pictures: of many rows, a swarm for each feature; of one row, a waterfall."""
+"""Plots of SHAP values: a swarm of points for each feature, or a waterfall of one row."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ from committee.plots.style import COLORS, GREY, INK, choose_map, shorten, shorte
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.patches import Rectangle
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, FloatMatrix
 
 __all__ = ["ShapSummaryDisplay", "ShapWaterfallDisplay"]
 
 _SWARM_CELLS = 100
-"""Cells across a swarm; points of one cell are put beside one another."""
+"""Bins along a swarm; points of one bin are stacked."""
 
 
-def _choose_output(values: ShapValues, output: Any) -> ShapValues:
+def _choose_output(values: ShapValues, output: int | str | None) -> ShapValues:
     """The values of one output, by number or name."""
     if values.values.ndim - values.base_values.ndim > 1:
-        raise DataError("These are values of pairs; pictures show those of single features (interactions=False).")
+        raise DataError("These are interaction values; plots show those of single features (interactions=False).")
     if values.base_values.ndim == 1:
         if output is not None:
-            raise ParameterError(f"These values have one output, which needs no choice; got output={output!r}.")
+            raise ParameterError(f"These values have one output, so 'output' must be None; got output={output!r}.")
         return values
     names = values.output_names or []
     if output in names:
@@ -47,16 +51,16 @@ def _choose_output(values: ShapValues, output: Any) -> ShapValues:
 
 @dataclass
 class ShapSummaryDisplay(Display):
-    """For each feature a swarm: across the Shapley value of each row, its colour the value of the feature there.
+    """A swarm of points for each feature: the SHAP value of each row, coloured by the value of the feature.
 
-    Features of the largest mean size are on top. Grey rows miss the value.
+    Features with the largest mean absolute value are on top. Missing values are grey.
 
     Parameters
     ----------
     shap : ShapValues
-        Of one output.
+        Values of one output.
     max_features : int
-        The most swarms; the sizes of the others are summed up below.
+        Maximum number of swarms; the number of omitted features is shown below.
 
     Attributes
     ----------
@@ -65,7 +69,7 @@ class ShapSummaryDisplay(Display):
     swarms_ : list of matplotlib collections
         One for each feature shown, from the top.
     shown_ : ndarray of int
-        Numbers of these features.
+        Indices of these features.
 
     Examples
     --------
@@ -82,7 +86,7 @@ class ShapSummaryDisplay(Display):
     shap: ShapValues
     max_features: int = 15
 
-    swarms_: list[Any] = field(init=False, repr=False, default_factory=list)
+    swarms_: list[PathCollection] = field(init=False, repr=False, default_factory=list)
     shown_: NDArray[np.intp] = field(init=False, repr=False)
 
     @classmethod
@@ -91,17 +95,17 @@ class ShapSummaryDisplay(Display):
         estimator: Any,
         X: Any,
         *,
-        output: Any = None,
-        background: Any = None,
+        output: int | str | None = None,
+        background: FloatMatrix | pd.DataFrame | None = None,
         max_features: int = 15,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Explain rows, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Made of trees of this library.
+            Must consist of trees of this library.
         X : table
             Rows to explain.
         output : str or int, optional
@@ -109,7 +113,7 @@ class ShapSummaryDisplay(Display):
         background : table, optional
             As in `committee.inspection.shap_values`.
         max_features : int, default=15
-            The most swarms.
+            Maximum number of swarms.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -121,8 +125,10 @@ class ShapSummaryDisplay(Display):
         return cls.from_values(found, output=output, max_features=max_features, ax=ax)
 
     @classmethod
-    def from_values(cls, values: ShapValues, *, output: Any = None, max_features: int = 15, ax: Any = None) -> Self:
-        """Draw values that were found.
+    def from_values(
+        cls, values: ShapValues, *, output: int | str | None = None, max_features: int = 15, ax: Axes | None = None
+    ) -> Self:
+        """Draw computed values.
 
         Parameters
         ----------
@@ -138,7 +144,7 @@ class ShapSummaryDisplay(Display):
         max_features = check_count("max_features", max_features, 1)
         return cls(_choose_output(values, output), max_features).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         values = self.shap.values
         order = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
         self.shown_ = order[: self.max_features]
@@ -148,9 +154,9 @@ class ShapSummaryDisplay(Display):
         low, high = float(values[:, self.shown_].min()), float(values[:, self.shown_].max())
         self.swarms_ = []
         area = float(np.clip(4000.0 / max(len(values), 1), 4.0, 16.0))
-        for place, feature in enumerate(self.shown_):
+        for position, feature in enumerate(self.shown_):
             own = values[:, feature]
-            heights = place + 0.38 * _spread_swarm(own, low, high)
+            heights = position + 0.38 * _spread_swarm(own, low, high)
             self.swarms_.append(self._draw_swarm(axes, own, heights, self.shap.data[:, feature], area))
         names = shorten_all([self.shap.feature_names[k] for k in self.shown_])
         axes.set_yticks(np.arange(n_swarms), names)
@@ -165,23 +171,25 @@ class ShapSummaryDisplay(Display):
         bar.set_ticks([0.0, 1.0], labels=["low", "high"])
 
     @staticmethod
-    def _draw_swarm(axes: Any, values: FloatArray, heights: FloatArray, data: Any, area: float) -> Any:
+    def _draw_swarm(
+        axes: Axes, values: FloatArray, heights: FloatArray, data: FloatMatrix, area: float
+    ) -> PathCollection:
         missing = np.isnan(data)
         if missing.any():
             axes.scatter(values[missing], heights[missing], s=area, c=GREY, linewidths=0, rasterized=True)
         ranks = _rank_values(data[~missing])
-        look = {"cmap": choose_map(), "vmin": 0.0, "vmax": 1.0, "linewidths": 0, "rasterized": True, "zorder": 2}
-        return axes.scatter(values[~missing], heights[~missing], s=area, c=ranks, **look)
+        style: dict[str, Any] = {"vmin": 0.0, "vmax": 1.0, "linewidths": 0, "rasterized": True, "zorder": 2}
+        return axes.scatter(values[~missing], heights[~missing], s=area, c=ranks, cmap=choose_map(), **style)
 
 
-def _rank_values(data: FloatArray) -> FloatArray:
-    """From 0 for the least to 1 for the largest, by rank: one far value must not make all others look alike."""
-    distinct, places = np.unique(data, return_inverse=True)
-    return places / max(len(distinct) - 1, 1)
+def _rank_values(data: FloatMatrix) -> FloatArray:
+    """Ranks scaled to [0, 1], so that outliers do not determine the colours."""
+    distinct, ranks = np.unique(data, return_inverse=True)
+    return ranks / max(len(distinct) - 1, 1)
 
 
 def _spread_swarm(values: FloatArray, low: float, high: float) -> FloatArray:
-    """Heights in [-1, 1]: points of nearly equal values lie beside one another, the first in the middle."""
+    """Heights in [-1, 1]: points of about the same value are stacked, the first in the middle."""
     width = (high - low) / _SWARM_CELLS or 1.0
     cells = np.floor((values - low) / width).astype(np.intp)
     order = np.argsort(cells, kind="stable")
@@ -196,16 +204,16 @@ def _spread_swarm(values: FloatArray, low: float, high: float) -> FloatArray:
 
 @dataclass
 class ShapWaterfallDisplay(Display):
-    """From the base value to the prediction of one row, feature by feature, the largest on top.
+    """The SHAP values of one row from the base value to the prediction, the largest on top.
 
     Parameters
     ----------
     shap : ShapValues
-        Of one output.
+        Values of one output.
     row : int
         Number of the row.
     max_features : int
-        The most bars; all other features are one bar more.
+        Maximum number of bars; all other features are one more bar.
 
     Attributes
     ----------
@@ -214,7 +222,7 @@ class ShapWaterfallDisplay(Display):
     bars_ : list of matplotlib patches
         From the top.
     steps_ : ndarray
-        What each of them adds.
+        SHAP values of the bars.
 
     Examples
     --------
@@ -233,7 +241,7 @@ class ShapWaterfallDisplay(Display):
     row: int = 0
     max_features: int = 9
 
-    bars_: list[Any] = field(init=False, repr=False, default_factory=list)
+    bars_: list[Rectangle] = field(init=False, repr=False, default_factory=list)
     steps_: FloatArray = field(init=False, repr=False)
 
     @classmethod
@@ -243,17 +251,17 @@ class ShapWaterfallDisplay(Display):
         X: Any,
         *,
         row: int = 0,
-        output: Any = None,
-        background: Any = None,
+        output: int | str | None = None,
+        background: FloatMatrix | pd.DataFrame | None = None,
         max_features: int = 9,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Explain one row, and draw.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Made of trees of this library.
+            Must consist of trees of this library.
         X : table
             Rows.
         row : int, default=0
@@ -263,7 +271,7 @@ class ShapWaterfallDisplay(Display):
         background : table, optional
             As in `committee.inspection.shap_values`.
         max_features : int, default=9
-            The most bars.
+            Maximum number of bars.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -276,9 +284,15 @@ class ShapWaterfallDisplay(Display):
 
     @classmethod
     def from_values(
-        cls, values: ShapValues, *, row: int = 0, output: Any = None, max_features: int = 9, ax: Any = None
+        cls,
+        values: ShapValues,
+        *,
+        row: int = 0,
+        output: int | str | None = None,
+        max_features: int = 9,
+        ax: Axes | None = None,
     ) -> Self:
-        """Draw values that were found.
+        """Draw computed values.
 
         Parameters
         ----------
@@ -298,23 +312,25 @@ class ShapWaterfallDisplay(Display):
         max_features = check_count("max_features", max_features, 1)
         return cls(_choose_output(values, output), row, max_features).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         names = self._list_steps()
         base = float(self.shap.base_values[self.row])
         n_bars = len(names)
         axes = self._open(ax, (6.8, 1.5 + 0.38 * n_bars))
-        # The largest is on top, so that the sum is built up from the bottom.
+        # The largest is on top, so the sum starts at the bottom.
         ends = base + np.cumsum(self.steps_[::-1])[::-1]
         starts = ends - self.steps_
-        room = 0.012 * float(np.ptp([*ends, *starts])) or 0.01
+        gap = 0.012 * float(np.ptp([*ends, *starts])) or 0.01
         self.bars_ = []
-        for place, (start, step) in enumerate(zip(starts, self.steps_, strict=True)):
-            look = {"color": COLORS[3]} if step >= 0.0 else {"color": COLORS[1], "hatch": "///", "edgecolor": "white"}
-            self.bars_ += list(axes.barh(place, step, left=start, height=0.66, **look))
-            outward = max(start, start + step) + room
-            axes.text(outward, place, f"{step:+.3g}".replace("-", "−"), va="center", ha="left", fontsize="small")
-            if place:
-                axes.vlines(start + step, place - 1.33, place - 0.33, color=GREY, linewidth=0.8, linestyle=":")
+        for position, (start, step) in enumerate(zip(starts, self.steps_, strict=True)):
+            style: dict[str, Any] = {"color": COLORS[1], "hatch": "///", "edgecolor": "white"}
+            if step >= 0.0:
+                style = {"color": COLORS[3]}
+            self.bars_ += list(axes.barh(position, step, left=start, height=0.66, **style))
+            outward = max(start, start + step) + gap
+            axes.text(outward, position, f"{step:+.3g}".replace("-", "−"), va="center", ha="left", fontsize="small")
+            if position:
+                axes.vlines(start + step, position - 1.33, position - 0.33, color=GREY, linewidth=0.8, linestyle=":")
         axes.axvline(base, color=GREY, linewidth=0.8, linestyle="--", zorder=0)
         axes.set_yticks(np.arange(n_bars), names)
         axes.set_ylim(n_bars - 0.4, -0.6)
@@ -326,7 +342,7 @@ class ShapWaterfallDisplay(Display):
         tidy_axes(axes, grid="x")
 
     def _list_steps(self) -> list[str]:
-        """What each bar adds, and its name with the value in this row."""
+        """Set the SHAP values of the bars; returns their names with the values of the features."""
         own = self.shap.values[self.row]
         order = np.argsort(-np.abs(own), kind="stable")
         kept = order if len(order) <= self.max_features + 1 else order[: self.max_features]
@@ -340,7 +356,7 @@ class ShapWaterfallDisplay(Display):
         return names
 
 
-def _write_value(value: Any) -> str:
+def _write_value(value: object) -> str:
     if isinstance(value, str):
         return shorten(value, 12)
     number = float(value) if isinstance(value, int | float | np.number) else None

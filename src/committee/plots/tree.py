@@ -1,11 +1,9 @@
-"""A fitted tree as a picture."""
+"""Draw a fitted tree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from committee.learners.export import NodeStyle, TreeCaption
 
@@ -14,11 +12,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
-    from numpy.typing import NDArray
+    from matplotlib.text import Annotation, Text
 
 _GAP = 0.12
-"""Free room between neighbouring boxes, as a share of a box's width."""
+"""Gap between neighbouring boxes, as a share of their width."""
 _LARGEST_FONT = 12.0
 _EDGE_COLOR = "#606060"
 
@@ -27,7 +24,7 @@ __all__ = ["TreeLayout", "fit_text", "lay_out", "plot_tree"]
 
 @dataclass
 class TreeLayout:
-    """Where each shown node stands: `x` in boxes from the left, `depth` in levels from the root."""
+    """Position of each shown node: `x` in boxes from the left, `depth` in levels from the root."""
 
     nodes: list[int]
     children: dict[int, tuple[int, int]]
@@ -37,10 +34,9 @@ class TreeLayout:
 
 
 def lay_out(caption: TreeCaption, max_depth: int | None, *, show_hidden: bool = True) -> TreeLayout:
-    """Place nodes as [ReingoldTilford1981]: subtrees as close as their outlines allow, parents in the middle.
+    """Lay out nodes by [ReingoldTilford1981]: subtrees as close as their outlines allow, parents in the middle.
 
-    With `show_hidden` the nodes just below the deepest level have a place too, where there is a sign that they are left
-    out.
+    With `show_hidden` the nodes just below the deepest level have a position as well, for a mark that they are hidden.
     """
     tree = caption.tree
     depth: dict[int, int] = {0: 0}
@@ -60,7 +56,7 @@ def lay_out(caption: TreeCaption, max_depth: int | None, *, show_hidden: bool = 
                 below += pair
                 depth.update(dict.fromkeys(pair, depth[node] + 1))
         level = below
-    # Outlines: for each level below a node, the leftmost and rightmost place relative to it.
+    # Outlines: for each level below a node, the leftmost and rightmost position relative to it.
     outline: dict[int, tuple[list[float], list[float]]] = {}
     half: dict[int, float] = {}
     for node in reversed(nodes):
@@ -83,40 +79,37 @@ def lay_out(caption: TreeCaption, max_depth: int | None, *, show_hidden: bool = 
 
 
 def _merge(near: list[float], far: list[float], shift_near: float, shift_far: float) -> list[float]:
-    """Outline of two subtrees: the nearer one's places, then the other's where it reaches deeper."""
-    return [place + shift_near for place in near] + [place + shift_far for place in far[len(near) :]]
+    """Outline of two subtrees: that of the nearer one, then that of the other where it is deeper."""
+    return [position + shift_near for position in near] + [position + shift_far for position in far[len(near) :]]
 
 
 def _choose_text_color(fill: str) -> str:
-    """Black or white, whichever reads better on the fill (relative luminance, ITU-R BT.709)."""
+    """Black or white, by the relative luminance of the fill (ITU-R BT.709)."""
     red, green, blue = (int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5))
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45 else "white"
 
 
 def _fit_font(ax: Axes, boxes: list[Annotation], columns: float, levels: int) -> float:
-    """Shrink the font until the widest and the tallest box fit into their cells of the grid; the size found."""
-    figure = ax.get_figure()
-    renderer = figure.canvas.get_renderer()  # type: ignore[union-attr]
-    room = ax.get_window_extent(renderer)
-    extents: NDArray[np.float64] = np.array(
-        [(box.get_window_extent(renderer).width, box.get_window_extent(renderer).height) for box in boxes]
-    )
-    width, height = extents.max(axis=0)
-    scale = min(room.width / (columns * width * (1.0 + _GAP)), room.height / (levels * height * 1.35), 1.0)
+    """Shrink the font until the widest and the tallest box fit into their cells of the grid; returns the size."""
+    space = ax.get_window_extent()
+    sizes = [box.get_window_extent() for box in boxes]
+    width, height = max(size.width for size in sizes), max(size.height for size in sizes)
+    scale = min(space.width / (columns * width * (1.0 + _GAP)), space.height / (levels * height * 1.35), 1.0)
     for box in boxes:
         box.set_fontsize(_LARGEST_FONT * scale)
     return float(_LARGEST_FONT * scale)
 
 
-def fit_text(ax: Axes, texts: list[Any], columns: float, largest: float) -> float:
-    """Shrink the font until the widest text fits into its column of the grid; the size found."""
+def fit_text(ax: Axes, texts: list[Text], columns: float, largest: float) -> float:
+    """Shrink the font until the widest text fits into its column of the grid; returns the size."""
     figure = ax.get_figure(root=True)
-    figure.canvas.draw()  # type: ignore[union-attr]
-    room = ax.get_window_extent().width / columns
+    assert figure is not None
+    figure.canvas.draw()
+    space = ax.get_window_extent().width / columns
     for text in texts:
         text.set_fontsize(largest)
     widest = max(text.get_window_extent().width for text in texts)
-    size = largest * min(1.0, room / (widest * (1.0 + _GAP / 2)))
+    size = largest * min(1.0, space / (widest * (1.0 + _GAP / 2)))
     for text in texts:
         text.set_fontsize(size)
     return float(size)
@@ -139,17 +132,17 @@ def plot_tree(
     decision_tree : fitted tree
         The tree to draw.
     max_depth : int, optional
-        Deepest level that is drawn.
+        Deepest level to draw.
     feature_names : sequence of str, optional
         Names of the features; the names seen in fit by default.
     class_names : sequence of str or bool, optional
-        Names of the classes, in the order of ``classes_``; True shows numbers.
+        Names of the classes, in the order of ``classes_``; True shows class indices.
     ax : matplotlib axes, optional
         Where to draw; the current axes by default.
     fontsize : float, optional
         Size of the text; the largest that fits by default.
     **style : optional
-        What boxes show, as in `export_graphviz`: ``label``, ``filled``, ``rounded``, ``impurity``, ``node_ids``,
+        Contents of the boxes, as in `export_graphviz`: ``label``, ``filled``, ``rounded``, ``impurity``, ``node_ids``,
         ``proportion``, ``precision``.
 
     Returns
@@ -179,7 +172,7 @@ def plot_tree(
     boxes = _draw_nodes(ax, caption, layout, _LARGEST_FONT if fontsize is None else fontsize)
     if fontsize is None:
         fontsize = _fit_font(ax, boxes, columns, levels)
-    _draw_answers(ax, layout, fontsize)
+    _label_branches(ax, layout, fontsize)
     return boxes
 
 
@@ -192,11 +185,11 @@ def _draw_nodes(ax: Axes, caption: TreeCaption, layout: TreeLayout, fontsize: fl
         else:
             text = "\n".join(caption.write_lines(node, at_most="≤", element="∈"))
             fill = caption.choose_color(node) if filled else "#ffffff"
-        place = (layout.x[node], layout.depth[node])
+        position = (layout.x[node], layout.depth[node])
         boxes.append(
             ax.annotate(
                 text,
-                xy=place,
+                xy=position,
                 ha="center",
                 va="center",
                 fontsize=fontsize,
@@ -212,15 +205,19 @@ def _draw_nodes(ax: Axes, caption: TreeCaption, layout: TreeLayout, fontsize: fl
         )
         for child in layout.children.get(node, ()):
             ax.plot(
-                (place[0], layout.x[child]), (place[1], layout.depth[child]), color=_EDGE_COLOR, linewidth=1.0, zorder=1
+                (position[0], layout.x[child]),
+                (position[1], layout.depth[child]),
+                color=_EDGE_COLOR,
+                linewidth=1.0,
+                zorder=1,
             )
     return boxes
 
 
-def _draw_answers(ax: Axes, layout: TreeLayout, fontsize: float) -> None:
-    """True and False beside the root's branches; all others read the same way."""
+def _label_branches(ax: Axes, layout: TreeLayout, fontsize: float) -> None:
+    """Write True and False beside the branches of the root."""
     if 0 not in layout.children:
         return
-    for child, answer, align in zip(layout.children[0], ("True", "False"), ("right", "left"), strict=True):
+    for child, label, align in zip(layout.children[0], ("True", "False"), ("right", "left"), strict=True):
         middle = (layout.x[0] + layout.x[child]) / 2.0
-        ax.text(middle, 0.5, f" {answer} ", ha=align, va="center", fontsize=fontsize, color=_EDGE_COLOR, zorder=2)
+        ax.text(middle, 0.5, f" {label} ", ha=align, va="center", fontsize=fontsize, color=_EDGE_COLOR, zorder=2)

@@ -1,4 +1,4 @@
-"""A fitted tree with the rows that reach each node: shares of classes, or the distribution of values."""
+"""A fitted tree with the distribution of classes or values in each node."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
     from committee.plots.tree import TreeLayout
     from committee.typing import FloatArray
 
 __all__ = ["TreeDisplay"]
 
 _HALF_WIDTH, _HEIGHT = 0.40, 0.42
-"""Of the little axes of a node, in boxes and levels."""
+"""Size of the inset axes of a node, in boxes and levels."""
 _N_BINS = 16
 
 
 @dataclass
 class TreeDisplay(Display):
-    """A tree whose nodes show what is in them; rows that answer a node's question with yes go left.
+    """A tree whose nodes show the distribution of their rows; rows that meet the condition of a node go left.
 
     Parameters
     ----------
     caption : TreeCaption
-        The tree, and what is written at its nodes.
+        The tree, and the text of its nodes.
     max_depth : int or None
-        Deepest level that is drawn; dots mark nodes whose children are left out.
+        Deepest level to draw; dots mark nodes whose children are hidden.
     distributions : dict from int to ndarray
-        For each node that is drawn the class weights, or the counts of a histogram of its values.
+        For each node the class weights, or the counts of a histogram of its values.
     edges : ndarray or None
-        Of the histograms; None for classes.
+        Edges of the histograms; None for classes.
     class_names : list of str or None
         None for values.
 
@@ -49,9 +52,9 @@ class TreeDisplay(Display):
     ax_, figure_
         Where it was drawn.
     node_axes_ : dict from int to matplotlib axes
-        Where the distribution of each node is.
+        Axes of the distribution of each node.
     texts_ : dict from int to matplotlib text
-        What is written at each node.
+        Text of each node.
 
     Examples
     --------
@@ -71,8 +74,8 @@ class TreeDisplay(Display):
     edges: FloatArray | None = None
     class_names: list[str] | None = None
 
-    node_axes_: dict[int, Any] = field(init=False, repr=False, default_factory=dict)
-    texts_: dict[int, Any] = field(init=False, repr=False, default_factory=dict)
+    node_axes_: dict[int, Axes] = field(init=False, repr=False, default_factory=dict)
+    texts_: dict[int, Text] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
     def from_estimator(
@@ -85,7 +88,7 @@ class TreeDisplay(Display):
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
         precision: int = 2,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw a fitted tree.
 
@@ -94,10 +97,10 @@ class TreeDisplay(Display):
         estimator : fitted tree
             Of this library, for one output.
         X, y : table and array-like, optional
-            Rows that are sent down the tree. A tree of classes shows its training rows without them; a tree of values
-            needs them, since it keeps means only.
+            Rows to show. By default a classification tree shows its training rows; a regression tree needs rows, since
+            it stores only means.
         max_depth : int or None, default=4
-            Deepest level that is drawn.
+            Deepest level to draw.
         feature_names : sequence of str, optional
             Names of the features; the names seen in fit by default.
         class_names : sequence of str, optional
@@ -125,15 +128,15 @@ class TreeDisplay(Display):
         if caption.is_classifier:
             names = name_classes(np.asarray(estimator.classes_), class_names)
         elif X is None:
-            raise ParameterError("The distributions of a tree of values need rows: pass X and y.")
+            raise ParameterError("The distributions of a regression tree need rows: pass X and y.")
         if X is None:
             weights = caption.tree.value[:, 0, :] * caption.tree.weighted_n_node_samples[:, None]
             found = dict(enumerate(np.asarray(weights, dtype=np.float64)))
         else:
-            found, edges = _send_rows(estimator, X, np.asarray(y), names is not None)
+            found, edges = _count_rows_by_node(estimator, X, np.asarray(y), names is not None)
         return cls(caption, max_depth, found, edges, names).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         layout = lay_out(self.caption, self.max_depth, show_hidden=False)
         columns, levels = max(layout.x.values()) + 1.0, max(layout.depth.values()) + 1
         axes = self._open(ax, (float(np.clip(1.75 * columns, 5.0, 22.0)), float(np.clip(1.75 * levels, 3.5, 14.0))))
@@ -148,20 +151,19 @@ class TreeDisplay(Display):
             self._draw_legend(axes)
         fit_text(axes, list(self.texts_.values()), columns, largest=10.0)
 
-    def _draw_branches(self, axes: Any, layout: TreeLayout, node: int) -> None:
-        for child, answer, side in zip(layout.children.get(node, ()), ("yes", "no"), ("right", "left"), strict=False):
+    def _draw_branches(self, axes: Axes, layout: TreeLayout, node: int) -> None:
+        for child, label, side in zip(layout.children.get(node, ()), ("yes", "no"), ("right", "left"), strict=False):
             x, y = (layout.x[node], layout.x[child]), (-layout.depth[node] - 0.36, 0.46 - layout.depth[child])
             axes.plot(x, y, color=GREY, linewidth=1.0, zorder=1)
             if node == 0:
-                axes.text(sum(x) / 2.0, sum(y) / 2.0, f" {answer} ", ha=side, va="bottom", color=INK, fontsize="small")
+                axes.text(sum(x) / 2.0, sum(y) / 2.0, f" {label} ", ha=side, va="bottom", color=INK, fontsize="small")
 
-    def _draw_node(self, axes: Any, layout: TreeLayout, node: int) -> None:
+    def _draw_node(self, axes: Axes, layout: TreeLayout, node: int) -> None:
         x, y = layout.x[node], -float(layout.depth[node])
-        place = (x - _HALF_WIDTH, y, 2 * _HALF_WIDTH, _HEIGHT)
-        inner = axes.inset_axes(place, transform=axes.transData)
+        inner = axes.inset_axes((x - _HALF_WIDTH, y, 2 * _HALF_WIDTH, _HEIGHT), transform=axes.transData)
         counts = self.distributions[node]
         if self.edges is None:
-            self._draw_shares(inner, counts)
+            self._draw_proportions(inner, counts)
         else:
             width = float(self.edges[1] - self.edges[0])
             inner.bar(self.edges[:-1], counts, width=width, align="edge", color=ACCENT)
@@ -176,10 +178,10 @@ class TreeDisplay(Display):
             x, y - 0.04, "\n".join(self._write(layout, node)), ha="center", va="top", linespacing=1.2, zorder=3
         )
 
-    def _draw_shares(self, inner: Any, counts: FloatArray) -> None:
+    def _draw_proportions(self, inner: Axes, counts: FloatArray) -> None:
         total = float(counts.sum())
-        shares = counts / total if total > 0.0 else counts
-        bars = inner.bar(np.arange(len(counts)), shares, color=choose_colors(len(counts)), width=0.85)
+        proportions = counts / total if total > 0.0 else counts
+        bars = inner.bar(np.arange(len(counts)), proportions, color=choose_colors(len(counts)), width=0.85)
         for k, bar in enumerate(bars):
             bar.set(hatch=HATCHES[k % len(HATCHES)], edgecolor=INK, linewidth=0.4)
         inner.set_ylim(0.0, 1.0)
@@ -198,7 +200,7 @@ class TreeDisplay(Display):
         winner = int(np.argmax(caption.tree.value[node][0]))
         return [self.class_names[winner], rows]
 
-    def _draw_legend(self, axes: Any) -> None:
+    def _draw_legend(self, axes: Axes) -> None:
         names = self.class_names or []
         if len(names) > 20:
             return
@@ -207,8 +209,10 @@ class TreeDisplay(Display):
         add_legend(axes, len(names), loc="upper left", bbox_to_anchor=(0.0, 1.0))
 
 
-def _send_rows(estimator: Any, X: Any, y: Any, classifies: bool) -> tuple[dict[int, FloatArray], FloatArray | None]:
-    """Distributions of the rows that reach each node, and the edges of histograms."""
+def _count_rows_by_node(
+    estimator: Any, X: Any, y: Any, classifies: bool
+) -> tuple[dict[int, FloatArray], FloatArray | None]:
+    """Distributions of the rows in each node, and the edges of histograms."""
     paths = estimator.decision_path(X).tocsc()
     if y.shape != (paths.shape[0],):
         raise DataError(f"y must have a value for each of the {paths.shape[0]} rows of X; got shape {y.shape}.")

@@ -1,4 +1,4 @@
-"""The weights that boosting gives the rows: how they grow, and which rows have the most."""
+"""Sample weights of boosting: by round, and the rows with the largest weights."""
 
 from __future__ import annotations
 
@@ -18,40 +18,45 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.container import BarContainer
     from numpy.typing import NDArray
 
-    from committee.typing import FloatArray
+    from committee.plots.display import PanelAxes
+    from committee.plots.plane import Feature
+    from committee.typing import BoolArray, FloatArray
 
 __all__ = ["HeaviestRowsDisplay", "RowWeightsDisplay"]
 
 
 @dataclass
 class RowWeightsDisplay(PanelDisplay):
-    """The rows in the plane of two features before each of some rounds; the area of a point is its weight.
+    """The rows in the plane of two features at some rounds; the area of a point is proportional to its weight.
 
     Parameters
     ----------
     rounds : list of int
-        Numbers of the rounds, a panel each.
+        Numbers of the rounds, one panel each.
     weights : ndarray of shape (n_panels, n_rows)
-        Weights that the members of these rounds were fitted on.
+        Sample weights of the members of these rounds.
     points : ndarray of shape (n_rows, 2)
         The rows.
     target : ndarray of shape (n_rows,)
-        Numbers of their classes.
+        Class indices of the rows.
     class_names : list of str
         Names of the classes.
     feature_names : tuple of two str
-        What is written at the axes.
+        Labels of the axes.
     n_columns : int
-        Panels in a row.
+        Panels per row.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib axes
         Of the panels.
     points_ : list of list of matplotlib collections
-        The rows of each panel, one collection a class.
+        The rows of each panel, one collection per class.
 
     Examples
     --------
@@ -73,7 +78,7 @@ class RowWeightsDisplay(PanelDisplay):
     feature_names: tuple[str, str]
     n_columns: int = 4
 
-    points_: list[list[Any]] = field(init=False, repr=False, default_factory=list)
+    points_: list[list[PathCollection]] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -83,12 +88,12 @@ class RowWeightsDisplay(PanelDisplay):
         y: Any,
         *,
         rounds: Sequence[int] = (1, 2, 5, 20),
-        features: Sequence[Any] | None = None,
+        features: Sequence[Feature] | None = None,
         class_names: Sequence[str] | None = None,
         n_columns: int = 4,
-        ax: Any = None,
+        ax: PanelAxes = None,
     ) -> Self:
-        """Draw the weights that a boosted model kept.
+        """Draw the sample weights of a boosted model.
 
         Parameters
         ----------
@@ -97,13 +102,13 @@ class RowWeightsDisplay(PanelDisplay):
         X, y : table and array-like
             As they were passed to `fit`.
         rounds : sequence of int
-            Numbers of rounds; those beyond the last one are left out.
+            Numbers of rounds; those after the last round are ignored.
         features : pair of int or str, optional
             The columns to show if there are more than two.
         class_names : sequence of str, optional
             In the order of ``classes_``.
         n_columns : int, default=4
-            Panels in a row.
+            Panels per row.
         ax : matplotlib axes or sequence of them, optional
             Where to draw; a new figure by default.
 
@@ -122,8 +127,7 @@ class RowWeightsDisplay(PanelDisplay):
         chosen = [int(number) for number in rounds if 1 <= number <= len(trace)]
         if not chosen:
             raise ParameterError(
-                f"The 'rounds' argument must hold numbers from 1 to {len(trace)}, the rounds that there were; got "
-                f"{list(rounds)!r}."
+                f"The 'rounds' argument must hold numbers from 1 to {len(trace)}, the last round; got {list(rounds)!r}."
             )
         names = name_classes(np.asarray(estimator.classes_), class_names)
         target = number_target(estimator, y, len(plane.points))
@@ -131,7 +135,7 @@ class RowWeightsDisplay(PanelDisplay):
         weights = trace[np.array(chosen) - 1]
         return cls(chosen, weights, plane.points, target, names, plane.names, n_columns).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: PanelAxes) -> None:
         axes = self._open_panels(ax, len(self.rounds), self.n_columns, (3.0, 3.0), share=True)
         self.points_ = []
         for k, (one, number, weights) in enumerate(zip(axes, self.rounds, self.weights, strict=True)):
@@ -145,7 +149,7 @@ class RowWeightsDisplay(PanelDisplay):
                 add_legend(one, len(self.class_names))
         if ax is None:
             self._label_outer()
-        # A heavy row in the legend would cover the picture.
+        # Markers of the legend have a fixed size; that of a heavy row would cover the plot.
         legend = axes[0].get_legend()
         for handle in legend.legend_handles:
             handle.set_sizes([30.0])
@@ -153,18 +157,18 @@ class RowWeightsDisplay(PanelDisplay):
 
 @dataclass
 class HeaviestRowsDisplay(Display):
-    """The rows that boosting would give the most weight next, whose labels one may look at again.
+    """The rows with the largest weights in the next round of boosting; their labels may be wrong.
 
     Parameters
     ----------
     weights : ndarray of shape (n_rows,)
-        Shares of the weight of all rows.
+        Normalized weights of all rows.
     rows : ndarray of int
-        Numbers of the heaviest rows, heaviest first.
+        Indices of the rows with the largest weights, the largest first.
     row_names : list of str
-        What they are called.
+        Their names.
     marked : ndarray of bool of shape (n_rows,) or None
-        Rows to hatch, such as those whose labels are known to be wrong.
+        Rows to hatch, such as those with labels known to be wrong.
 
     Attributes
     ----------
@@ -193,7 +197,7 @@ class HeaviestRowsDisplay(Display):
     row_names: list[str]
     marked: NDArray[np.bool_] | None = None
 
-    bars_: Any = field(init=False, repr=False, default=None)
+    bars_: BarContainer | None = field(init=False, repr=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -204,22 +208,22 @@ class HeaviestRowsDisplay(Display):
         *,
         n_rows: int = 15,
         row_names: Sequence[str] | None = None,
-        marked: Any = None,
-        ax: Any = None,
+        marked: Sequence[bool] | BoolArray | None = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """Find the heaviest rows of a boosted classifier, and draw.
+        """Compute the weights of rows, and draw.
 
         Parameters
         ----------
         estimator : fitted classifier
-            `AdaBoostClassifier` or `ArcingClassifier`: the weight of a row is in proportion to exp(-f_y / (K - 1)), f
-            its ``decision_function``.
+            `AdaBoostClassifier` or `ArcingClassifier`: the weight of a row is proportional to exp(-f_y / (K - 1)) with
+            the ``decision_function`` f.
         X, y : table and array-like
-            Rows, usually those of the fit, and their classes as they are recorded.
+            Rows, usually those of the fit, and their recorded classes.
         n_rows : int, default=15
-            How many to show.
+            Number of rows to show.
         row_names : sequence of str, optional
-            Names of all rows; by default their number and class.
+            Names of all rows; by default their index and class.
         marked : array-like of bool, optional
             Rows to hatch.
         ax : matplotlib axes, optional
@@ -231,7 +235,7 @@ class HeaviestRowsDisplay(Display):
         """
         if not hasattr(estimator, "suspected_labels"):
             raise ParameterTypeError(
-                f"The 'estimator' argument must be a boosted classifier with weights of rows, such as "
+                f"The 'estimator' argument must be a boosted classifier with sample weights, such as "
                 f"AdaBoostClassifier; got {type(estimator).__name__}."
             )
         decision = np.asarray(estimator.decision_function(X))
@@ -248,7 +252,7 @@ class HeaviestRowsDisplay(Display):
         flags = None if marked is None else np.asarray(marked, dtype=bool)
         return cls(weights, rows, shorten_all([names[k] for k in rows]), flags).plot(ax=ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes | None) -> None:
         n_rows = len(self.rows)
         axes = self._open(ax, (6.0, 1.2 + 0.26 * n_rows))
         self.bars_ = axes.barh(np.arange(n_rows), self.weights[self.rows], color=COLORS[1], height=0.7)

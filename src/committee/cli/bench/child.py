@@ -1,4 +1,4 @@
-"""The process that a contender runs in: ``python -m committee.cli.bench.child JOBS OUTCOMES CORES``."""
+"""The process that a library runs in: ``python -m committee.cli.bench.child JOBS OUTCOMES CORES``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    asked, answered, cores = sys.argv[1:]
-    # Before anything is imported, so that every library counts these cores and no others.
+    jobs_file, outcomes_file, cores = sys.argv[1:]
+    # Before any import, so that every library detects only these cores.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, set(json.loads(cores)))
     from committee.cli.bench.measure import run_jobs
 
-    Path(answered).write_text(json.dumps(run_jobs(json.loads(Path(asked).read_text()))))
+    Path(outcomes_file).write_text(json.dumps(run_jobs(json.loads(Path(jobs_file).read_text()))))

@@ -1,4 +1,4 @@
-"""The same model in every library, as alike as their parameters allow."""
+"""The same model in every library, with parameters as similar as possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["PEERS", "list_contenders", "make_adaboost", "make_boosting", "make_forest"]
 
-#: Libraries by the names that tables know them by, ours first.
+#: Modules of the libraries by name, ours first.
 PEERS = {
     "committee": "committee",
     "scikit-learn": "sklearn",
@@ -30,7 +30,7 @@ def list_contenders() -> list[str]:
 
 
 def make_forest(contender: str, name: str, params: dict[str, Any], threads: int) -> Any:
-    """A forest with the same number of trees, grown as far as the library lets it.
+    """A forest with the same number of trees, grown as deep as the library allows.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def make_forest(contender: str, name: str, params: dict[str, Any], threads: int)
     name : str
         The class in scikit-learn, for instance ``"RandomForestClassifier"``.
     params : dict
-        ``n_estimators``, and what else scikit-learn's class takes.
+        ``n_estimators`` and other parameters of scikit-learn's class.
     threads : int
-        For the fit and the prediction.
+        Threads of fit and prediction.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def make_forest(contender: str, name: str, params: dict[str, Any], threads: int)
         Not fitted.
     """
     if contender in ("committee", "scikit-learn"):
-        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
-        return getattr(import_module(room), name)(random_state=0, n_jobs=threads, **params)
+        module = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+        return getattr(import_module(module), name)(random_state=0, n_jobs=threads, **params)
     is_class = name.endswith("Classifier")
     n_trees = params["n_estimators"]
     if contender == "LightGBM":
@@ -86,18 +86,18 @@ def make_forest(contender: str, name: str, params: dict[str, Any], threads: int)
 
 
 def make_adaboost(contender: str, n_estimators: int, threads: int, exact: bool = False) -> Any:
-    """SAMME on stumps of the Gini index: scikit-learn's default.
+    """SAMME with Gini stumps, scikit-learn's default.
 
     Parameters
     ----------
     contender : str
         ``"committee"`` or ``"scikit-learn"``.
     n_estimators : int
-        Rounds.
+        Number of rounds.
     threads : int
-        Of ours; scikit-learn's has one.
+        Threads of committee; scikit-learn uses one.
     exact : bool
-        Whether our stumps look at every value rather than at bins.
+        Whether stumps of committee use all values rather than bins.
 
     Returns
     -------
@@ -115,18 +115,18 @@ def make_adaboost(contender: str, n_estimators: int, threads: int, exact: bool =
 def make_boosting(contender: str, rounds: int, leaves: int, threads: int, is_class: bool = True) -> Any:
     """Gradient boosting with equal rounds, leaves, bins and learning rate.
 
-    The rest is each library's default, but for L2, which XGBoost alone sets to one.
+    Other parameters have each library's default, except for L2, which only XGBoost sets to one.
 
     Parameters
     ----------
     contender : str
-        A name in ``PEERS``; ``"LightGBM quantised"`` and ``"CatBoost symmetric"`` are ways of these libraries.
+        A name in ``PEERS``, or ``"LightGBM quantised"`` or ``"CatBoost symmetric"`` for modes of these libraries.
     rounds, leaves : int
-        How many trees, and how large they are.
+        Number of trees, and of leaves of a tree.
     threads : int
-        For the fit and the prediction.
+        Threads of fit and prediction.
     is_class : bool
-        Whether classes are predicted rather than values.
+        Whether the task is classification.
 
     Returns
     -------
@@ -135,11 +135,11 @@ def make_boosting(contender: str, rounds: int, leaves: int, threads: int, is_cla
     """
     ending = "Classifier" if is_class else "Regressor"
     if contender in ("committee", "scikit-learn"):
-        room = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
-        made = getattr(import_module(room), f"HistGradientBoosting{ending}")
+        module = {"committee": "committee", "scikit-learn": "sklearn.ensemble"}[contender]
+        estimator = getattr(import_module(module), f"HistGradientBoosting{ending}")
         more = {"n_jobs": threads} if contender == "committee" else {}
-        told = {"max_iter": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
-        return made(random_state=0, **told, **more)
+        params = {"max_iter": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
+        return estimator(random_state=0, **params, **more)
     if contender.startswith("LightGBM"):
         return getattr(import_module("lightgbm"), f"LGBM{ending}")(
             n_estimators=rounds,

@@ -1,4 +1,4 @@
-"""The machine: what it is, whether it is quiet, and how to make it busy on purpose."""
+"""The machine: its description and load, and a process that keeps a core busy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ import committee
 __all__ = ["QUIET", "describe_machine", "list_cores", "measure_load", "occupy_core"]
 
 PACKAGES = ("committee", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost", "catboost", "pandas")
-#: Share of all cores that others may use before times mean little.
+#: Share of all cores that other processes may use before times are not reliable.
 QUIET = 0.05
 _TICKS = Path("/proc/stat")
 
 
 def describe_machine() -> dict[str, str]:
-    """Processor, memory, system and versions, for the head of a report.
+    """Processor, memory, system and versions.
 
     Returns
     -------
     dict of str to str
-        What is not installed is absent.
+        The version of a package that is not installed is "absent".
     """
     found = {
         "processor": _read_processor(),
@@ -67,7 +67,7 @@ def list_cores() -> list[int]:
     Returns
     -------
     list of int
-        Their numbers; all of them where the system does not tell.
+        Their numbers; all cores if the affinity is not known.
     """
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
@@ -80,12 +80,12 @@ def measure_load(seconds: float = 1.0) -> float:
     Parameters
     ----------
     seconds : float
-        How long it sleeps.
+        Time to sleep.
 
     Returns
     -------
     float
-        From 0 to 1; NaN where the system does not tell.
+        From 0 to 1; NaN if the system does not report it.
     """
     if not _TICKS.exists():
         return float("nan")
@@ -103,7 +103,7 @@ def _read_ticks() -> tuple[int, int]:
 
 @contextmanager
 def occupy_core(core: int) -> Iterator[None]:
-    """Keep one core busy with a process that has nothing to do with ours.
+    """Keep one core busy with another process.
 
     Parameters
     ----------

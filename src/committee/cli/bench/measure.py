@@ -1,13 +1,13 @@
-"""Side by side timing: every contender in a process of its own, in turns, with the same threads and the same data.
+"""Benchmark timing: every library in its own process, in turns, with the same threads and the same data.
 
-A *job* is one function call in a child process. The function sets up its data, then times what it is about with
-`time_calls` or `time_fit` and returns an outcome, a plain dictionary:
+A *job* is one function call in a child process. The function sets up its data, then times a call with `time_calls` or
+`time_fit` and returns an outcome, a plain dictionary:
 
     seconds     wall-clock seconds of each run
     cpu         processor seconds of each run, over all threads of the process
-    score       what the model is worth on rows it has not seen (optional)
-    memory_mb   growth of the process's peak memory over what it was before the first run (optional)
-    bytes       size of what was made (optional)
+    score       test score of the model (optional)
+    memory_mb   growth of the peak memory of the process during the first run (optional)
+    bytes       size of the output (optional)
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from typing import Any
 
 from committee.cli.bench.machine import list_cores, occupy_core
 
-# Not on Windows, where memory is not measured.
+# Not available on Windows, where memory is not measured.
 _resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
 
 __all__ = ["Job", "Outcome", "is_disturbed", "run_in_child", "run_in_turns", "run_jobs", "time_calls", "time_fit"]
 
 Outcome = dict[str, Any]
-#: A loop of calls that is timed as one lasts at least this long, so that the clock's grain does not show.
+#: Minimum duration of a loop of calls that is timed as one, well above the resolution of the clock.
 LOOP_SECONDS = 0.02
-#: A run that takes longer than this is not repeated, nor is a process that takes LONG_PROCESS: chance weighs little.
+#: A run longer than LONG_RUN or a process longer than LONG_PROCESS is not repeated: its relative noise is small.
 LONG_RUN, LONG_PROCESS = 4.0, 15.0
-#: Wall-clock over processor seconds of a run on one thread beyond which someone else had the core.
+#: Ratio of wall-clock to processor seconds of a run on one thread above which the core was shared.
 DISTURBED = 1.1
 
 
 @dataclass(frozen=True)
 class Job:
-    """A function of a module (`"module:function"`) with its options, and the conditions that it runs under."""
+    """A function of a module (`"module:function"`) with its arguments and the conditions of its run."""
 
     function: str
     options: dict[str, Any] = field(default_factory=dict)
     threads: int = 1
-    hog: bool = False  # a foreign process keeps the last of the cores busy
+    hog: bool = False  # another process keeps the last core busy
 
 
 # --- in the child ------------------------------------------------------------------------------------------------
 
 
-def time_calls(call: Callable[[], Any], repeats: int) -> Outcome:
-    """Time a call that changes nothing; short ones in loops, and the time of one call is reported.
+def time_calls(call: Callable[[], object], repeats: int) -> Outcome:
+    """Time a call without side effects; short calls are timed in loops.
 
     Parameters
     ----------
     call : callable
         Without arguments.
     repeats : int
-        How many runs, unless one takes long.
+        Number of runs, unless one takes long.
 
     Returns
     -------
     dict
-        ``seconds`` and ``cpu`` of each run.
+        ``seconds`` and ``cpu`` per call of each run.
     """
     call()
     loops = 1
@@ -82,7 +82,7 @@ def time_calls(call: Callable[[], Any], repeats: int) -> Outcome:
     return {"seconds": [wall / loops for wall, _ in runs], "cpu": [cpu / loops for _, cpu in runs]}
 
 
-def _time_loop(call: Callable[[], Any], loops: int) -> tuple[float, float]:
+def _time_loop(call: Callable[[], object], loops: int) -> tuple[float, float]:
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -96,19 +96,19 @@ def _time_loop(call: Callable[[], Any], loops: int) -> tuple[float, float]:
 
 
 def time_fit(fit: Callable[[], Any], repeats: int) -> tuple[Any, Outcome]:
-    """Time something that takes a while and makes something.
+    """Time a fit.
 
     Parameters
     ----------
     fit : callable
         Without arguments.
     repeats : int
-        How many runs, unless one takes long.
+        Number of runs, unless one takes long.
 
     Returns
     -------
     tuple of object and dict
-        The last that was made; ``seconds`` and ``cpu`` of each run and, on Linux, ``memory_mb``.
+        The last fitted object; ``seconds`` and ``cpu`` of each run and, on Linux, ``memory_mb``.
     """
     gc.collect()
     before = _restart_peak()
@@ -120,24 +120,24 @@ def time_fit(fit: Callable[[], Any], repeats: int) -> tuple[Any, Outcome]:
         made = fit()
         runs.append((time.perf_counter() - wall, time.process_time() - cpu))
         if len(runs) == 1 and before is not None:
-            # Later runs find memory that the first one left behind, so the first one's peak is the honest one.
+            # Later runs reuse memory that the first one allocated, so only the first peak is meaningful.
             growth = (_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     outcome: Outcome = {"seconds": [r[0] for r in runs], "cpu": [r[1] for r in runs]}
     return made, outcome if growth is None else outcome | {"memory_mb": growth}
 
 
 def _restart_peak() -> int | None:
-    """The peak of memory so far in kilobytes, set back to what is resident now; None where that cannot be done."""
+    """Reset the peak memory to the resident size; returns it in kilobytes, None if that is not supported."""
     clear = Path("/proc/self/clear_refs")
     if _resource is None or not clear.exists():
         return None
-    # Making the data may have taken more than the fit will; 5 sets the peak back.
+    # Making the data may have used more memory than the fit will; writing 5 resets the peak.
     clear.write_text("5")
     return int(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss)
 
 
 def run_jobs(jobs: list[dict[str, Any]]) -> list[Outcome]:
-    """What the child does: call each job's function.
+    """Run jobs in the child process.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def run_jobs(jobs: list[dict[str, Any]]) -> list[Outcome]:
 
 
 def run_in_child(jobs: list[Job], cores: list[int] | None = None) -> list[Outcome]:
-    """Run jobs of the same conditions, one after the other, in one fresh process.
+    """Run jobs with the same conditions one after the other in a new process.
 
     Parameters
     ----------
     jobs : list of Job
-        What to run.
+        The jobs.
     cores : list of int, optional
-        Where; by default on the first ones.
+        Cores to use; by default the first ones.
 
     Returns
     -------
@@ -179,46 +179,47 @@ def run_in_child(jobs: list[Job], cores: list[int] | None = None) -> list[Outcom
         raise ValueError("jobs that share a process must have the same conditions")
     ((threads, hog),) = conditions
     cores = cores or list_cores()[: max(threads, 1)]
-    # Peers on OpenMP read how many threads they have when they are loaded.
+    # Libraries that use OpenMP read the number of threads when they are loaded.
     env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder, occupy_core(cores[-1]) if hog else nullcontext():
-        asked, answered = Path(folder) / "jobs.json", Path(folder) / "outcomes.json"
-        asked.write_text(json.dumps([asdict(job) for job in jobs]))
-        command = [sys.executable, "-m", "committee.cli.bench.child", str(asked), str(answered), json.dumps(cores)]
+        jobs_file, outcomes_file = Path(folder) / "jobs.json", Path(folder) / "outcomes.json"
+        jobs_file.write_text(json.dumps([asdict(job) for job in jobs]))
+        files = [str(jobs_file), str(outcomes_file)]
+        command = [sys.executable, "-m", "committee.cli.bench.child", *files, json.dumps(cores)]
         done = subprocess.run(command, cwd=_find_home(jobs[0]), env=env, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{[job.function for job in jobs]} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        outcomes: list[Outcome] = json.loads(answered.read_text())
+        outcomes: list[Outcome] = json.loads(outcomes_file.read_text())
     return outcomes
 
 
 def _find_home(job: Job) -> Path | None:
-    """The folder that a job's package is found in: the child is started there, so that it finds it as well."""
+    """The folder of a job's package, the working directory of the child, so that it can import the package."""
     spec = importlib.util.find_spec(job.function.partition(".")[0])
     return None if spec is None or spec.origin is None else Path(spec.origin).resolve().parents[1]
 
 
 def run_in_turns(
-    jobs: list[Job], rounds: int, batched: bool = False, tell: Callable[[int, str], None] | None = None
+    jobs: list[Job], rounds: int, batched: bool = False, on_jobs_end: Callable[[int, str], None] | None = None
 ) -> list[Outcome]:
-    """Outcomes of the jobs in their order, each over all the rounds.
+    """Run jobs in several rounds.
 
     Parameters
     ----------
     jobs : list of Job
-        What to measure; those of one case stand side by side, so that contenders take turns.
+        The jobs; those of one case are adjacent, so that contenders take turns.
     rounds : int
-        How often each job gets a fresh process, unless the first takes long.
+        Number of processes of each job, unless the first takes long.
     batched : bool, default=False
-        Run jobs of the same conditions in one process: quick, and good for nothing but trying out.
-    tell : callable, optional
-        Told, after each process, how many jobs were run and by whom the last ones; by default it is written to the
-        error stream.
+        Run jobs with the same conditions in one process: quick, but times are not meaningful.
+    on_jobs_end : callable, optional
+        Called after each process with the number of finished jobs and the names of their contenders; by default this
+        is written to the error stream.
 
     Returns
     -------
     list of dict
-        One outcome a job.
+        One outcome per job, in order, over all rounds.
     """
     n_done = 0
     found: list[list[Outcome]] = [[] for _ in jobs]
@@ -232,10 +233,10 @@ def run_in_turns(
                 long.update(group)
             names = ", ".join(sorted({jobs[k].options.get("contender", jobs[k].function) for k in group}))
             n_done += len(group)
-            if tell is None:
+            if on_jobs_end is None:
                 sys.stderr.write(f"round {turn + 1} of {rounds}, job {group[-1] + 1} of {len(jobs)}: {names}\n")
             else:
-                tell(n_done, names)
+                on_jobs_end(n_done, names)
     return [merge_outcomes(outcomes) for outcomes in found]
 
 
@@ -247,12 +248,12 @@ def _group_jobs(jobs: list[Job]) -> list[list[int]]:
 
 
 def merge_outcomes(outcomes: list[Outcome]) -> Outcome:
-    """One outcome of several rounds: all the runs, the least memory, the last of the rest.
+    """Merge the outcomes of several rounds: all times, the minimum of memory, the last of other values.
 
     Parameters
     ----------
     outcomes : list of dict
-        One a round.
+        One per round.
 
     Returns
     -------
@@ -271,12 +272,12 @@ def merge_outcomes(outcomes: list[Outcome]) -> Outcome:
 
 
 def is_disturbed(outcome: Outcome) -> bool:
-    """Whether even the best run had to share its core; only runs on one thread can tell.
+    """Whether even the best run shared its core; meaningful for runs on one thread only.
 
     Parameters
     ----------
     outcome : dict
-        Of several runs.
+        A merged outcome.
 
     Returns
     -------

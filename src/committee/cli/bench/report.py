@@ -1,4 +1,4 @@
-"""What was measured, as a page (Markdown) and as data (JSON)."""
+"""Benchmark results as a page (Markdown) and as data (JSON)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from committee.cli.bench.measure import Job, Outcome, is_disturbed
 
 __all__ = ["OURS", "Case", "Claim", "Report", "ratio", "show_seconds", "slow_down", "value"]
 
 OURS = "committee"
+#: Outcomes by case and contender.
+CaseOutcomes: TypeAlias = dict[str, dict[str, Outcome]]
+#: A number computed from the outcomes.
+OutcomeFunction: TypeAlias = Callable[[CaseOutcomes], float]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure, by every contender, ours first."""
+    """One benchmark case with the jobs of all contenders, ours first."""
 
     name: str
     jobs: dict[str, Job]
@@ -26,19 +30,19 @@ class Case:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that must be so: a figure from the outcomes, and the limit that it must reach or stay under.
+    """A requirement: a number computed from the outcomes, and its lower or upper limit.
 
-    Without a limit it is only told, for comparison.
+    Without a limit the number is only reported.
     """
 
     text: str
-    figure: Callable[[dict[str, dict[str, Outcome]]], float]
+    figure: OutcomeFunction
     limit: float | None = None
     at_least: bool = True
     unit: str = "x"
 
-    def judge(self, outcomes: dict[str, dict[str, Outcome]]) -> dict[str, Any]:
-        """The claim with its figure."""
+    def check(self, outcomes: CaseOutcomes) -> dict[str, Any]:
+        """The claim with its number, and whether the limit is met."""
         reached = self.figure(outcomes)
         shown = f"{reached:.3g} {self.unit}"
         if self.limit is None:
@@ -50,18 +54,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """A suite's outcomes, by case and contender, and what they were measured on."""
+    """The outcomes of a suite, by case and contender, and the machine."""
 
     suite: str
     machine: dict[str, str]
     load: float
     quick: bool
     cases: Sequence[Case]
-    outcomes: dict[str, dict[str, Outcome]]
+    outcomes: CaseOutcomes
     claims: Sequence[Claim]
 
     def write(self, folder: Path) -> Path:
-        """Write both files; gives the page's path."""
+        """Write both files; returns the path of the page."""
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.tabulate(), indent=1, ensure_ascii=False)
         (folder / f"{self.suite}.json").write_text(text + "\n", encoding="utf-8")
@@ -84,7 +88,7 @@ class Report:
         return "\n".join(parts) + "\n"
 
     def tabulate(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The report as plain data."""
         return {
             "suite": self.suite,
             "machine": self.machine,
@@ -92,15 +96,15 @@ class Report:
             "quick": self.quick,
             "jobs": {case.name: {c: asdict(job) for c, job in case.jobs.items()} for case in self.cases},
             "outcomes": self.outcomes,
-            "claims": [claim.judge(self.outcomes) for claim in self.claims],
+            "claims": [claim.check(self.outcomes) for claim in self.claims],
         }
 
     def _tabulate_claims(self) -> list[str]:
         rows = ["| what must be so | wanted | reached | |", "|---|---|---|---|"]
         for claim in self.claims:
-            found = claim.judge(self.outcomes)
-            verdict = {True: "yes", False: "**no**", None: ""}[found["met"]]
-            rows.append(f"| {found['claim']} | {found['wanted']} | {found['reached']} | {verdict} |")
+            found = claim.check(self.outcomes)
+            met = {True: "yes", False: "**no**", None: ""}[found["met"]]
+            rows.append(f"| {found['claim']} | {found['wanted']} | {found['reached']} | {met} |")
         return rows
 
     def _tabulate_outcomes(self) -> list[str]:
@@ -133,7 +137,7 @@ class Report:
 
 
 def show_seconds(seconds: float) -> str:
-    """Three digits and a unit.
+    """Format seconds with three digits and a unit.
 
     Examples
     --------
@@ -144,28 +148,28 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds / scale:.3g} {unit}"
 
 
-def ratio(case: str, contender: str, key: str = "best", ours: str = OURS) -> Callable[..., float]:
-    """A figure: the contender's time (or bytes) over ours in a case."""
+def ratio(case: str, contender: str, key: str = "best", ours: str = OURS) -> OutcomeFunction:
+    """The ratio of a contender's time (or bytes) to ours in a case."""
 
-    def read(outcomes: dict[str, dict[str, Outcome]]) -> float:
+    def read(outcomes: CaseOutcomes) -> float:
         return float(outcomes[case][contender][key] / outcomes[case][ours][key])
 
     return read
 
 
-def slow_down(quiet: str, disturbed: str, contender: str) -> Callable[..., float]:
-    """A figure: the contender's median time in one case over that in another."""
+def slow_down(quiet: str, disturbed: str, contender: str) -> OutcomeFunction:
+    """The ratio of a contender's median times in two cases."""
 
-    def read(outcomes: dict[str, dict[str, Outcome]]) -> float:
+    def read(outcomes: CaseOutcomes) -> float:
         return float(outcomes[disturbed][contender]["median"] / outcomes[quiet][contender]["median"])
 
     return read
 
 
-def value(case: str, contender: str, key: str, scale: float = 1.0) -> Callable[..., float]:
-    """A figure: what was found, over a scale."""
+def value(case: str, contender: str, key: str, scale: float = 1.0) -> OutcomeFunction:
+    """A value of an outcome, divided by a scale."""
 
-    def read(outcomes: dict[str, dict[str, Outcome]]) -> float:
+    def read(outcomes: CaseOutcomes) -> float:
         return float(outcomes[case][contender][key] / scale)
 
     return read

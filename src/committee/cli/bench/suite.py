@@ -1,4 +1,4 @@
-"""What ``committee bench`` measures: the fits and predictions that people wait for, in every library that is there."""
+"""The cases of ``committee bench``: fits and predictions of every installed library."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ from committee.cli.bench.measure import Job, Outcome, run_in_turns, time_calls, 
 from committee.cli.bench.report import OURS, Case, Report, show_seconds
 from committee.cli.bench.tables import make_problem
 from committee.cli.errors import USAGE, CommandError
-from committee.cli.show import make_table
+from committee.cli.show import make_text_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Sizes", "fit_model", "list_cases", "measure_cases", "predict_model", "show_report", "write_report"]
+__all__ = [
+    "Sizes",
+    "fit_model",
+    "list_cases",
+    "measure_cases",
+    "predict_model",
+    "show_bench_report",
+    "write_bench_report",
+]
 
 _HERE = "committee.cli.bench.suite"
 _WARM_UP_ROWS = 200
@@ -28,14 +36,14 @@ _WARM_UP_ROWS = 200
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything.
+    """Sizes of the benchmark.
 
     Parameters
     ----------
     n_rows, n_test : int
-        Rows to learn from and rows to be scored on, of 28 columns.
+        Training and test rows, of 28 columns.
     n_trees, rounds : int
-        Of forests, and of boosting.
+        Trees of forests, and rounds of boosting.
     repeats, turns : int
         Runs in a process, and processes of each contender.
     """
@@ -59,11 +67,11 @@ def make_model(contender: str, family: str, size: int, threads: int) -> Any:
     contender : str
         The library.
     family : {"forest", "extra-trees", "adaboost", "boosting"}
-        What kind of model.
+        The kind of model.
     size : int
-        Trees, stumps or rounds.
+        Number of trees, stumps or rounds.
     threads : int
-        That it may use.
+        Number of threads.
 
     Returns
     -------
@@ -86,9 +94,9 @@ def fit_model(contender: str, family: str, size: int, rows: tuple[int, int], rep
     contender, family, size, threads
         As for :func:`make_model`.
     rows : tuple of int
-        To learn from, and to be scored on.
+        Training and test rows.
     repeats : int
-        Runs.
+        Number of runs.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def fit_model(contender: str, family: str, size: int, rows: tuple[int, int], rep
         The outcome.
     """
     found, few = make_problem("binary", *rows), make_problem("binary", _WARM_UP_ROWS, 1)
-    # Every library is loaded before the clock starts.
+    # Import the library before the timed runs.
     make_model(contender, family, 2, threads).fit(few.X, few.y)
     model, outcome = time_fit(lambda: make_model(contender, family, size, threads).fit(found.X, found.y), repeats)
     return {**outcome, "score": float(np.mean(model.predict(found.X_test) == found.y_test))}
@@ -112,11 +120,11 @@ def predict_model(
     contender, family, size, threads
         As for :func:`make_model`.
     rows : tuple of int
-        To learn from, and to be predicted.
+        Training and test rows.
     first : int or None
-        How many are predicted at a time.
+        Number of rows to predict; None for all test rows.
     repeats : int
-        Runs.
+        Number of runs.
 
     Returns
     -------
@@ -125,23 +133,23 @@ def predict_model(
     """
     found = make_problem("binary", *rows)
     model = make_model(contender, family, size, threads).fit(found.X, found.y)
-    asked = found.X_test[:first]
+    rows_to_predict = found.X_test[:first]
     if first == 1 and contender != "CatBoost" and "n_jobs" in model.get_params():
-        # A thread costs more than a row: one is every library's best.
+        # Starting a thread costs more than predicting a row, so one thread is best for every library.
         model.set_params(n_jobs=1)
     score = float(np.mean(model.predict(found.X_test) == found.y_test))
-    return {**time_calls(lambda: model.predict(asked), repeats), "score": score}
+    return {**time_calls(lambda: model.predict(rows_to_predict), repeats), "score": score}
 
 
 def list_cases(sizes: Sizes, threads: int, contenders: Sequence[str]) -> list[Case]:
-    """All that is measured.
+    """The cases of the benchmark.
 
     Parameters
     ----------
     sizes : Sizes
-        How much.
+        Sizes of the benchmark.
     threads : int
-        For everyone.
+        Threads of every library.
     contenders : sequence of str
         The libraries.
 
@@ -174,57 +182,59 @@ def list_cases(sizes: Sizes, threads: int, contenders: Sequence[str]) -> list[Ca
 
 
 def measure_cases(
-    words: Sequence[str], sizes: Sizes, threads: int, quick: bool, tell: Callable[[int, int, str], None]
+    words: Sequence[str], sizes: Sizes, threads: int, quick: bool, on_job_end: Callable[[int, int, str], None]
 ) -> Report:
-    """Run everything, or the cases whose name holds one of the words.
+    """Run all cases, or those whose name contains one of the words.
 
     Parameters
     ----------
     words : sequence of str
-        Parts of names; empty for all cases.
+        Words in the names; empty for all cases.
     sizes : Sizes
-        How much.
+        Sizes of the benchmark.
     threads : int
-        For everyone.
+        Threads of every library.
     quick : bool
-        Whether it is only to be seen that everything runs.
-    tell : callable
-        Told how many jobs are done, of how many, and by whom the last one.
+        Whether it is a smoke test.
+    on_job_end : callable
+        Called with the number of finished jobs, the number of all jobs, and the contender of the last one.
 
     Returns
     -------
     Report
-        What was found.
+        The outcomes.
     """
     cases = list_cases(sizes, threads, list_contenders())
     chosen = [one for one in cases if not words or any(word in one.name for word in words)]
     if not chosen:
         raise CommandError(
-            f"No case holds '{words[0]}' in its name.", f"Known: {'; '.join(one.name for one in cases)}.", USAGE
+            f"No case has '{words[0]}' in its name.", f"Known: {'; '.join(one.name for one in cases)}.", USAGE
         )
     load = measure_load(0.2 if quick else 1.0)
     jobs = [job for one in chosen for job in one.jobs.values()]
-    found = iter(
-        run_in_turns(jobs, sizes.turns, batched=quick, tell=lambda done, who: tell(done, sizes.turns * len(jobs), who))
-    )
+
+    def on_jobs_end(done: int, contender: str) -> None:
+        on_job_end(done, sizes.turns * len(jobs), contender)
+
+    found = iter(run_in_turns(jobs, sizes.turns, batched=quick, on_jobs_end=on_jobs_end))
     outcomes = {one.name: {contender: next(found) for contender in one.jobs} for one in chosen}
     return Report("bench", describe_machine(), load, quick, chosen, outcomes, ())
 
 
-def show_report(console: Console, report: Report) -> None:
-    """Print the times as a table for people.
+def show_bench_report(console: Console, report: Report) -> None:
+    """Print the times as a table.
 
     Parameters
     ----------
     console : rich.console.Console
-        Where to.
+        The output.
     report : Report
-        What was found.
+        The outcomes.
     """
-    told = ", ".join(f"{name} {value}" for name, value in report.machine.items() if value not in ("absent", "unknown"))
-    console.print(told)
+    known = [f"{name} {value}" for name, value in report.machine.items() if value not in ("absent", "unknown")]
+    console.print(", ".join(known))
     console.print()
-    table = make_table("", "library", ">best time", ">over ours", ">accuracy")
+    table = make_text_table("", "library", ">best time", ">over ours", ">accuracy")
     for case in report.cases:
         ours = report.outcomes[case.name][OURS]["best"]
         for k, contender in enumerate(case.jobs):
@@ -238,18 +248,18 @@ def show_report(console: Console, report: Report) -> None:
             )
     console.print(table)
     if report.quick:
-        console.print("\nA quick run on tiny data: it shows that everything runs, its times mean nothing.")
+        console.print("\nA quick run on tiny data: times are not meaningful.")
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the page, the data and the picture.
+def write_bench_report(report: Report, folder: Path) -> list[Path]:
+    """Write the page, the data and the plot.
 
     Parameters
     ----------
     report : Report
-        What was found.
+        The outcomes.
     folder : pathlib.Path
-        Where to; made if it is not there.
+        The folder; created if it does not exist.
 
     Returns
     -------
@@ -259,10 +269,10 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     from committee.plots.bench import plot_benchmark
 
     page = report.write(folder)
-    picture = folder / f"{report.suite}.svg"
+    plot = folder / f"{report.suite}.svg"
     seconds = {
         case: {contender: float(outcome["best"]) for contender, outcome in outcomes.items()}
         for case, outcomes in report.outcomes.items()
     }
-    plot_benchmark(seconds, OURS).savefig(picture, bbox_inches="tight")
-    return [page, page.with_suffix(".json"), picture]
+    plot_benchmark(seconds, OURS).savefig(plot, bbox_inches="tight")
+    return [page, page.with_suffix(".json"), plot]

@@ -1,4 +1,4 @@
-"""Tables to measure on: made from a seed, the same on every machine that draws the same normal numbers."""
+"""Synthetic benchmark data, reproducible from a seed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_COLUMNS", "Problem", "make_problem", "make_sparse", "make_table", "make_wide", "score_rows"]
+__all__ = ["N_COLUMNS", "BenchmarkData", "make_feature_table", "make_problem", "make_sparse", "make_wide", "score_rows"]
 
 N_COLUMNS = 28
 N_FACTORS = 6
-#: Columns of each kind: mixtures of hidden factors, heavy tails, a handful of values, counts.
+#: Columns of each kind: mixtures of latent factors, heavy-tailed, discrete, counts.
 N_MIXED, N_HEAVY, N_DISCRETE, N_COUNTS = 12, 8, 4, 4
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows to learn from and rows to be scored on; float32, dense or sparse."""
+class BenchmarkData:
+    """Training and test rows; float32, dense or sparse."""
 
     X: Any
     y: NDArray[np.float64] | NDArray[np.int64]
@@ -26,7 +26,7 @@ class Problem:
     y_test: NDArray[np.float64] | NDArray[np.int64]
 
 
-def make_table(n_rows: int, seed: int = 0) -> NDArray[np.float32]:
+def make_feature_table(n_rows: int, seed: int = 0) -> NDArray[np.float32]:
     """Correlated, heavy-tailed, discrete and count columns, 28 in all, in C order.
 
     Parameters
@@ -34,7 +34,7 @@ def make_table(n_rows: int, seed: int = 0) -> NDArray[np.float32]:
     n_rows : int
         Number of rows.
     seed : int, default=0
-        The same seed gives the same rows; how the columns hang together does not depend on it.
+        Seed of the rows; the correlations of the columns do not depend on it.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def make_table(n_rows: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 def score_rows(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The signal in each row: sums, products, thresholds and waves of a third of the columns."""
+    """The signal in each row: sums, products, thresholds and sines of a third of the columns."""
     x = X.astype(np.float64)
     signal = 0.7 * x[:, 0] - 0.5 * x[:, 1] + 0.6 * x[:, 2] * (x[:, 20] > 0) - 0.4 * x[:, 3] * x[:, 4]
     signal += 0.8 * np.sin(1.5 * x[:, 5]) + 0.5 * np.log1p(x[:, 12]) - 0.6 * (x[:, 13] > 2.0)
@@ -71,7 +71,7 @@ def score_rows(X: NDArray[np.float32]) -> NDArray[np.float64]:
     return signal
 
 
-def make_problem(kind: str, n_rows: int, n_test: int) -> Problem:
+def make_problem(kind: str, n_rows: int, n_test: int) -> BenchmarkData:
     """A table with a target.
 
     Parameters
@@ -79,13 +79,13 @@ def make_problem(kind: str, n_rows: int, n_test: int) -> Problem:
     kind : {"binary", "classes", "values"}
         Two classes, seven, or numbers.
     n_rows, n_test : int
-        Rows to learn from and rows to be scored on.
+        Training and test rows.
 
     Returns
     -------
-    Problem
+    BenchmarkData
     """
-    X = make_table(n_rows + n_test)
+    X = make_feature_table(n_rows + n_test)
     signal = score_rows(X)
     signal = (signal - signal.mean()) / signal.std()
     rng = np.random.default_rng((1, n_rows))
@@ -97,20 +97,20 @@ def make_problem(kind: str, n_rows: int, n_test: int) -> Problem:
         y = np.searchsorted(cuts, signal + 0.3 * rng.normal(size=len(X))).astype(np.int64)
     else:
         y = signal + 0.5 * rng.normal(size=len(X))
-    return Problem(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return BenchmarkData(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
-def make_wide(n_rows: int, n_columns: int, n_test: int) -> Problem:
-    """Many more columns than the signal needs: two classes from twenty of them."""
+def make_wide(n_rows: int, n_columns: int, n_test: int) -> BenchmarkData:
+    """Two classes that depend on twenty of many columns."""
     rng = np.random.default_rng((2, n_rows, n_columns))
     X = rng.normal(size=(n_rows + n_test, n_columns)).astype(np.float32)
     signal = X[:, :20].sum(axis=1) + 2.0 * X[:, 0] * X[:, 1]
     y = (signal + rng.normal(size=len(X)) > 0.0).astype(np.int64)
-    return Problem(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return BenchmarkData(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
-def make_sparse(n_rows: int, n_columns: int, n_test: int) -> Problem:
-    """Counts of words, a hundredth of them not zero: CSC to learn from, CSR to be scored on."""
+def make_sparse(n_rows: int, n_columns: int, n_test: int) -> BenchmarkData:
+    """Word counts with 1 % non-zero entries: CSC for training, CSR for testing."""
     from scipy.sparse import random as draw_sparse
 
     rng = np.random.default_rng((3, n_rows, n_columns))
@@ -119,4 +119,4 @@ def make_sparse(n_rows: int, n_columns: int, n_test: int) -> Problem:
     weights = np.where(np.arange(n_columns) % 5 == 0, rng.normal(size=n_columns), 0.0)
     signal = X @ weights
     y = (signal + 0.3 * rng.normal(size=len(signal)) > 0.0).astype(np.int64)
-    return Problem(X[:n_rows].tocsc(), y[:n_rows], X[n_rows:], y[n_rows:])
+    return BenchmarkData(X[:n_rows].tocsc(), y[:n_rows], X[n_rows:], y[n_rows:])

@@ -1,4 +1,4 @@
-"""The report of a fit: one HTML file that needs nothing else."""
+"""The report of a fit: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -7,54 +7,54 @@ from typing import TYPE_CHECKING
 
 import committee
 from committee.cli.report.data_section import describe_data, describe_lead
-from committee.cli.report.errors_section import describe_calibration, describe_mistakes, describe_surprises
+from committee.cli.report.errors_section import describe_calibration, describe_errors, describe_largest_errors
 from committee.cli.report.features_section import describe_dependence, describe_importance, rank_features
-from committee.cli.report.fold_observer import Witness
+from committee.cli.report.fold_observer import FoldObserver
 from committee.cli.report.page import render_page, write_page
-from committee.cli.report.report_data import Evidence
-from committee.cli.report.reproduction_section import Recipe, describe_recipe, read_recipe
+from committee.cli.report.report_data import ReportData
+from committee.cli.report.reproduction_section import Reproduction, describe_reproduction, read_reproduction
 from committee.cli.report.scores_section import describe_curve, describe_model, describe_score
 
 if TYPE_CHECKING:
-    from committee.cli.results import Findings
+    from committee.cli.results import FitResults
 
-__all__ = ["Witness", "read_recipe", "write_report"]
+__all__ = ["FoldObserver", "read_reproduction", "write_report"]
 
 
-def write_report(witness: Witness, findings: Findings, recipe: Recipe, path: Path) -> int:
-    """Write all that is known of a fit.
+def write_report(observer: FoldObserver, results: FitResults, reproduction: Reproduction, path: Path) -> int:
+    """Write the report of a fit.
 
     Parameters
     ----------
-    witness : Witness
-        Who watched the study while it ran.
-    findings : Findings
-        What it found.
-    recipe : Recipe
-        How it was called.
+    observer : FoldObserver
+        The observer of the fit.
+    results : FitResults
+        The results of the fit.
+    reproduction : Reproduction
+        The call of the command.
     path : pathlib.Path
-        Where to.
+        The file.
 
     Returns
     -------
     int
         Bytes of the file.
     """
-    witness.hear_whole(findings.model)
-    evidence = Evidence(findings, witness)
-    ranked = rank_features(evidence)
+    observer.measure_full_model(results.model)
+    data = ReportData(results, observer)
+    ranked = rank_features(data)
     sections = [
-        describe_data(evidence.problem),
-        describe_model(evidence),
-        describe_score(evidence),
-        describe_curve(evidence),
-        describe_mistakes(evidence),
-        describe_calibration(evidence),
-        describe_importance(evidence),
-        describe_dependence(evidence, ranked),
-        describe_surprises(evidence, ranked),
-        describe_recipe(recipe, findings.model.get_params(deep=False)),
+        describe_data(data.problem),
+        describe_model(data),
+        describe_score(data),
+        describe_curve(data),
+        describe_errors(data),
+        describe_calibration(data),
+        describe_importance(data),
+        describe_dependence(data, ranked),
+        describe_largest_errors(data, ranked),
+        describe_reproduction(reproduction, results.model.get_params(deep=False)),
     ]
-    title = f"{evidence.problem.target} from {evidence.problem.source}"
+    title = f"{data.problem.target} from {data.problem.source}"
     colophon = f"Written by committee {committee.__version__}."
-    return write_page(render_page(title, describe_lead(evidence), sections, colophon), path)
+    return write_page(render_page(title, describe_lead(data), sections, colophon), path)

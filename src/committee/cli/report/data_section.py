@@ -1,4 +1,4 @@
-"""What matters most, and what the table is."""
+"""The summary, and the description of the table."""
 
 from __future__ import annotations
 
@@ -11,38 +11,42 @@ import pyarrow.compute as pc
 
 from committee.cli.report.charts import draw_bars, draw_histogram, draw_spark
 from committee.cli.report.dates import DAY, show_date
-from committee.cli.report.markup import Section, escape, make_figure, make_table, shorten, show_number
+from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number, truncate_text
 
 if TYPE_CHECKING:
-    from committee.cli.problem import Column, Problem
-    from committee.cli.report.report_data import Evidence
+    from committee.cli.problem import ColumnSummary, LearningProblem
+    from committee.cli.report.report_data import ReportData
 
 __all__ = ["describe_data", "describe_lead"]
 
 _MOST_COLUMNS = 60
 _MOST_CLASSES = 30
-_MOST_LEVELS = 12
+_MOST_CATEGORIES = 12
 
 
-def describe_lead(evidence: Evidence) -> str:
-    """What matters most, in cards.
+def describe_lead(data: ReportData) -> str:
+    """The summary, as cards.
 
     Parameters
     ----------
-    evidence : Evidence
-        What is known.
+    data : ReportData
+        The data of the report.
 
     Returns
     -------
     str
         HTML.
     """
-    problem = evidence.problem
-    name, first = next(iter(evidence.findings.comparisons.items()))
+    problem = data.problem
+    name, first = next(iter(data.results.comparisons.items()))
     cards = [
-        ("Table", escape(shorten(problem.source, 40)), f"{problem.n_rows:,} rows, {len(problem.columns):,} features"),
-        ("Target", escape(shorten(problem.target, 40)), problem.task),
-        ("Estimator", _allow_breaks(evidence.findings.estimator), f"seed {evidence.plan.seed}"),
+        (
+            "Table",
+            escape(truncate_text(problem.source, 40)),
+            f"{problem.n_rows:,} rows, {len(problem.columns):,} features",
+        ),
+        ("Target", escape(truncate_text(problem.target, 40)), problem.task),
+        ("Estimator", _allow_breaks(data.results.estimator), f"seed {data.plan.seed}"),
         (
             f"{escape(name)}, held out",
             f"{first.model.mean:.4f} <small>± {first.model.error:.4f}</small>".replace("-", "−"),
@@ -56,17 +60,17 @@ def describe_lead(evidence: Evidence) -> str:
 
 
 def _allow_breaks(name: str) -> str:
-    """The name of a class, which may be broken before its capitals."""
+    """The name of a class, with optional line breaks before capitals."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
 
 
-def describe_data(problem: Problem) -> Section:
-    """What was understood of the table.
+def describe_data(problem: LearningProblem) -> Section:
+    """The features and the target.
 
     Parameters
     ----------
-    problem : Problem
-        The table.
+    problem : LearningProblem
+        Features and target.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def describe_data(problem: Problem) -> Section:
     shown = problem.columns[:_MOST_COLUMNS]
     rows = [_describe_column(problem, column) for column in shown]
     parts = [
-        make_table(
+        make_html_table(
             ["feature", "type", ">missing", ">values", "distribution", "range or most frequent"],
             rows,
             f"The features of {problem.source}",
@@ -89,53 +93,55 @@ def describe_data(problem: Problem) -> Section:
     return Section("data", "Data", "\n".join(parts))
 
 
-def _describe_column(problem: Problem, column: Column) -> list[str]:
+def _describe_column(problem: LearningProblem, column: ColumnSummary) -> list[str]:
     values = problem.features.column(column.name)
     missing = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "–"
-    kind, cells = column.kind, [escape(shorten(column.name)), column.kind, missing, f"{column.n_distinct:,}"]
+    kind, cells = column.kind, [escape(truncate_text(column.name)), column.kind, missing, f"{column.n_distinct:,}"]
     if kind in ("number", "date"):
         numbers = values.cast(pa.float64(), safe=False).drop_null().to_numpy()
         numbers = numbers[np.isfinite(numbers)]
         if not len(numbers):
             return [*cells, "", "–"]
         low, high, mean = float(numbers.min()), float(numbers.max()), float(numbers.mean())
-        # Columns that somebody has centred have means of rounding errors.
+        # The mean of a centred column is a rounding error.
         mean = 0.0 if abs(mean) < 1e-9 * (high - low) else mean
         show = show_date if column.is_calendar else show_number
         if column.is_calendar and low % DAY == high % DAY == 0.0:
-            mean -= mean % DAY  # of days, the mean is one as well
-        told = f"{show(low)} to {show(high)}, mean {show(mean)}"
-        return [*cells, draw_spark(np.histogram(numbers, bins=20)[0], f"Distribution of {column.name}"), told]
-    levels = _count_levels(values)
-    told = ", ".join(f"{escape(shorten(level, 20))} {count / problem.n_rows:.0%}" for level, count in levels[:3])
-    counts = [count for _, count in levels[:_MOST_LEVELS]]
-    return [*cells, draw_spark(counts, f"Rows of each level of {column.name}, most frequent first"), told]
+            mean -= mean % DAY  # the mean of days is shown as a day
+        text = f"{show(low)} to {show(high)}, mean {show(mean)}"
+        return [*cells, draw_spark(np.histogram(numbers, bins=20)[0], f"Distribution of {column.name}"), text]
+    categories = _count_categories(values)
+    text = ", ".join(f"{escape(truncate_text(one, 20))} {count / problem.n_rows:.0%}" for one, count in categories[:3])
+    counts = [count for _, count in categories[:_MOST_CATEGORIES]]
+    return [*cells, draw_spark(counts, f"Rows of each category of {column.name}, most frequent first"), text]
 
 
-def _count_levels(values: pa.ChunkedArray) -> list[tuple[str, int]]:
-    """Levels and how often they occur, most frequent first."""
+def _count_categories(values: pa.ChunkedArray) -> list[tuple[str, int]]:
+    """Categories and their counts, most frequent first."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     counted = pc.value_counts(values.drop_null()).to_pylist()
     return sorted(((str(one["values"]), one["counts"]) for one in counted), key=lambda pair: (-pair[1], pair[0]))
 
 
-def _describe_target(problem: Problem) -> str:
+def _describe_target(problem: LearningProblem) -> str:
     if problem.task == "regression":
         y = problem.y
-        told = (
+        caption = (
             f"From {show_number(float(y.min()))} to {show_number(float(y.max()))}, "
             f"mean {show_number(float(y.mean()))}, standard deviation {show_number(float(y.std()))}."
         )
-        return f'<div class="figures">{make_figure(draw_histogram(y, problem.target, told), told)}</div>'
+        return f'<div class="figures">{make_figure(draw_histogram(y, problem.target, caption), caption)}</div>'
     counts = list(problem.count_classes().items())
-    rows = [[escape(shorten(label)), f"{n:,}", f"{n / problem.n_rows:.1%}"] for label, n in counts[:_MOST_CLASSES]]
+    rows = [
+        [escape(truncate_text(label)), f"{n:,}", f"{n / problem.n_rows:.1%}"] for label, n in counts[:_MOST_CLASSES]
+    ]
     more = f"<p>… and {len(counts) - _MOST_CLASSES:,} more.</p>" if len(counts) > _MOST_CLASSES else ""
-    picture = draw_bars(
+    chart = draw_bars(
         [label for label, _ in counts[:_MOST_CLASSES]],
         [n for _, n in counts[:_MOST_CLASSES]],
         "rows",
         "Rows of each class",
     )
-    table = make_table(["class", ">rows", ">share"], rows, "Class balance")
-    return f'<div class="figures"><div>{table}{more}</div>{make_figure(picture, "Rows of each class.")}</div>'
+    table = make_html_table(["class", ">rows", ">share"], rows, "Class balance")
+    return f'<div class="figures"><div>{table}{more}</div>{make_figure(chart, "Rows of each class.")}</div>'

@@ -1,4 +1,4 @@
-"""Dates, which models know as seconds since 1970, as people write them."""
+"""Format dates, which are seconds since 1970 in models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DAY", "list_dates", "show_date"]
 
 DAY = 86400.0
 """Seconds of a day."""
-# Units of NumPy, how many of them lie between two marks, and how many letters say which one it is.
+# NumPy unit, units between two ticks, and number of characters of the label.
 _STEPS = (
     *((("s", minutes * 60, 16)) for minutes in (1, 5, 15, 60, 180, 360, 720)),
     *((("D", days, 10)) for days in (1, 2, 5, 10)),
@@ -18,12 +18,12 @@ _STEPS = (
     *((("Y", years * power, 4)) for power in (1, 10, 100) for years in (1, 2, 5)),
 )
 _MOST = 5
-# Of dates that are written with four digits of a year.
+# Range of dates with a four-digit year.
 _FIRST, _LAST = (float(np.datetime64(day, "s").astype(np.int64)) for day in ("0001-01-01", "9999-12-31"))
 
 
 def show_date(seconds: float) -> str:
-    """A date, with the time of day where it is not midnight.
+    """Format a date, with the time of day unless it is midnight.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def show_date(seconds: float) -> str:
     Returns
     -------
     str
-        As ISO 8601 writes it.
+        In ISO 8601 format.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def show_date(seconds: float) -> str:
 
 
 def list_dates(low: float, high: float) -> list[tuple[float, str]]:
-    """Round dates between two ends, five at most.
+    """Round dates in a range, at most five.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
     Returns
     -------
     list of (float, str)
-        Places and what is written there; empty where no round dates fit.
+        Positions and labels; empty if no round dates fit.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
     if not _FIRST <= low < high <= _LAST:
         return []
     for unit, step, letters in _STEPS:
-        first, last = (_count(np.datetime64(math.floor(end), "s"), unit) for end in (low, high))
+        first, last = (_count_date_units(np.datetime64(math.floor(end), "s"), unit) for end in (low, high))
         if last - first > (_MOST + 1) * step:
             continue
-        # Round years are counted from the first one, not from 1970.
+        # Round years are multiples of the step counted from year 0, not from 1970.
         before = (first + (1970 if unit == "Y" else 0)) % step
         marks = np.arange(first - before, last + 1, step, dtype=np.int64).astype(f"M8[{unit}]")
-        found = [(float(_count(mark, "s")), _write(mark, letters)) for mark in marks]
-        found = [(place, text) for place, text in found if low <= place <= high]
+        found = [(float(_count_date_units(mark, "s")), _write(mark, letters)) for mark in marks]
+        found = [(position, text) for position, text in found if low <= position <= high]
         if len(found) <= _MOST:
             return found if len(found) > 1 else []
     return []
@@ -83,6 +83,6 @@ def _write(date: np.datetime64, letters: int) -> str:
     return str(date.astype("M8[s]")).replace("T", " ")[:letters]
 
 
-def _count(date: np.datetime64, unit: str) -> int:
+def _count_date_units(date: np.datetime64, unit: str) -> int:
     """Whole units since 1970."""
     return int(date.astype(f"M8[{unit}]").astype(np.int64))

@@ -1,22 +1,26 @@
-"""What the model's answers rest on: importance of the features, and how the answers depend on them."""
+"""Feature importances, and partial dependence of the predictions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from committee.cli.report.charts import Axis, Chart, draw_bars, draw_dots, fit_axis
-from committee.cli.report.markup import Section, escape, make_figure, make_table, shorten, show_number
-from committee.cli.report.model_queries import hold_fixed
+from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number, truncate_text
+from committee.cli.report.model_queries import predict_with_fixed_column
 
 if TYPE_CHECKING:
-    from committee.cli.problem import Column
-    from committee.cli.report.report_data import Evidence
+    from committee.cli.problem import ColumnSummary
+    from committee.cli.report.report_data import ReportData
     from committee.typing import FloatArray
+
+    # Grid values of a feature: numbers, or categories of any type.
+    FeatureValues: TypeAlias = Sequence[Any]
 
 __all__ = ["describe_dependence", "describe_importance", "rank_features"]
 
@@ -25,85 +29,85 @@ _MOST_DEPENDENCES = 6
 _MOST_LINES = 6
 _SAMPLE = 200
 _GRID = 25
-_MOST_LEVELS = 10
+_MOST_CATEGORIES = 10
 
 
-def rank_features(evidence: Evidence) -> list[str]:
-    """Features, the most important first: by shuffles where there are any, else by what the model says itself.
+def rank_features(data: ReportData) -> list[str]:
+    """Rank the features by permutation importance if there is one, else by the importances of the model.
 
     Parameters
     ----------
-    evidence : Evidence
-        What is known.
+    data : ReportData
+        The data of the report.
 
     Returns
     -------
     list of str
-        Those that matter at all.
+        Features with a positive importance, the most important first.
     """
-    names = evidence.problem.features.column_names
-    if evidence.witness.shuffles:
-        drop = np.concatenate(evidence.witness.shuffles, axis=1).mean(axis=1)
-        own = [evidence.findings.importances.get(name, 0.0) for name in names]
+    names = data.problem.features.column_names
+    if data.observer.shuffles:
+        drop = np.concatenate(data.observer.shuffles, axis=1).mean(axis=1)
+        own = [data.results.importances.get(name, 0.0) for name in names]
         order = sorted(range(len(names)), key=lambda k: (-drop[k], -own[k]))
         return [names[k] for k in order if drop[k] > 0.0 or own[k] > 0.0]
-    return [name for name, value in evidence.findings.importances.items() if value > 0.0]
+    return [name for name, value in data.results.importances.items() if value > 0.0]
 
 
-def describe_importance(evidence: Evidence) -> Section:
-    """How much worse predictions get without a feature.
+def describe_importance(data: ReportData) -> Section:
+    """Permutation importances, and the importances of the model.
 
     Parameters
     ----------
-    evidence : Evidence
-        What is known.
+    data : ReportData
+        The data of the report.
 
     Returns
     -------
     Section
     """
-    title = "Importance of the features"
+    title = "Feature importances"
     figures, rows = [], []
-    names = evidence.problem.features.column_names
-    metric = evidence.witness.judge
+    names = data.problem.features.column_names
+    metric = data.observer.shuffle_metric
     mean, spread = np.zeros(len(names)), np.zeros(len(names))
-    ranked = rank_features(evidence)[:_MOST_BARS]
-    if evidence.witness.shuffles:
-        drops = np.concatenate(evidence.witness.shuffles, axis=1)
+    ranked = rank_features(data)[:_MOST_BARS]
+    if data.observer.shuffles:
+        drops = np.concatenate(data.observer.shuffles, axis=1)
         mean, spread = drops.mean(axis=1), drops.std(axis=1)
-        places = [names.index(name) for name in ranked]
-        where = "on held-out rows" if evidence.witness.held_out else "on training rows (it was fitted once, on all)"
-        word = "Loss of" if metric.sign > 0 else "Growth of"
-        told = (
-            f"{word} {metric.name} {where} when the values of a feature are shuffled: mean of {drops.shape[1]} "
-            "measurements, line ± standard deviation."
+        numbers = [names.index(name) for name in ranked]
+        where = "on held-out rows" if data.observer.held_out else "on training rows (the model was fitted once, on all)"
+        word = "Loss of" if metric.sign > 0 else "Increase of"
+        caption = (
+            f"Permutation importance: {word.lower()} {metric.name} {where} when the values of a feature are shuffled; "
+            f"mean of {drops.shape[1]} repetitions, line ± standard deviation."
         )
         label = f"{word.lower()} {metric.name}"
-        figures.append(make_figure(draw_bars(ranked, mean[places], label, told, errors=spread[places]), told))
+        figures.append(make_figure(draw_bars(ranked, mean[numbers], label, caption, errors=spread[numbers]), caption))
     else:
-        figures.append(f'<p class="absent">No shuffles: {escape(evidence.witness.why_no_shuffles)}.</p>')
-    own = {name: value for name, value in evidence.findings.importances.items() if value > 0.0}
+        figures.append(f'<p class="absent">No permutation importance: {escape(data.observer.why_no_shuffles)}.</p>')
+    own = {name: value for name, value in data.results.importances.items() if value > 0.0}
     if own:
         first = list(own)[:_MOST_BARS]
-        told = "What the model itself says: its splits' share in the decrease of impurity, on training rows."
-        figures.append(make_figure(draw_bars(first, [own[name] for name in first], "share", told), told))
+        caption = "Impurity importance of the model: share of the decrease of impurity, on training rows."
+        figures.append(make_figure(draw_bars(first, [own[name] for name in first], "share", caption), caption))
     else:
-        figures.append(f'<p class="absent">{escape(evidence.findings.estimator)} has no importances of its own.</p>')
+        figures.append(f'<p class="absent">{escape(data.results.estimator)} has no impurity importances.</p>')
     for name in ranked:
         k = names.index(name)
-        shuffled = f"{show_number(mean[k], 3)} ± {show_number(spread[k], 2)}" if evidence.witness.shuffles else "–"
-        rows.append([escape(shorten(name)), shuffled, f"{own[name]:.3f}" if name in own else "–"])
-    table = make_table(["feature", ">by shuffling", ">by splits"], rows, "The same in numbers") if rows else ""
+        shuffled = f"{show_number(mean[k], 3)} ± {show_number(spread[k], 2)}" if data.observer.shuffles else "–"
+        rows.append([escape(truncate_text(name)), shuffled, f"{own[name]:.3f}" if name in own else "–"])
+    table = make_html_table(["feature", ">permutation", ">impurity"], rows, "Feature importances") if rows else ""
     return Section("importance", title, f'<div class="figures">{"".join(figures)}</div>{table}')
 
 
-def describe_dependence(evidence: Evidence, ranked: list[str]) -> Section:
-    """How the answers change with the features that matter most.
+def describe_dependence(data: ReportData, ranked: list[str]) -> Section:
+    """Partial dependence on the most important features.
 
     Parameters
     ----------
-    evidence : Evidence
-        What is known.
+    data : ReportData
+        The data of the report.
     ranked : list of str
         Features, the most important first.
 
@@ -111,68 +115,67 @@ def describe_dependence(evidence: Evidence, ranked: list[str]) -> Section:
     -------
     Section
     """
-    title, problem = "Dependence on single features", evidence.problem
+    title, problem = "Partial dependence", data.problem
     if not ranked:
-        return Section("dependence", title, '<p class="absent">Left out: no feature matters to this model.</p>')
-    rng = np.random.default_rng(evidence.plan.seed)
+        return Section("dependence", title, '<p class="absent">Left out: no feature has a positive importance.</p>')
+    rng = np.random.default_rng(data.plan.seed)
     rows = np.sort(rng.choice(problem.n_rows, min(_SAMPLE, problem.n_rows), replace=False))
     sample = problem.features.take(rows)
     columns = {column.name: column for column in problem.columns}
-    figures = [
-        _draw_dependence(evidence, evidence.findings.model, columns[name], sample)
-        for name in ranked[:_MOST_DEPENDENCES]
-    ]
+    figures = [_draw_dependence(data, data.results.model, columns[name], sample) for name in ranked[:_MOST_DEPENDENCES]]
     text = (
-        f"<p>Mean answer of the model over {len(rows):,} rows when one feature is set to the same value in all of them "
-        "(partial dependence). Band and line hold the middle 80 % of the rows, each moved to the same average: where "
-        "they are wide, the feature works differently in different rows.</p>"
+        f"<p>Mean prediction over {len(rows):,} rows when one feature is set to the same value in all of them (partial "
+        "dependence). The band or line holds the middle 80 % of the rows after centring each row's curve; where it is "
+        "wide, the effect of the feature differs between rows.</p>"
     )
     return Section("dependence", title, f'{text}<div class="figures">{"".join(figures)}</div>')
 
 
-def _draw_dependence(evidence: Evidence, model: Any, column: Column, sample: pa.Table) -> str:
-    problem, classes = evidence.problem, evidence.classes
+def _draw_dependence(data: ReportData, model: Any, column: ColumnSummary, sample: pa.Table) -> str:
+    problem, classes = data.problem, data.classes
     values = problem.features.column(column.name)
     ordered = column.kind in ("number", "date")
-    places, marks = _choose_values(values, ordered)
-    answers = hold_fixed(model, sample, problem.features.column_names.index(column.name), values, places)
+    sources, marks = _choose_values(values, ordered)
+    number = problem.features.column_names.index(column.name)
+    predictions = predict_with_fixed_column(model, sample, number, values, sources)
     if classes is None or len(classes) == 2:
-        label = f"predicted {problem.target}" if classes is None else f"probability of {shorten(classes[1], 20)}"
-        picture = _draw_one(column, marks, answers[:, :, -1], label, clip=classes is not None)
+        label = f"predicted {problem.target}" if classes is None else f"probability of {truncate_text(classes[1], 20)}"
+        figure = _draw_one(column, marks, predictions[:, :, -1], label, clip=classes is not None)
     else:
-        picture = _draw_classes(column, marks, answers.mean(axis=1), [str(c) for c in model.classes_])
-    return make_figure(picture, f"Dependence on {shorten(column.name, 60)}.")
+        figure = _draw_classes(column, marks, predictions.mean(axis=1), [str(c) for c in model.classes_])
+    return make_figure(figure, f"Partial dependence on {truncate_text(column.name, 60)}.")
 
 
-def _make_axis(column: Column, marks: list[Any]) -> tuple[Axis, FloatArray]:
-    """The values of a feature as an axis, and where they lie on it."""
+def _make_feature_axis(column: ColumnSummary, marks: FeatureValues) -> tuple[Axis, FloatArray]:
+    """The axis of a feature, and the positions of its values on it."""
     if column.kind in ("number", "date"):
         unit = " (seconds)" if column.kind == "date" and not column.is_calendar else ""
-        return replace(fit_axis(marks, column.name + unit), calendar=column.is_calendar), np.array(marks)
+        numbers = np.array(marks, dtype=np.float64)
+        return replace(fit_axis(numbers, column.name + unit), calendar=column.is_calendar), numbers
     return Axis(-0.5, len(marks) - 0.5, column.name, names=tuple(map(str, marks))), np.arange(float(len(marks)))
 
 
-def _draw_one(column: Column, marks: list[Any], curves: FloatArray, label: str, *, clip: bool) -> str:
+def _draw_one(column: ColumnSummary, marks: FeatureValues, curves: FloatArray, label: str, *, clip: bool) -> str:
     mean = curves.mean(axis=1)
     low, high = np.quantile(curves - curves.mean(axis=0) + mean.mean(), [0.1, 0.9], axis=1)
     if clip:
         low, high = low.clip(0.0, 1.0), high.clip(0.0, 1.0)
-    up, told = fit_axis([low, high, mean], label), f"{label} by {column.name}"
+    up, alt = fit_axis([low, high, mean], label), f"{label} by {column.name}"
     if column.kind not in ("number", "date"):
-        return draw_dots(list(map(str, marks)), mean, low, high, up, told)
-    across, x = _make_axis(column, marks)
-    chart = Chart(across, up, told, height=260)
+        return draw_dots(list(map(str, marks)), mean, (low, high), up, alt)
+    across, x = _make_feature_axis(column, marks)
+    chart = Chart(across, up, alt, height=260)
     chart.band(x, low, high)
     chart.line(x, mean)
     return chart.render()
 
 
-def _draw_classes(column: Column, marks: list[Any], means: FloatArray, classes: list[str]) -> str:
-    """The classes whose probability changes most."""
+def _draw_classes(column: ColumnSummary, marks: FeatureValues, means: FloatArray, classes: list[str]) -> str:
+    """The classes with the largest changes of probability."""
     shown = np.sort(np.argsort(-np.ptp(means, axis=0), kind="stable")[:_MOST_LINES])
-    across, x = _make_axis(column, marks)
-    told = f"Probability of each class by {column.name}"
-    chart = Chart(across, fit_axis(means[:, shown], "probability"), told, height=260)
+    across, x = _make_feature_axis(column, marks)
+    alt = f"Probability of each class by {column.name}"
+    chart = Chart(across, fit_axis(means[:, shown], "probability"), alt, height=260)
     for color, k in enumerate(shown):
         if column.kind in ("number", "date"):
             chart.line(x, means[:, k], color, classes[k])
@@ -181,8 +184,8 @@ def _draw_classes(column: Column, marks: list[Any], means: FloatArray, classes: 
     return chart.render()
 
 
-def _choose_values(values: pa.ChunkedArray, ordered: bool) -> tuple[list[int], list[Any]]:
-    """Rows that hold the values to try, and these values: quantiles of numbers, the most frequent of the others."""
+def _choose_values(values: pa.ChunkedArray, ordered: bool) -> tuple[list[int], FeatureValues]:
+    """Grid values of a feature and rows that contain them: quantiles of numbers, or the most frequent categories."""
     if ordered:
         numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         known = np.flatnonzero(np.isfinite(numbers))
@@ -194,5 +197,5 @@ def _choose_values(values: pa.ChunkedArray, ordered: bool) -> tuple[list[int], l
     plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
     counted = pc.value_counts(plain.drop_null()).to_pylist()
     counted.sort(key=lambda one: (-one["counts"], str(one["values"])))
-    levels = [one["values"] for one in counted[:_MOST_LEVELS]]
-    return [pc.index(plain, pa.scalar(level, plain.type)).as_py() for level in levels], levels
+    categories = [one["values"] for one in counted[:_MOST_CATEGORIES]]
+    return [pc.index(plain, pa.scalar(one, plain.type)).as_py() for one in categories], categories

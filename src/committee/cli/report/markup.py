@@ -1,4 +1,4 @@
-"""Pieces of a page: escaped text, tables, figures, sections. Nothing of the user's reaches a page but through here."""
+"""HTML of a page: escaped text, tables, figures, sections. All user data is escaped here."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-__all__ = ["Section", "escape", "make_figure", "make_table", "shorten", "show_number"]
+__all__ = ["Section", "escape", "make_figure", "make_html_table", "show_number", "truncate_text"]
 
-# Characters that no HTML document may hold.
+# Characters that are not allowed in HTML.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]")
 _LONGEST = 120
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page with a heading.
+    """A section of a page.
 
     Parameters
     ----------
     key : str
-        What links to it.
+        Its id, for links.
     title : str
-        Its heading, as text.
+        Its heading, as plain text.
     body : str
         HTML.
     """
@@ -39,18 +38,18 @@ class Section:
         return f'<section id="{self.key}">\n<h2>{escape(self.title)}</h2>\n{self.body}\n</section>'
 
 
-def escape(value: Any) -> str:
-    """Any value as text that means nothing to a browser, in an element or in an attribute.
+def escape(value: object) -> str:
+    """Escape a value for an HTML element or attribute.
 
     Parameters
     ----------
     value : object
-        Of the user's, or ours.
+        Any value.
 
     Returns
     -------
     str
-        Safe to write.
+        Escaped text.
 
     Examples
     --------
@@ -60,15 +59,15 @@ def escape(value: Any) -> str:
     return html.escape(_FORBIDDEN.sub("\ufffd", str(value)), quote=True)
 
 
-def shorten(value: Any, most: int = _LONGEST) -> str:
-    """Text of at most so many characters, on one line.
+def truncate_text(value: object, most: int = _LONGEST) -> str:
+    """Truncate text to a maximum length, on one line.
 
     Parameters
     ----------
     value : object
-        What to write.
+        Any value.
     most : int
-        Characters.
+        Maximum number of characters.
 
     Returns
     -------
@@ -77,7 +76,7 @@ def shorten(value: Any, most: int = _LONGEST) -> str:
 
     Examples
     --------
-    >>> shorten("a long name", 6)
+    >>> truncate_text("a long name", 6)
     'a lon…'
     """
     text = " ".join(str(value).split())
@@ -85,19 +84,19 @@ def shorten(value: Any, most: int = _LONGEST) -> str:
 
 
 def show_number(value: float, digits: int = 4) -> str:
-    """A number as people read it.
+    """Format a number.
 
     Parameters
     ----------
     value : float
         The number.
     digits : int
-        Significant ones.
+        Significant digits.
 
     Returns
     -------
     str
-        Without trailing zeros; thousands apart.
+        Without trailing zeros, with thousands separators.
 
     Examples
     --------
@@ -117,17 +116,17 @@ def show_number(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
-def make_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table that scrolls by itself where it is too wide.
+def make_html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table that scrolls if it is too wide for the page.
 
     Parameters
     ----------
     headings : sequence of str
-        Text of the header cells; that of a column of numbers starts with >.
+        Text of the header cells; > before a heading aligns the column to the right.
     rows : iterable of sequences of str
         HTML of the cells; the first of a row is its header.
     caption : str
-        What the table tells, as text.
+        Plain text.
 
     Returns
     -------
@@ -152,17 +151,17 @@ def make_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: 
     )
 
 
-def make_figure(picture: str, caption: str, kind: str = "") -> str:
-    """A picture with a line below it.
+def make_figure(image: str, caption: str, kind: str = "") -> str:
+    """A figure with a caption.
 
     Parameters
     ----------
-    picture : str
-        HTML of the picture.
+    image : str
+        HTML of the image.
     caption : str
-        The line, as text.
+        Plain text.
     kind : str
-        A class for the style: ``"wide"`` for pictures that need a row of their own.
+        CSS class: ``"wide"`` for a figure on its own row.
 
     Returns
     -------
@@ -170,4 +169,4 @@ def make_figure(picture: str, caption: str, kind: str = "") -> str:
         HTML.
     """
     name = f' class="{kind}"' if kind else ""
-    return f"<figure{name}>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+    return f"<figure{name}>{image}<figcaption>{escape(caption)}</figcaption></figure>"

@@ -1,4 +1,4 @@
-"""A page that stands alone: one file, no script, no network."""
+"""A self-contained HTML page: one file, without scripts or network access."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from committee.cli.output import refuse_writing
+from committee.cli.output import make_write_error
 from committee.cli.report.markup import Section, escape
 
 __all__ = ["render_page", "write_page"]
 
 
 def render_page(title: str, lead: str, sections: Sequence[Section], colophon: str) -> str:
-    """All of a page.
+    """Render a page.
 
     Parameters
     ----------
     title : str
-        As text.
+        Plain text.
     lead : str
         HTML below the title.
     sections : sequence of Section
-        In order.
+        The sections, in order.
     colophon : str
-        Last line, as text.
+        Last line, as plain text.
 
     Returns
     -------
@@ -47,14 +47,14 @@ def render_page(title: str, lead: str, sections: Sequence[Section], colophon: st
 
 
 def write_page(page: str, path: Path) -> int:
-    """Write a page, whole or not at all.
+    """Write a page atomically.
 
     Parameters
     ----------
     page : str
         HTML.
     path : pathlib.Path
-        Where to.
+        The file.
 
     Returns
     -------
@@ -67,18 +67,18 @@ def write_page(page: str, path: Path) -> int:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
-            _grant_usual_rights(name)
+            _set_default_mode(name)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise refuse_writing(path, error) from error
+        raise make_write_error(path, error) from error
     return len(content)
 
 
-def _grant_usual_rights(name: str) -> None:
-    """Temporary files are private to their owner; a page has the rights that any other new file would have."""
+def _set_default_mode(name: str) -> None:
+    """Temporary files are readable by their owner only; give the page the mode of a new file."""
     mask = os.umask(0)
     os.umask(mask)
     Path(name).chmod(0o666 & ~mask)

@@ -1,18 +1,17 @@
-"""Rasters as PNG inside an address, for pictures that are made of cells."""
+"""Raster images as PNG data URLs."""
 
 from __future__ import annotations
 
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["encode_png", "paint_values"]
+__all__ = ["color_values", "encode_png"]
 
-# From dark to light with equal steps to the eye, also for the colour-blind: ten points of the map "viridis" (CC0).
+# Ten points of the colour map "viridis" (CC0): perceptually uniform, and safe for colour-blind readers.
 _MAP = np.array(
     [
         (68, 1, 84),
@@ -31,12 +30,12 @@ _MAP = np.array(
 
 
 def encode_png(pixels: NDArray[np.uint8]) -> str:
-    """A raster as a data address.
+    """Encode a raster as a data URL.
 
     Parameters
     ----------
     pixels : ndarray of uint8 of shape (height, width, 4)
-        Red, green, blue and opacity, from the top left.
+        Red, green, blue and opacity, from the upper left.
 
     Returns
     -------
@@ -58,8 +57,8 @@ def encode_png(pixels: NDArray[np.uint8]) -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode("ascii")
 
 
-def paint_values(values: Any) -> NDArray[np.uint8]:
-    """Numbers as colours, the smallest dark and the largest light; what is not finite is left clear.
+def color_values(values: ArrayLike) -> NDArray[np.uint8]:
+    """Map numbers to colours, the smallest dark and the largest light; values that are not finite are transparent.
 
     Parameters
     ----------
@@ -72,13 +71,13 @@ def paint_values(values: Any) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> paint_values([[0.0, 1.0]])[0, 1].tolist()
+    >>> color_values([[0.0, 1.0]])[0, 1].tolist()
     [253, 231, 37, 255]
     """
     grid = np.asarray(values, dtype=np.float64)
     known = np.isfinite(grid)
     low, high = (float(grid[known].min()), float(grid[known].max())) if known.any() else (0.0, 1.0)
     share = np.where(known, (grid - low) / (high - low if high > low else 1.0), 0.0)
-    places = np.linspace(0.0, 1.0, len(_MAP))
-    colors = [np.interp(share, places, _MAP[:, k]) for k in range(3)]
+    positions = np.linspace(0.0, 1.0, len(_MAP))
+    colors = [np.interp(share, positions, _MAP[:, k]) for k in range(3)]
     return np.stack([*colors, np.where(known, 255.0, 0.0)], axis=-1).round().astype(np.uint8)

@@ -1,4 +1,4 @@
-"""All that a report is written from."""
+"""The data of a report."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from committee.cli.metrics import Metric
+from committee.cli.metrics import ScoringMetric
 from committee.typing import FloatArray
 
 if TYPE_CHECKING:
-    from committee.cli.cross_validation import Plan
-    from committee.cli.problem import Problem
-    from committee.cli.report.fold_observer import Witness
-    from committee.cli.results import Findings
+    from committee.cli.model_setup import Plan
+    from committee.cli.problem import LearningProblem
+    from committee.cli.report.fold_observer import FoldObserver
+    from committee.cli.results import FitResults
 
-__all__ = ["Evidence"]
+__all__ = ["ReportData"]
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What was found, and what models said of rows that they had not seen.
+class ReportData:
+    """Results of a fit, with out-of-fold predictions and measurements.
 
     Parameters
     ----------
-    findings : Findings
-        What came of the study.
-    witness : Witness
-        Who watched it.
+    results : FitResults
+        The results of the fit.
+    observer : FoldObserver
+        The observer of the fit.
     """
 
-    findings: Findings
-    witness: Witness
+    results: FitResults
+    observer: FoldObserver
 
     @property
-    def problem(self) -> Problem:
-        """What was learnt."""
-        return self.witness.problem
+    def problem(self) -> LearningProblem:
+        """Features and target."""
+        return self.observer.problem
 
     @property
     def plan(self) -> Plan:
-        """How."""
-        return self.witness.plan
+        """The options of the fit."""
+        return self.observer.plan
 
     @property
-    def metric(self) -> Metric:
-        """What models are judged by."""
-        return self.witness.metric
+    def metric(self) -> ScoringMetric:
+        """The first metric."""
+        return self.observer.metric
 
     @cached_property
     def classes(self) -> NDArray[Any] | None:
-        """All classes, sorted; None for a quantity."""
+        """All classes, sorted; None for regression."""
         return np.unique(self.problem.y) if self.problem.task == "classification" else None
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """Rows that some model which had not seen them answered for."""
-        answers = self.findings.answers
-        if answers.dtype.kind != "f":
-            return np.arange(len(answers))
-        return np.flatnonzero(np.isfinite(answers if answers.ndim == 1 else answers[:, 0]))
+        """Indices of the rows with an out-of-fold prediction."""
+        predictions = self.results.predictions
+        if predictions.dtype.kind != "f":
+            return np.arange(len(predictions))
+        return np.flatnonzero(np.isfinite(predictions if predictions.ndim == 1 else predictions[:, 0]))
 
     @cached_property
     def truth(self) -> NDArray[Any]:
@@ -70,18 +70,18 @@ class Evidence:
         return self.problem.y[self.rows]
 
     @cached_property
-    def shares(self) -> FloatArray | None:
-        """Probabilities of the classes for these rows, where the estimator gives any."""
-        answers = self.findings.answers
-        if self.classes is None or answers.ndim == 1:
+    def probabilities(self) -> FloatArray | None:
+        """Probabilities of the classes for these rows, if the estimator has them."""
+        predictions = self.results.predictions
+        if self.classes is None or predictions.ndim == 1:
             return None
-        return np.asarray(answers[self.rows], dtype=np.float64)
+        return np.asarray(predictions[self.rows], dtype=np.float64)
 
     @cached_property
     def predicted(self) -> NDArray[Any]:
-        """Class or value that was predicted for these rows."""
-        if self.shares is None:
-            said = self.findings.answers[self.rows]
-            return np.asarray(said, dtype=np.float64) if self.classes is None else said
+        """Predicted class or value of these rows."""
+        if self.probabilities is None:
+            predicted = self.results.predictions[self.rows]
+            return np.asarray(predicted, dtype=np.float64) if self.classes is None else predicted
         assert self.classes is not None
-        return np.asarray(self.classes.take(self.shares.argmax(axis=1)))
+        return np.asarray(self.classes.take(self.probabilities.argmax(axis=1)))

@@ -1,4 +1,4 @@
-"""What somebody needs to do it again: the command, the same as a file, the versions."""
+"""How to reproduce a fit: the command, the same as a TOML file, the versions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import typer
 
 import committee
 from committee.cli.options import parse_settings
-from committee.cli.report.markup import Section, escape, make_table
+from committee.cli.report.markup import Section, escape, make_html_table
 
-__all__ = ["Recipe", "describe_recipe", "read_recipe"]
+__all__ = ["Reproduction", "describe_reproduction", "read_reproduction"]
 
-# Not what is computed, but what becomes of it; and what has been applied to the others.
+# Options that do not change the model, and the option file, whose entries are listed with the others.
 _LEFT_OUT = frozenset({"config", "debug", "json", "help", "output", "report", "no-report"})
 _ALWAYS = frozenset({"seed"})
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals")
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A call, in two forms.
+class Reproduction:
+    """A call of the command, in two forms.
 
     Parameters
     ----------
@@ -39,18 +39,18 @@ class Recipe:
     toml: str
 
 
-def read_recipe(context: typer.Context) -> Recipe:
-    """How a command was called, options from files included.
+def read_reproduction(context: typer.Context) -> Reproduction:
+    """The call of a command, with options from files.
 
     Parameters
     ----------
     context : typer.Context
-        Of the command, with all its options read.
+        Of the command, with all options parsed.
 
     Returns
     -------
-    Recipe
-        With defaults left out.
+    Reproduction
+        Without default values.
     """
     words, lines, tables = ["committee", str(context.info_name)], [], []
     arguments: list[str] = []
@@ -60,7 +60,10 @@ def read_recipe(context: typer.Context) -> Recipe:
         default = param.get_default(context)
         if key in _LEFT_OUT or value is None or value == [] or value == ():
             continue
-        if value == _find_own_default(param, default) and key not in _ALWAYS and long is not None:
+        # A file of options replaces the default in the context, not the declared one.
+        declared = getattr(param, "default", default)
+        own_default = declared() if callable(declared) else declared
+        if value == own_default and key not in _ALWAYS and long is not None:
             continue
         if long is None:
             arguments.append(str(value))
@@ -75,13 +78,7 @@ def read_recipe(context: typer.Context) -> Recipe:
             listed = list(value) if isinstance(value, (list, tuple)) else [value]
             words += [word for one in listed for word in (f"--{key}", str(one))]
             lines.append(f"{key} = {_write_toml(value)}")
-    return Recipe(shlex.join(words[:2] + arguments + words[2:]), "\n".join(lines + tables))
-
-
-def _find_own_default(param: Any, found: Any) -> Any:
-    """The default that the command declares; a file of options replaces it in the context."""
-    declared = getattr(param, "default", found)
-    return declared() if callable(declared) else declared
+    return Reproduction(shlex.join(words[:2] + arguments + words[2:]), "\n".join(lines + tables))
 
 
 def _write_settings(settings: Mapping[str, Any]) -> list[str]:
@@ -90,16 +87,16 @@ def _write_settings(settings: Mapping[str, Any]) -> list[str]:
         if value is None:
             lines.append(f"# {name} = None has no TOML; add --set {name}=None")
         else:
-            lines.append(f"{_write_key(name)} = {_write_toml(value)}")
+            lines.append(f"{_write_toml_key(name)} = {_write_toml(value)}")
     return lines
 
 
-def _write_key(name: str) -> str:
+def _write_toml_key(name: str) -> str:
     plain = all(letter.isascii() and (letter.isalnum() or letter in "_-") for letter in name)
     return name if plain and name else _write_toml(name)
 
 
-def _write_toml(value: Any) -> str:
+def _write_toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -107,17 +104,17 @@ def _write_toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_write_toml, value)) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_write_key(str(k))} = {_write_toml(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_write_toml_key(str(k))} = {_write_toml(v)}" for k, v in value.items()) + " }"
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + '"'
 
 
-def describe_recipe(recipe: Recipe, parameters: Mapping[str, Any]) -> Section:
-    """How to do it again.
+def describe_reproduction(reproduction: Reproduction, parameters: Mapping[str, Any]) -> Section:
+    """How to reproduce the fit.
 
     Parameters
     ----------
-    recipe : Recipe
+    reproduction : Reproduction
         The call.
     parameters : mapping of str to object
         All parameters of the model.
@@ -132,18 +129,18 @@ def describe_recipe(recipe: Recipe, parameters: Mapping[str, Any]) -> Section:
     same = "The same versions give the same model, bit for bit, for any number of threads."
     if parameters.get("time_budget") is not None:
         same = (
-            "How many members there are depends on the speed of the machine, since their time was limited; with --set "
+            "The number of members depends on the speed of the machine, because of the time budget; with --set "
             "n_members=N in place of --time, the same versions give the same model, bit for bit."
         )
     settings = [[escape(name), escape(repr(value))] for name, value in parameters.items()]
     parts = [
-        f"<p>The command:</p>\n<pre>{escape(recipe.command)}</pre>",
-        f"<p>The same as a file for <code>--config</code>:</p>\n<pre>{escape(recipe.toml)}</pre>",
+        f"<p>The command:</p>\n<pre>{escape(reproduction.command)}</pre>",
+        f"<p>The same as a file for <code>--config</code>:</p>\n<pre>{escape(reproduction.toml)}</pre>",
         f"<p>{same}</p>",
-        make_table(["library", "version"], rows, "Versions"),
-        make_table(["parameter", "value"], settings, "All parameters of the model"),
+        make_html_table(["library", "version"], rows, "Versions"),
+        make_html_table(["parameter", "value"], settings, "All parameters of the model"),
     ]
-    return Section("repeat", "To repeat it", "\n".join(parts))
+    return Section("repeat", "Reproduction", "\n".join(parts))
 
 
 def _find_version(name: str) -> str:

@@ -1,4 +1,4 @@
-"""R3, R4 and R11: what forests say is important."""
+"""R3, R4 and R11: feature importances of forests."""
 
 from __future__ import annotations
 
@@ -9,46 +9,48 @@ from sklearn.datasets import load_iris
 from committee import RandomForestClassifier
 from committee.cli.report.charts import draw_bars
 from committee.cli.report.markup import make_figure
-from committee.cli.reproduce.pictures import draw_pixels
-from committee.cli.reproduce.results import Line, Result, Setting, compare_value, show_spread
-from committee.cli.reproduce.sources import load_table, read_numbers
+from committee.cli.reproduce.figures import draw_pixels
+from committee.cli.reproduce.results import Line, ReproductionSettings, Result, compare_value, show_spread
+from committee.cli.reproduce.sources import load_parquet_table, split_target
 from committee.inspection import oob_importance, partial_dependence
 
 __all__ = ["reproduce_iris", "reproduce_mnist", "reproduce_titanic"]
 
 
-def reproduce_iris(setting: Setting) -> Result:
+def reproduce_iris(settings: ReproductionSettings) -> Result:
     """R3: a forest of 500 trees on iris."""
     X, y = load_iris(return_X_y=True)
     published = {"sepal length": 0.112, "sepal width": 0.023, "petal length": 0.441, "petal width": 0.423}
-    forests = [RandomForestClassifier(500, random_state=seed, n_jobs=setting.jobs).fit(X, y) for seed in setting.seeds]
+    forests = [
+        RandomForestClassifier(500, random_state=seed, n_jobs=settings.jobs).fit(X, y) for seed in settings.seeds
+    ]
     found = np.array([forest.feature_importances_ for forest in forests])
     lines = [
         compare_value(f"importance: {name}", value, found[:, k]) for k, (name, value) in enumerate(published.items())
     ]
-    title = "Importance by impurity, mean over seeds ± standard deviation"
+    title = "Impurity importance, mean over seeds ± standard deviation"
     bars = draw_bars(list(published), found.mean(axis=0), "share", title, errors=found.std(axis=0, ddof=1))
     setup = "500 trees on all 150 rows; shares of the decrease of impurity."
     return Result("R3", "Importances of iris", setup, lines, [make_figure(bars, title)])
 
 
-def reproduce_mnist(setting: Setting) -> Result:
-    """R4: which pixels matter."""
-    X, y = read_numbers(load_table("mnist"))
-    forest = RandomForestClassifier(100, random_state=0, n_jobs=setting.jobs).fit(X[:60_000], y[:60_000])
-    shares = forest.feature_importances_.reshape(28, 28)
-    inside = shares[3:-3, 3:-3]
-    # Mean of a pixel in the outer three rows and columns against the mean of one inside them.
-    frame = float((1.0 - inside.sum()) / (shares.size - inside.size) / inside.mean())
-    row, column = np.unravel_index(int(shares.argmax()), shares.shape)
+def reproduce_mnist(settings: ReproductionSettings) -> Result:
+    """R4: importances of pixels."""
+    X, y = split_target(load_parquet_table("mnist"))
+    forest = RandomForestClassifier(100, random_state=0, n_jobs=settings.jobs).fit(X[:60_000], y[:60_000])
+    importances = forest.feature_importances_.reshape(28, 28)
+    inside = importances[3:-3, 3:-3]
+    # Mean importance of a pixel in the outer three rows and columns over that of an inner pixel.
+    frame = float((1.0 - inside.sum()) / (importances.size - inside.size) / inside.mean())
+    row, column = np.unravel_index(int(importances.argmax()), importances.shape)
     middle = bool(7 <= row < 21 and 7 <= column < 21)
     accuracy = float(forest.score(X[60_000:], y[60_000:]))
     lines = [
         Line(
             "pixels at the edge : inside",
-            "next to none",
+            "close to zero",
             f"{frame:.3f}",
-            "a pixel of the outer three rows and columns has less than a tenth of one inside",
+            "a pixel of the outer three rows and columns has less than a tenth of the importance of an inner one",
             frame < 0.1,
         ),
         Line(
@@ -62,19 +64,19 @@ def reproduce_mnist(setting: Setting) -> Result:
             "accuracy on the test rows",
             "–",
             f"{accuracy:.4f}",
-            "above 0.96, as forests of 100 trees have",
+            "above 0.96, usual for forests of 100 trees",
             accuracy > 0.96,
         ),
     ]
     setup = "100 trees on the 60,000 training images; one run."
     return Result(
-        "R4", "Importance of the pixels of MNIST", setup, lines, [draw_pixels(shares, "Importance of each pixel")]
+        "R4", "Importance of the pixels of MNIST", setup, lines, [draw_pixels(importances, "Importance of each pixel")]
     )
 
 
-def reproduce_titanic(setting: Setting) -> Result:
-    """R11: sex and class dominate; age matters for few."""
-    table = load_table("titanic")
+def reproduce_titanic(settings: ReproductionSettings) -> Result:
+    """R11: sex and class are most important; age matters for children."""
+    table = load_parquet_table("titanic")
     names = ["sex", "pclass", "age", "sibsp", "parch", "fare", "embarked"]
     features = table.select(names)
     kind = features.schema.field("pclass").type
@@ -84,8 +86,8 @@ def reproduce_titanic(setting: Setting) -> Result:
     y = np.asarray(table.column("target").to_pylist()).astype(str)
     losses, adults, children = [], [], []
     ages = np.array([2.0, 5.0, 8.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0])
-    for seed in setting.seeds:
-        forest = RandomForestClassifier(300, min_samples_leaf=5, random_state=seed, n_jobs=setting.jobs).fit(
+    for seed in settings.seeds:
+        forest = RandomForestClassifier(300, min_samples_leaf=5, random_state=seed, n_jobs=settings.jobs).fit(
             features, y
         )
         losses.append(oob_importance(forest, features, y, n_repeats=2).importances_mean)
@@ -108,11 +110,11 @@ def reproduce_titanic(setting: Setting) -> Result:
             "age: children − adults",
             "matters for few",
             f"{show_spread(gain)} > {span.mean():.3f}",
-            "chance of small children above that of adults by more than it varies among adults from 20 to 50 (means)",
+            "partial dependence at ages 2 to 8 above that of adults by more than its range from 20 to 50 (means)",
             bool(gain.mean() > span.mean()),
         ),
     ]
-    title = "Loss of accuracy of the trees when a feature is shuffled, out of bag; mean over seeds ± standard deviation"
+    title = "Out-of-bag permutation importance: loss of accuracy of the trees; mean over seeds ± standard deviation"
     bars = draw_bars(names, found.mean(axis=0), "loss of accuracy", title, errors=found.std(axis=0, ddof=1))
-    setup = "1,309 passengers, 300 trees with leaves of 5 rows or more; permutation importance out of bag."
+    setup = "1,309 passengers, 300 trees with min_samples_leaf=5; out-of-bag permutation importance."
     return Result("R11", "Titanic", setup, lines, [make_figure(bars, title)])

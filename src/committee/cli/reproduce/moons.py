@@ -1,4 +1,4 @@
-"""R1, R2 and R5: votes, bags and AdaBoost on two moons."""
+"""R1, R2 and R5: voting, bagging and AdaBoost on two moons."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from committee import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from committee.cli.reproduce.pictures import draw_boundary
-from committee.cli.reproduce.results import Line, Result, Setting, compare_value, show_spread
+from committee.cli.reproduce.figures import draw_boundary
+from committee.cli.reproduce.results import Line, ReproductionSettings, Result, compare_value, show_spread
 from committee.cli.reproduce.sources import draw_moons
 
-# Moons a seed for the comparison of the two AdaBoosts, whose difference is small and whose fits are quick.
+# Data sets per seed for the comparison of two AdaBoost variants, whose difference is small.
 _MOONS = 5
 
 __all__ = ["reproduce_bags", "reproduce_overfitting", "reproduce_votes"]
 
 
-def reproduce_votes(setting: Setting) -> Result:
-    """R1: three different members, their hard and their soft vote."""
+def reproduce_votes(settings: ReproductionSettings) -> Result:
+    """R1: three different members, with hard and soft voting."""
     X, X_test, y, y_test = draw_moons()
     published = {"logistic": 0.864, "forest": 0.896, "SVC": 0.896, "hard vote": 0.912, "soft vote": 0.920}
     found: dict[str, list[float]] = {name: [] for name in published}
-    for seed in setting.seeds:
-        forest = RandomForestClassifier(random_state=seed, n_jobs=setting.jobs)
+    for seed in settings.seeds:
+        forest = RandomForestClassifier(random_state=seed, n_jobs=settings.jobs)
         members = [("logistic", LogisticRegression()), ("forest", forest), ("SVC", SVC(random_state=42))]
         hard = VotingClassifier(members).fit(X, y)
         soft = VotingClassifier(members, voting="soft", calibration="sigmoid").fit(X, y)
@@ -47,29 +47,29 @@ def reproduce_votes(setting: Setting) -> Result:
     lines.append(
         Line(
             "both votes beat the members",
-            "they do",
+            "yes",
             ours,
             "mean of each vote ≥ mean of the best member",
             min(votes) >= best,
         )
     )
     setup = (
-        "500 rows, noise 0.30, seed 42; 375 to learn from, 125 to test on. The seed is that of our forest; the other "
-        "members are scikit-learn's and have none. The SVC gets probabilities by Platt scaling for the soft vote."
+        "500 rows, noise 0.30, seed 42; 375 training and 125 test rows. Only the forest depends on the seed; the other "
+        "members are scikit-learn's and deterministic. For soft voting the SVC is calibrated by Platt scaling."
     )
     return Result("R1", "Hard and soft votes on moons", setup, lines, [draw_boundary(soft, X, y, "The soft vote")])
 
 
-def reproduce_bags(setting: Setting) -> Result:
-    """R2: a single tree, a bag of trees on 100 rows each, a bag of full bootstraps."""
+def reproduce_bags(settings: ReproductionSettings) -> Result:
+    """R2: a single tree, bagging of trees on 100 rows each, bagging on full bootstrap samples."""
     X, X_test, y, y_test = draw_moons()
     member = DecisionTreeClassifier(exact=True)  # 375 rows have more values than there are bins
     trees, small, full = [], [], []
-    for seed in setting.seeds:
-        given: dict[str, Any] = {"n_estimators": 500, "random_state": seed, "n_jobs": setting.jobs}
+    for seed in settings.seeds:
+        params: dict[str, Any] = {"n_estimators": 500, "random_state": seed, "n_jobs": settings.jobs}
         trees.append(DecisionTreeClassifier(exact=True, random_state=seed).fit(X, y))
-        small.append(BaggingClassifier(member, max_samples=100, **given).fit(X, y))
-        full.append(BaggingClassifier(member, oob_score=True, **given).fit(X, y))
+        small.append(BaggingClassifier(member, max_samples=100, **params).fit(X, y))
+        full.append(BaggingClassifier(member, oob_score=True, **params).fit(X, y))
     lines = [
         compare_value("accuracy: tree", 0.856, [tree.score(X_test, y_test) for tree in trees]),
         compare_value("tree, training rows", 1.0, [tree.score(X, y) for tree in trees]),
@@ -79,18 +79,18 @@ def reproduce_bags(setting: Setting) -> Result:
         compare_value("bag of bootstraps, test", 0.912, [bag.score(X_test, y_test) for bag in full]),
     ]
     figures = [
-        draw_boundary(trees[0], X, y, "A single tree follows single rows"),
-        draw_boundary(full[0], X, y, "A bag of 500 trees has a smoother boundary"),
+        draw_boundary(trees[0], X, y, "A single tree overfits single rows"),
+        draw_boundary(full[0], X, y, "Bagging of 500 trees has a smoother boundary"),
     ]
-    setup = "The moons of R1. Bags have 500 trees, grown from exact thresholds without pruning."
+    setup = "The data of R1. Bagging of 500 trees with exact thresholds and no pruning."
     return Result("R2", "Bagging trees on moons", setup, lines, figures)
 
 
-def reproduce_overfitting(setting: Setting) -> Result:
-    """R5: AdaBoost of 200 stumps at rate 0.5, by classes and by probabilities."""
+def reproduce_overfitting(settings: ReproductionSettings) -> Result:
+    """R5: AdaBoost of 200 stumps with learning rate 0.5, SAMME and SAMME.R."""
     gaps: dict[Literal["samme", "samme.r"], list[float]] = {"samme": [], "samme.r": []}
     figures = []
-    for seed in (42, *range(1, _MOONS * setting.n_seeds)):
+    for seed in (42, *range(1, _MOONS * settings.n_seeds)):
         X, X_test, y, y_test = draw_moons(seed)
         for algorithm, found in gaps.items():
             stump = DecisionStumpClassifier(exact=True)
@@ -103,7 +103,7 @@ def reproduce_overfitting(setting: Setting) -> Result:
     lines = [
         Line(
             "SAMME.R overfits more",
-            "it does",
+            "yes",
             f"{show_spread(gaps['samme.r'])} > {show_spread(gaps['samme'])}",
             "mean of (training − test accuracy) larger for SAMME.R, by two standard errors of the paired difference "
             f"(here {more.mean():.4f}, standard error {error:.4f})",
@@ -111,7 +111,7 @@ def reproduce_overfitting(setting: Setting) -> Result:
         )
     ]
     setup = (
-        "200 stumps, learning rate 0.5. Stumps have no seed, so there are five moons and splits in place of each; the "
-        "first is the published 42, which is drawn."
+        "200 stumps, learning rate 0.5. Stumps are deterministic, so each seed stands for five data sets and splits; "
+        "the first is the published one (seed 42), which is shown."
     )
     return Result("R5", "AdaBoost on moons: SAMME.R against SAMME", setup, lines, figures)

@@ -1,32 +1,32 @@
-"""What a reproduced result is: lines of published and own figures with a criterion each, and pictures."""
+"""A reproduced result: lines of published and reproduced numbers with a criterion each, and figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-__all__ = ["AbsentError", "Line", "Result", "Setting", "compare_value", "show_spread"]
+__all__ = ["Line", "MissingDataError", "ReproductionSettings", "Result", "compare_value", "show_spread"]
 
 WITHIN = "published within the 95 % prediction interval of our seeds"
 
 
-class AbsentError(Exception):
-    """What a result needs is not here; says what."""
+class MissingDataError(Exception):
+    """Data that a result needs are missing; the message says which."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """How results are reproduced.
+class ReproductionSettings:
+    """The options of a reproduction.
 
     Parameters
     ----------
     n_seeds : int
-        Repetitions, with the seeds 0, 1, 2, …
+        Number of seeds; they are 0, 1, 2, …
     jobs : int or None
-        Threads.
+        Number of threads.
     """
 
     n_seeds: int = 10
@@ -40,20 +40,20 @@ class Setting:
 
 @dataclass(frozen=True)
 class Line:
-    """One figure or statement.
+    """One number or statement, with its check.
 
     Parameters
     ----------
     what : str
-        Of what; short.
+        Short description.
     published : str
-        As it was published.
+        The published value.
     ours : str
-        What we found.
+        The reproduced value.
     criterion : str
-        When it counts as reproduced.
+        The condition of the check.
     passed : bool
-        Whether it does.
+        Whether it holds.
     """
 
     what: str
@@ -65,24 +65,24 @@ class Line:
 
 @dataclass
 class Result:
-    """A row of the list.
+    """A reproduced result.
 
     Parameters
     ----------
     key : str
         ``"R1"`` and so on.
     title : str
-        What is shown.
+        Its title.
     setup : str
-        How, in a sentence or two.
+        The experiment, in a sentence or two.
     lines : list of Line
-        What was found.
+        Numbers and their checks.
     figures : list of str
-        Pictures, as HTML.
+        Figures, as HTML.
     skipped : str
-        Why nothing was found; empty if something was.
+        Why it was skipped; empty if it was not.
     seconds : float
-        How long it took.
+        Run time.
     """
 
     key: str
@@ -94,22 +94,22 @@ class Result:
     seconds: float = 0.0
 
     @property
-    def verdict(self) -> str:
-        """Whether it is reproduced: "pass", "FAIL" or "skipped"."""
+    def status(self) -> str:
+        """Result of the checks: "pass", "FAIL" or "skipped"."""
         if self.skipped:
             return "skipped"
         return "pass" if all(line.passed for line in self.lines) else "FAIL"
 
 
-def show_spread(values: Any, digits: int = 3) -> str:
-    """Mean and standard deviation.
+def show_spread(values: ArrayLike, digits: int = 3) -> str:
+    """Format mean and standard deviation.
 
     Parameters
     ----------
     values : array-like
-        One a seed.
+        One per seed.
     digits : int
-        After the point.
+        Digits after the point.
 
     Returns
     -------
@@ -124,22 +124,23 @@ def show_spread(values: Any, digits: int = 3) -> str:
     return f"{found.mean():.{digits}f} ± {found.std(ddof=1):.{digits}f}"
 
 
-def compare_value(what: str, published: float, values: Any, digits: int = 3) -> Line:
-    """A published figure against ours over seeds.
+def compare_value(what: str, published: float, values: ArrayLike, digits: int = 3) -> Line:
+    """Compare a published number with ours over seeds.
 
-    A further run of ours would lie within mean ± t s √(1 + 1/n) with a probability of 95 %; the published figure, one
-    run of another library, is taken as such a run. Half of its last digit is allowed for rounding.
+    A further run of ours lies within the prediction interval mean ± t s √(1 + 1/n) with a probability of 95 %; the
+    published number, one run of another library, is treated as such a run. Half of its last digit is added for
+    rounding.
 
     Parameters
     ----------
     what : str
-        Of what.
+        Short description.
     published : float
-        The figure.
+        The published number.
     values : array-like
-        Ours.
+        Ours, one per seed.
     digits : int
-        That it was published with.
+        Digits of the published number.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""R6, R7, R8 and R12: what happens as AdaBoost goes on."""
+"""R6, R7, R8 and R12: AdaBoost over many rounds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from committee import AdaBoostClassifier, DecisionStumpClassifier, DecisionTreeClassifier
-from committee.cli.reproduce.pictures import draw_curves
-from committee.cli.reproduce.results import AbsentError, Line, Result, Setting, show_spread
-from committee.cli.reproduce.sources import draw_halves, load_table, read_numbers
+from committee.cli.reproduce.figures import draw_curves
+from committee.cli.reproduce.results import Line, MissingDataError, ReproductionSettings, Result, show_spread
+from committee.cli.reproduce.sources import draw_halves, load_parquet_table, split_target
 from committee.typing import FloatArray
 
 __all__ = ["reproduce_letters", "reproduce_long_run", "reproduce_plane", "reproduce_ten_dimensions"]
@@ -28,11 +28,11 @@ def _trace_errors(model: Any, X: Any, y: Any) -> FloatArray:
     return np.array([1.0 - score for score in model.staged_score(X, y)])
 
 
-def reproduce_plane(setting: Setting) -> Result:
-    """R6: two dimensions, a slanted line; stumps cut only straight across."""
+def reproduce_plane(settings: ReproductionSettings) -> Result:
+    """R6: a diagonal boundary in two dimensions, which stumps can only approximate."""
     n_rounds, limit = 200, 50
     curves = []
-    for seed in setting.seeds:
+    for seed in settings.seeds:
         X, y = draw_halves(1000, 2, seed)
         X_test, y_test = draw_halves(_N_TEST, 2, seed + 1000)
         curves.append(_trace_errors(_boost_stumps(X, y, n_rounds), X_test, y_test))
@@ -59,15 +59,15 @@ def reproduce_plane(setting: Setting) -> Result:
     curve = draw_curves(
         rounds, [("test error", traces.mean(axis=0))], ("rounds", "error"), "Mean test error over seeds"
     )
-    setup = f"Gaussian rows, label sign(x₁ + x₂), 1,000 to learn from and {_N_TEST:,} to test on; AdaBoost of stumps."
+    setup = f"Gaussian features, label sign(x₁ + x₂), 1,000 training and {_N_TEST:,} test rows; AdaBoost of stumps."
     return Result("R6", "Boosted stumps in the plane", setup, lines, [curve])
 
 
-def reproduce_ten_dimensions(setting: Setting) -> Result:
+def reproduce_ten_dimensions(settings: ReproductionSettings) -> Result:
     """R7: ten dimensions, 2,000 rows; boosted stumps against a large tree."""
     n_rounds = 1000
     curves, trees = [], []
-    for seed in setting.seeds:
+    for seed in settings.seeds:
         X, y = draw_halves(2000, 10, seed)
         X_test, y_test = draw_halves(_N_TEST, 10, seed + 1000)
         curves.append(_trace_errors(_boost_stumps(X, y, n_rounds), X_test, y_test))
@@ -90,7 +90,7 @@ def reproduce_ten_dimensions(setting: Setting) -> Result:
             bool((alone > 0.2).all()),
         ),
         Line(
-            "times less error boosted",
+            "error of the tree : boosted",
             "nearly ten",
             show_spread(ratio, 1),
             "mean ratio of the errors at least 5",
@@ -103,24 +103,22 @@ def reproduce_ten_dimensions(setting: Setting) -> Result:
     curve = draw_curves(
         rounds, [("boosted stumps", traces.mean(axis=0)), ("a large tree", flat)], ("rounds", "error"), title
     )
-    setup = (
-        f"Gaussian rows, label sign(x₁ + … + x₁₀), 2,000 to learn from, {n_rounds:,} rounds; the tree is not pruned."
-    )
+    setup = f"Gaussian features, label sign(x₁ + … + x₁₀), 2,000 training rows, {n_rounds:,} rounds; no pruning."
     return Result("R7", "Boosted stumps in ten dimensions", setup, lines, [curve])
 
 
-def reproduce_long_run(setting: Setting) -> Result:
-    """R8: after the training error is zero, the exponential loss falls on, and the test error too."""
+def reproduce_long_run(settings: ReproductionSettings) -> Result:
+    """R8: after the training error is zero, the exponential loss and the test error still fall."""
     n_rounds = 600
     training, losses, testing, zero = [], [], [], []
-    for seed in setting.seeds:
+    for seed in settings.seeds:
         X, y = draw_halves(200, 10, seed)
         X_test, y_test = draw_halves(_N_TEST, 10, seed + 1000)
         model = _boost_stumps(X, y, n_rounds)
         training.append(_trace_errors(model, X, y))
         testing.append(_trace_errors(model, X_test, y_test))
         losses.append(model.exponential_loss_)
-        zero.append(int(_find_last_mistake(training[-1]) + 1))
+        zero.append(int(_find_last_error(training[-1]) + 1))
     reached = all(k < n_rounds - 1 for k in zero)
     fell = np.array([loss[-1] / loss[min(k, n_rounds - 1)] for loss, k in zip(losses, zero, strict=True)])
     change = np.array([test[-1] - test[min(k, n_rounds - 1)] for test, k in zip(testing, zero, strict=True)])
@@ -135,14 +133,14 @@ def reproduce_long_run(setting: Setting) -> Result:
         ),
         Line(
             "exponential loss, end : then",
-            "falls on",
+            "still falls",
             f"{fell.mean():.1e} on average",
             "smaller at the end than when the error became zero, with every seed",
             bool((fell < 1.0).all()),
         ),
         Line(
             "test error, end − then",
-            "falls on",
+            "still falls",
             show_spread(change, 4),
             "mean change below zero by two standard errors",
             bool(change.mean() < -2.0 * error),
@@ -155,34 +153,34 @@ def reproduce_long_run(setting: Setting) -> Result:
         ("test error", np.mean(testing, axis=0)),
     ]
     figure = draw_curves(rounds, curves, ("rounds", "error or loss"), "Means over seeds")
-    setup = f"The rows of R7, 200 to learn from, so that stumps can learn them by heart; {n_rounds} rounds of AdaBoost."
-    return Result("R8", "Loss and errors as rounds go on", setup, lines, [figure])
+    setup = f"The data of R7 with 200 training rows, which stumps can fit without error; {n_rounds} rounds of AdaBoost."
+    return Result("R8", "Loss and errors by round", setup, lines, [figure])
 
 
-def _find_last_mistake(errors: FloatArray) -> int:
+def _find_last_error(errors: FloatArray) -> int:
     """The last round with a training error, counted from 0; -1 if there is none."""
     wrong = np.flatnonzero(errors > 0.0)
     return int(wrong[-1]) if len(wrong) else -1
 
 
-def reproduce_letters(setting: Setting) -> Result:
-    """R12: a thousand rounds of trees, and the test error does not rise."""
+def reproduce_letters(settings: ReproductionSettings) -> Result:
+    """R12: the test error of boosted trees does not rise within a thousand rounds."""
     n_rounds = 1000
     name, parts = _find_letters()
     X, X_test, y, y_test = parts
     member = DecisionTreeClassifier(max_leaf_nodes=256, random_state=0)
-    model = AdaBoostClassifier(member, n_estimators=n_rounds, random_state=0, n_jobs=setting.jobs).fit(X, y)
+    model = AdaBoostClassifier(member, n_estimators=n_rounds, random_state=0, n_jobs=settings.jobs).fit(X, y)
     errors = _trace_errors(model, X_test, y_test)
-    # Against round 100, a round of its own: the least of a thousand noisy errors is small by luck.
-    last, early, settled = (float(errors[min(k, len(errors)) - 1]) for k in (n_rounds, 5, 100))
-    spread = float(np.sqrt(max(settled * (1.0 - settled), 1e-9) / len(y_test)))
+    # Compared with a fixed round, 100: the minimum of a thousand noisy errors is biased downwards.
+    last, early, middle = (float(errors[min(k, len(errors)) - 1]) for k in (n_rounds, 5, 100))
+    spread = float(np.sqrt(max(middle * (1.0 - middle), 1e-9) / len(y_test)))
     lines = [
         Line(
             "test error after 1000 rounds",
             "does not rise",
-            f"{last:.4f} (round 100: {settled:.4f}, least {errors.min():.4f})",
-            "no more than one standard error of a share above the error after 100 rounds",
-            last <= settled + spread and len(errors) == n_rounds,
+            f"{last:.4f} (round 100: {middle:.4f}, least {errors.min():.4f})",
+            "at most one binomial standard error above the error after 100 rounds",
+            last <= middle + spread and len(errors) == n_rounds,
         ),
         Line(
             "test error after 5 rounds",
@@ -194,16 +192,14 @@ def reproduce_letters(setting: Setting) -> Result:
     ]
     rounds = np.arange(1, len(errors) + 1)
     figure = draw_curves(rounds, [("test error", errors)], ("rounds", "error"), f"Test error on {name}")
-    setup = (
-        f"{name}: {len(y):,} rows to learn from, {len(y_test):,} to test on; SAMME of trees with 256 leaves, one run."
-    )
+    setup = f"{name}: {len(y):,} training and {len(y_test):,} test rows; SAMME of trees with 256 leaves, one run."
     return Result("R12", "A thousand rounds of trees", setup, lines, [figure])
 
 
 def _find_letters() -> tuple[str, Any]:
     try:
-        X, y = read_numbers(load_table("letter"))
-    except AbsentError:
+        X, y = split_target(load_parquet_table("letter"))
+    except MissingDataError:
         X, y = load_digits(return_X_y=True)
-        return "digits of scikit-learn (no letter.parquet is here)", train_test_split(X, y, random_state=0)
+        return "digits of scikit-learn (no letter.parquet found)", train_test_split(X, y, random_state=0)
     return "letter", (X[:16_000], X[16_000:], y[:16_000], y[16_000:])

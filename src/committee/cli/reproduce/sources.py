@@ -1,4 +1,4 @@
-"""Where the data of the results come from; nothing is fetched."""
+"""Load the data of the results; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_california_housing, make_moons
 from sklearn.model_selection import train_test_split
 
-from committee.cli.reproduce.results import AbsentError
+from committee.cli.reproduce.results import MissingDataError
 from committee.typing import FloatArray
 
-__all__ = ["draw_halves", "draw_moons", "load_housing", "load_table", "read_numbers"]
+__all__ = ["draw_halves", "draw_moons", "load_housing", "load_parquet_table", "split_target"]
 
 
-def load_table(name: str) -> pa.Table:
+def load_parquet_table(name: str) -> pa.Table:
     """A table from the folder that ``COMMITTEE_DATA`` names.
 
     Parameters
     ----------
     name : str
-        Of the file, without its ending.
+        Name of the file, without extension.
 
     Returns
     -------
@@ -34,15 +34,15 @@ def load_table(name: str) -> pa.Table:
     """
     folder = os.environ.get("COMMITTEE_DATA")
     if not folder:
-        raise AbsentError(f"needs {name}.parquet; set COMMITTEE_DATA to the folder that holds it")
+        raise MissingDataError(f"needs {name}.parquet; set COMMITTEE_DATA to the folder that holds it")
     path = Path(folder) / f"{name}.parquet"
     if not path.is_file():
-        raise AbsentError(f"the folder that COMMITTEE_DATA names holds no {path.name}")
+        raise MissingDataError(f"the folder that COMMITTEE_DATA names holds no {path.name}")
     return pyarrow.parquet.read_table(path)
 
 
-def read_numbers(table: pa.Table) -> tuple[FloatArray, NDArray[Any]]:
-    """Features and target of a table of numbers.
+def split_target(table: pa.Table) -> tuple[FloatArray, NDArray[Any]]:
+    """Split a numeric table into features and target.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def read_numbers(table: pa.Table) -> tuple[FloatArray, NDArray[Any]]:
 
 
 def load_housing() -> tuple[FloatArray, FloatArray, list[str]]:
-    """California housing: of scikit-learn if it has been fetched before, else from ``COMMITTEE_DATA``.
+    """California housing: from scikit-learn's cache if it is there, else from ``COMMITTEE_DATA``.
 
     Returns
     -------
@@ -69,30 +69,30 @@ def load_housing() -> tuple[FloatArray, FloatArray, list[str]]:
         Features, median values in 100,000 dollars, names.
     """
     folder = os.environ.get("COMMITTEE_DATA")
-    beside = Path(folder) / "scikit_learn_data" if folder else None
-    for home in (None, str(beside) if beside is not None and beside.is_dir() else None):
+    cache = Path(folder) / "scikit_learn_data" if folder else None
+    for home in (None, str(cache) if cache is not None and cache.is_dir() else None):
         try:
             found = fetch_california_housing(data_home=home, download_if_missing=False)
         except OSError:
             continue
         return found.data, found.target, list(found.feature_names)
     try:
-        table = load_table("california_housing")
-    except AbsentError as error:
-        raise AbsentError(
-            f"California housing is not here: scikit-learn has not fetched it (fetch_california_housing()), and {error}"
+        table = load_parquet_table("california_housing")
+    except MissingDataError as error:
+        raise MissingDataError(
+            f"California housing is missing: scikit-learn has not fetched it (fetch_california_housing()), and {error}"
         ) from error
-    X, y = read_numbers(table)
+    X, y = split_target(table)
     return X, y.astype(np.float64), [name for name in table.column_names if name != "target"]
 
 
 def draw_moons(seed: int = 42) -> tuple[FloatArray, FloatArray, NDArray[Any], NDArray[Any]]:
-    """Two moons, 500 rows with noise 0.30, and the usual split: 375 rows to learn from, 125 to test on.
+    """Two moons, 500 rows with noise 0.30, split into 375 training and 125 test rows.
 
     Parameters
     ----------
     seed : int
-        Of both; 42 as published.
+        Seed of the data and of the split; 42 as published.
 
     Returns
     -------
@@ -105,14 +105,14 @@ def draw_moons(seed: int = 42) -> tuple[FloatArray, FloatArray, NDArray[Any], ND
 
 
 def draw_halves(n_rows: int, n_features: int, seed: int) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Gaussian rows with the sign of the sum of their features.
+    """Gaussian features with the sign of their sum as class.
 
     Parameters
     ----------
     n_rows, n_features : int
-        How many.
+        Shape of the data.
     seed : int
-        Of the generator.
+        Seed of the generator.
 
     Returns
     -------

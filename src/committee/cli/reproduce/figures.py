@@ -1,4 +1,4 @@
-"""Pictures of the results, on the charts of the report."""
+"""Figures of the results, made of the charts of the report."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from committee.cli.report.charts import Axis, Chart, fit_axis
 from committee.cli.report.markup import make_figure
-from committee.cli.report.raster import encode_png, paint_values
+from committee.cli.report.raster import color_values, encode_png
 from committee.typing import FloatArray
 
 __all__ = ["draw_boundary", "draw_curves", "draw_map", "draw_pixels"]
@@ -20,7 +20,7 @@ _TINTS = np.array([(0, 114, 178, 70), (213, 94, 0, 70)], dtype=np.uint8)
 
 
 def draw_boundary(model: Any, X: FloatArray, y: NDArray[Any], title: str) -> str:
-    """Where a model of two features says which of two classes, with training rows.
+    """The decision boundary of a model of two features and two classes, with the training rows.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def draw_boundary(model: Any, X: FloatArray, y: NDArray[Any], title: str) -> str
     X, y : ndarray
         Rows and their classes 0 and 1.
     title : str
-        Of the picture.
+        Title of the figure.
 
     Returns
     -------
@@ -39,31 +39,31 @@ def draw_boundary(model: Any, X: FloatArray, y: NDArray[Any], title: str) -> str
     across, up = fit_axis(X[:, 0], "x₁", pad=0.06), fit_axis(X[:, 1], "x₂", pad=0.06)
     columns, rows = np.linspace(across.low, across.high, _CELLS), np.linspace(up.high, up.low, _CELLS)
     grid = np.stack([axis.ravel() for axis in np.meshgrid(columns, rows)], axis=1)
-    said = np.asarray(model.predict(grid)).astype(np.intp).reshape(_CELLS, _CELLS)
+    predicted = np.asarray(model.predict(grid)).astype(np.intp).reshape(_CELLS, _CELLS)
     chart = Chart(across, up, title)
-    chart.image(encode_png(_TINTS[said]))
+    chart.image(encode_png(_TINTS[predicted]))
     for label in (0, 1):
         chart.points(X[y == label, 0], X[y == label, 1], label, f"class {label}", radius=2.5)
     return make_figure(chart.render(), title)
 
 
 def draw_curves(
-    rounds: Any, curves: Sequence[tuple[str, Any]], labels: tuple[str, str], title: str, *, log: bool = True
+    rounds: ArrayLike, curves: Sequence[tuple[str, ArrayLike]], labels: tuple[str, str], title: str, *, log: bool = True
 ) -> str:
     """Curves over rounds.
 
     Parameters
     ----------
     rounds : array-like
-        From 1 on.
+        Numbers of rounds, from 1.
     curves : sequence of tuple of str and array-like
-        Name and heights of each.
+        Name and values of each curve.
     labels : tuple of two str
-        Of the axes.
+        Labels of the axes.
     title : str
-        Of the picture.
+        Title of the figure.
     log : bool
-        Whether equal steps of the rounds are equal factors.
+        Whether the axis of the rounds is logarithmic.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def draw_pixels(values: FloatArray, title: str) -> str:
     Parameters
     ----------
     values : ndarray of shape (height, width)
-        The lighter, the larger.
+        Lighter is larger.
     title : str
-        Of the picture.
+        Title of the figure.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def draw_pixels(values: FloatArray, title: str) -> str:
     height, width = values.shape
     across, up = Axis(0, width, "column of the image"), Axis(-height, 0, "row of the image")
     chart = Chart(across, Axis(up.low, up.high, up.label), title, height=400, square=True)
-    chart.image(_enlarge(paint_values(values)))
+    chart.image(_enlarge(color_values(values)))
     return make_figure(chart.render(), title)
 
 
@@ -105,11 +105,11 @@ def draw_map(across: Axis, up: Axis, values: FloatArray, title: str) -> str:
     Parameters
     ----------
     across, up : Axis
-        Directions.
+        The axes.
     values : ndarray of shape (n_up, n_across)
-        From the bottom to the top; the lighter, the larger.
+        From bottom to top; lighter is larger.
     title : str
-        Of the picture.
+        Title of the figure.
 
     Returns
     -------
@@ -117,11 +117,11 @@ def draw_map(across: Axis, up: Axis, values: FloatArray, title: str) -> str:
         HTML.
     """
     chart = Chart(across, up, title, height=420)
-    chart.image(_enlarge(paint_values(values[::-1])))
+    chart.image(_enlarge(color_values(values[::-1])))
     return make_figure(chart.render(), title)
 
 
 def _enlarge(pixels: NDArray[np.uint8]) -> str:
-    """Cells of several pixels each, since browsers blur small images when they stretch them."""
+    """Repeat the pixels, since browsers blur small images when they enlarge them."""
     times = max(1, 480 // max(pixels.shape[:2]))
     return encode_png(pixels.repeat(times, axis=0).repeat(times, axis=1))

@@ -1,0 +1,247 @@
+"""One estimator on one learning problem: its parameters, its metrics, and how it is fitted to and scored on rows."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import has_fit_parameter
+
+import committee
+from committee.cli.catalog import find_class
+from committee.cli.errors import USAGE, CommandError, suggest
+from committee.cli.fit_observer import FitObserver
+from committee.cli.metrics import choose_metrics
+from committee.cli.problem import LearningProblem, TaskKind
+from committee.typing import FloatArray
+
+__all__ = ["AUTOML", "INNER_FOLDS", "ModelSetup", "Plan", "RowIndices", "fit_baseline", "is_automl"]
+
+RowIndices = NDArray[np.intp]
+
+# Prefix of the AutoML classes. They draw folds of their own and estimate their own score.
+AUTOML = "Committee"
+# Rows below which scores are not reliable.
+_FEW_ROWS = 50
+# Folds of a search inside a training set, which needs only the order of the candidates.
+INNER_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options of a fit.
+
+    Parameters
+    ----------
+    estimator : str
+        A name that :func:`committee.cli.catalog.find_class` accepts.
+    settings : mapping of str to object
+        Parameters set by the user.
+    folds : int
+        Number of cross-validation folds.
+    seed : int
+        Seed of the folds and of the estimator.
+    jobs : int or None
+        Number of threads.
+    metric : str or None
+        The metric that selects the tree depth and is listed first; None for the default of the task.
+    seconds : float or None
+        Time budget of the AutoML estimator; other estimators have none.
+    """
+
+    estimator: str
+    settings: Mapping[str, Any]
+    folds: int
+    seed: int
+    jobs: int | None
+    metric: str | None = None
+    seconds: float | None = None
+
+
+class ModelSetup:
+    """An estimator with its parameters on a learning problem.
+
+    Parameters
+    ----------
+    problem : LearningProblem
+        Features and target.
+    plan : Plan
+        The options.
+    """
+
+    def __init__(self, problem: LearningProblem, plan: Plan) -> None:
+        self.problem = problem
+        self.plan = plan
+        self.metrics = choose_metrics(plan.metric, problem.task)
+        self.template = self._make_template()
+        self.name = type(self.template).__name__
+        self.is_automl = self.name.startswith(AUTOML)
+        self._notices: list[str] = []
+        self._check_folds()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Warnings for the user."""
+        return tuple(self._notices)
+
+    def fit_model(self, rows: RowIndices, observer: FitObserver, params: Mapping[str, Any] | None = None) -> Any:
+        """Fit a copy of the estimator.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices of the training rows.
+        observer : FitObserver
+            Notified when the model is fitted.
+        params : mapping of str to object, optional
+            Parameters that replace those of the plan.
+
+        Returns
+        -------
+        estimator
+            Fitted.
+        """
+        model = type(self.template)(**self.template.get_params())
+        model.set_params(**(params or {}))
+        fit_params: dict[str, Any] = {}
+        if self.problem.weights is not None:
+            fit_params["sample_weight"] = self.problem.weights[rows]
+        if self.problem.groups is not None and self.is_automl:
+            fit_params["groups"] = self.problem.groups[rows]
+        model.fit(self.take_rows(rows), self.problem.y[rows], **fit_params)
+        observer.on_fit_end()
+        return model
+
+    def score_model(self, model: Any, rows: RowIndices) -> float:
+        """The first metric of a model on some rows, in the metric's own direction."""
+        return self.metrics[0].score(model, self.take_rows(rows), self.problem.y[rows], self.take_weights(rows))
+
+    def split_rows(self, rows: RowIndices, folds: int, seed: int) -> Iterator[tuple[RowIndices, RowIndices]]:
+        """Training and test rows of each fold; stratified by class, and groups are not divided."""
+        classify, groups = self.problem.task == "classification", self.problem.groups
+        if groups is None:
+            splitter: Any = (StratifiedKFold if classify else KFold)(folds, shuffle=True, random_state=seed)
+        else:
+            groups = groups[rows]
+            splitter = (StratifiedGroupKFold if classify else GroupKFold)(folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # Rare classes are reported once, in the notices.
+            warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+            parts = list(splitter.split(rows, self.problem.y[rows], groups))
+        for train, test in parts:
+            yield rows[train], rows[test]
+
+    def take_rows(self, rows: RowIndices) -> pa.Table:
+        """Features of some rows."""
+        return self.problem.features.take(rows)
+
+    def take_weights(self, rows: RowIndices) -> FloatArray | None:
+        """Weights of some rows; None if there are none."""
+        return None if self.problem.weights is None else self.problem.weights[rows]
+
+    def _make_template(self) -> Any:
+        estimator = getattr(committee, find_class(self.plan.estimator, self.problem.task))()
+        known = estimator.get_params()
+        for name in self.plan.settings:
+            if name not in known:
+                raise CommandError(
+                    f"{type(estimator).__name__} has no parameter '{name}'.", suggest(name, sorted(known)), USAGE
+                )
+        if self.problem.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+            raise CommandError(f"{type(estimator).__name__} takes no weights.", "Leave out --weights.", USAGE)
+        automl = type(estimator).__name__.startswith(AUTOML)
+        if self.plan.seconds is not None and not automl:
+            raise CommandError(
+                f"{type(estimator).__name__} has no time budget.",
+                "--time is for the automatic committee; choose a smaller model with --set.",
+                USAGE,
+            )
+        defaults: dict[str, Any] = {"random_state": self.plan.seed, "n_jobs": self.plan.jobs}
+        if automl:
+            defaults |= {"time_budget": self.plan.seconds, "metric": self._choose_automl_metric()}
+        chosen = {name: value for name, value in defaults.items() if name in known} | dict(self.plan.settings)
+        return estimator.set_params(**chosen)
+
+    def _choose_automl_metric(self) -> str | None:
+        """The scorer that AutoML optimizes; None for its default, log-loss or root mean squared error."""
+        if self.plan.metric is None or self.metrics[0].library in ("neg_log_loss", "neg_root_mean_squared_error"):
+            return None
+        return self.metrics[0].library
+
+    def _check_folds(self) -> None:
+        folds, n_rows = self.plan.folds, self.problem.n_rows
+        if n_rows < _FEW_ROWS:
+            self._notices.append(f"With {n_rows} rows all scores may be far off.")
+        if self.is_automl:
+            return  # it draws and checks its own folds
+        if self.problem.groups is not None and (n_groups := int(self.problem.groups.max()) + 1) < folds:
+            raise CommandError(f"{n_groups} groups are too few for {folds} folds.", "Lower --folds.", USAGE)
+        if self.problem.task == "regression":
+            # Each score needs two rows, and each training set two for its own folds.
+            if n_rows < 2 * folds:
+                raise CommandError(
+                    f"{n_rows} rows are too few for {folds} folds.", "Lower --folds or bring more rows.", USAGE
+                )
+            return
+        counts = self.problem.count_classes()
+        needed = max(folds, INNER_FOLDS + 1)
+        rarest, count = min(counts.items(), key=lambda item: item[1])
+        if max(counts.values()) < needed:
+            raise CommandError(
+                f"No class of '{self.problem.target}' has the {needed} rows that {folds} folds need.",
+                f"Lower --folds, or {self._suggest_regression()}.",
+                USAGE,
+            )
+        if count < needed:
+            self._notices.append(
+                f"Class '{rarest}' has only {count} row{'s' if count > 1 else ''}: too few to be in every fold."
+            )
+
+    def _suggest_regression(self) -> str:
+        target, first = self.problem.target, self.problem.y[0]
+        if isinstance(first, str):
+            return f"write numbers if '{target}' is numeric: {str(first)!r} is text"
+        return f"use --task regression if '{target}' is numeric"
+
+
+def is_automl(estimator: str, task: TaskKind) -> bool:
+    """Whether an ``--estimator`` names the AutoML estimator.
+
+    Parameters
+    ----------
+    estimator : str
+        A name that :func:`committee.cli.catalog.find_class` accepts.
+    task : "classification" or "regression"
+        The kind of prediction.
+
+    Returns
+    -------
+    bool
+    """
+    return find_class(estimator, task).startswith(AUTOML)
+
+
+def fit_baseline(problem: LearningProblem, rows: RowIndices) -> BaseEstimator:
+    """A model that ignores the features: class frequencies, or the mean.
+
+    Parameters
+    ----------
+    problem : LearningProblem
+        Features and target.
+    rows : ndarray of int
+        Indices of the training rows.
+
+    Returns
+    -------
+    estimator
+        Fitted; accepts any table of one column.
+    """
+    baseline = DummyClassifier(strategy="prior") if problem.task == "classification" else DummyRegressor()
+    weights = None if problem.weights is None else problem.weights[rows]
+    return baseline.fit(np.zeros((len(rows), 1)), problem.y[rows], sample_weight=weights)
