@@ -31,14 +31,14 @@ nb::object answer_boosted(const BoundTrees& self, nb::handle x, const nb::object
 void bind_boosted_predict(nb::module_& m) {
   using namespace committee;
   auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
-  c.def(
-      "answer_boosted", &answer_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a,
-      "loss"_a.none(), "two_classes"_a = false, "n_jobs"_a = 0,
-      nb::sig("def answer_boosted(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(
-          uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "
-                                                                   "two_classes: bool = False, "
-                                                                   "n_jobs: int = 0) "
-                                                                   "-> " COMMITTEE_NDARRAY(float64)),
-      "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by its "
-      "inverse link; with two_classes the pair 1 - p, p of a single one.");
+  c.def("answer_boosted", &answer_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a,
+        "loss"_a.none(), "two_classes"_a = false, "n_jobs"_a = 0,
+        nb::sig("def answer_boosted(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(
+            uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "
+                                                                     "two_classes: bool = False, "
+                                                                     "n_jobs: int = 0) "
+                                                                     "-> " COMMITTEE_NDARRAY(
+                                                                         float64)),
+        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by its "
+        "inverse link; with two_classes the pair 1 - p, p of a single one.");
 }

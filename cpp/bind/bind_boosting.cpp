@@ -125,7 +125,7 @@ void bind_loss(nb::module_& m) {
   m.def("list_losses", &list_losses, "Names of the losses.");
 }
 
-void bind_params(nb::module_& m) {
+void bind_boosting_params(nb::module_& m) {
   nb::class_<BoostingParams> c(m, "BoostingParams", "What boosting may be told, by name.");
   c.def(nb::init<>());
   std::vector<std::string> fields;
@@ -364,7 +364,7 @@ void bind_trees(nb::class_<Boosting>& c) {
 void bind_boosting(nanobind::module_& m) {
   using namespace committee;
   bind_loss(m);
-  bind_params(m);
+  bind_boosting_params(m);
   nb::class_<Boosting> c(
       m, "Boosting",
       "The state of one fit: records, scores, rows in the order of the leaves, trees.\n\n"

@@ -31,7 +31,7 @@ void make_trainer(BoundTrainer* self, const BinnedMatrix& data, const Presort* p
   new (self) BoundTrainer{std::move(trainer), data.n_cols, n_classes};
 }
 
-nb::tuple grow(BoundTrainer& self) {
+nb::tuple grow_stump(BoundTrainer& self) {
   GrownStump grown = [&] {
     const nb::gil_scoped_release released;
     return self.trainer->grow();
@@ -61,7 +61,7 @@ void bind_stump(nanobind::module_& m) {
       nb::sig("def __init__(self, data: BinnedMatrix, presort: Presort | None, labels: "
               "numpy.typing.NDArray[numpy.uint32], n_classes: int, weights: "
               "numpy.typing.NDArray[numpy.float64] | None, criterion: str, n_jobs: int) -> None"));
-  c.def("grow", &grow,
+  c.def("grow", &grow_stump,
         nb::sig("def grow(self) -> tuple[Trees, numpy.typing.NDArray[numpy.float64], "
                 "numpy.typing.NDArray[numpy.float64]]"),
         "The best stump on the weights as they are, the decrease of impurity by feature, and the "

@@ -70,7 +70,7 @@ WordStump make_stump(u32 word, const Vector<double>& votes, const Vector<double>
   return stump;
 }
 
-void bind_stump(nb::module_& m) {
+void bind_word_votes(nb::module_& m) {
   nb::class_<WordStump>(m, "WordStump", "A question for a word, and its votes for the labels.")
       .def(nb::new_(&make_stump), nb::arg("word"), nb::arg("votes"), nb::arg("factors"),
            nb::arg("alpha") = 1.0)
@@ -91,7 +91,7 @@ void bind_stump(nb::module_& m) {
 
 void bind_word_stump(nanobind::module_& m) {
   using namespace committee;
-  bind_stump(m);
+  bind_word_votes(m);
   nb::class_<LabelWeights>(m, "LabelWeights", "The weight of each pair of document and label.")
       .def(
           "__init__",

@@ -11,6 +11,8 @@
 
 namespace committee {
 
+inline constexpr double kMinAdditionsPerThread = 3e5;
+
 // Which documents hold a word and which labels a document has; immutable.
 struct WordTable {
   std::size_t n_documents = 0, n_words = 0, n_labels = 0;

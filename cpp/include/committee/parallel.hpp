@@ -23,6 +23,9 @@ double read_cpu_quota(const std::string& root = "");
 int choose_threads(int n_jobs, double work, double min_work_per_thread,
                    double least_work_per_thread = 0.0);
 
+// Nanoseconds of work that pay for waking a thread.
+inline constexpr double kThreadCost = 100'000.0;
+
 // True on a thread that is currently running a task of the pool (nested calls then run inline).
 bool inside_parallel_region();
 

@@ -17,8 +17,6 @@ constexpr int kMostWeightBits = 31;
 // With fewer bits than this a gradient is rounded by chance, which keeps sums right on average.
 constexpr int kEnoughBits = 16;
 constexpr std::size_t kTaskRows = 16 * kLossBlock;
-// Gradients that cost no exponential are found sooner than a thread is woken, up to so many rows.
-constexpr std::size_t kSharedRows = 8192;
 
 int count_bits(u64 total) {
   int bits = 0;
@@ -195,7 +193,7 @@ void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeight
   for (GradientPowers& powers : powers_)
     if (bounded) powers = {shape.gradient_power, shape.hessian_power};
   constant_hessian_ = shape.constant_hessian && weights.values.empty();
-  if (shape.constant_hessian && n_rows_ * loss.n_scores() < kSharedRows) n_threads = 1;
+  if (shape.constant_hessian && n_rows_ * loss.n_scores() < kMinParallelRows) n_threads = 1;
   convert(loss.n_scores(), bounded, weights, n_threads,
           [&](std::size_t begin, std::size_t end, double* g, double* h) {
             loss.find_gradients(view, begin, end, g, h);

@@ -13,6 +13,8 @@ struct FixedGradientPair {
 };
 
 inline constexpr int kFixedBits = 30;
+// Fewer rows are processed sooner than a thread is woken.
+inline constexpr std::size_t kMinParallelRows = 8192;
 
 // Powers of two that bound the gradients of all rows.
 struct GradientPowers {

@@ -15,10 +15,8 @@ constexpr std::size_t kLeastRows = 4096, kMostRows = std::size_t{1} << 18;
 constexpr std::size_t kRowsPerLeaf = 256, kMostKept = std::size_t{16} << 20;
 constexpr int kMostBits = 30;
 constexpr std::size_t kBlockRows = 512;
-// Rows that are worth a thread.
-constexpr std::size_t kSharedRows = 8192;
-// Cells of leaves that are worth waking the threads for.
-constexpr std::size_t kSharedVisits = 60'000;
+// Entries of the leaves' histograms that pay for waking the threads.
+constexpr std::size_t kMinParallelEntries = 60'000;
 
 }  // namespace
 
@@ -111,7 +109,7 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
     tree.values[leaf.node] = values[l];
     tree.weight[leaf.node] = weight;
   }
-  const int n_threads = n_rows_ >= kSharedRows ? n_threads_ : 1;
+  const int n_threads = n_rows_ >= kMinParallelRows ? n_threads_ : 1;
   const auto n_blocks = static_cast<std::size_t>(n_threads);
   parallel_for(n_blocks, n_threads, [&](std::size_t block) {
     const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
@@ -165,7 +163,7 @@ void BoostingGrower::follow(std::span<const i64> changes) {
   const WordHalves halves = plan_->halves;
   const std::size_t step = records_.cells_per_slot();
   const auto mask = static_cast<i32>(halves.hessian(-1));
-  const int n_threads = leaves_.size() * n_cells_ > kSharedVisits ? n_threads_ : 1;
+  const int n_threads = leaves_.size() * n_cells_ > kMinParallelEntries ? n_threads_ : 1;
   parallel_for(records_.n_slots(), n_threads, [&](std::size_t slot) {
     i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {

@@ -8,7 +8,7 @@ namespace committee {
 namespace {
 
 // Visits of cells (a scan of two nodes counts eight of each) that are worth waking the threads for.
-constexpr std::size_t kSharedVisits = 15'000;
+constexpr std::size_t kMinParallelVisits = 15'000;
 
 }  // namespace
 
@@ -84,7 +84,7 @@ void BoostingGrower::search_siblings(Siblings pair, bool merge) {
   const std::size_t n_places = slot_features_.size();
   const std::size_t visits = n_cells_ * (8 + static_cast<std::size_t>(n_threads_));
   const std::size_t n_parts =
-      merge && visits > kSharedVisits ? static_cast<std::size_t>(n_threads_) : 1;
+      merge && visits > kMinParallelVisits ? static_cast<std::size_t>(n_threads_) : 1;
   std::vector<BoostSplit> found(2 * n_parts);
   parallel_for(n_parts, n_threads_, [&](std::size_t part) {
     const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;

@@ -9,11 +9,9 @@ namespace committee {
 namespace {
 
 constexpr std::size_t kTaskRows = 8192;
-// Fewer rows are gone through sooner than a thread is woken.
-constexpr std::size_t kSharedRows = 8192;
 // From so many rows on their gradients and scores do not stay in the cache from leaf to leaf, and
 // the leaves are gone through block by block.
-constexpr std::size_t kManyRows = 32'768, kBlockRows = 8'192;
+constexpr std::size_t kManyRows = 32'768, kRowsPerBlock = 8'192;
 
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
@@ -88,9 +86,9 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
   const std::vector<GrownLeaf>& leaves = grower.leaves();
   const FixedGradientPair* gradients = update.gradients.pairs(update.score);
   const std::size_t n_rows = update.view.stride;
-  const bool shared = update.n_threads > 1 && n_rows >= kSharedRows;
+  const bool shared = update.n_threads > 1 && n_rows >= kMinParallelRows;
   const std::size_t n_blocks = shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows)
-                               : n_rows >= kManyRows ? n_rows / kBlockRows
+                               : n_rows >= kManyRows ? n_rows / kRowsPerBlock
                                                      : 1;
   const auto cut = [&](std::span<const RowItem> rows, std::size_t block) {
     if (n_blocks == 1) return rows;

@@ -7,8 +7,8 @@ namespace committee {
 
 namespace {
 
-// Nodes of more rows are shared by the threads; of smaller ones each thread takes one.
-constexpr std::size_t kSharedRows = 4096;
+// The threads share a node of more rows; of smaller nodes each thread takes one.
+constexpr std::size_t kMaxSerialRows = 4096;
 constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
@@ -130,7 +130,7 @@ bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
 }
 
 bool BoostingGrower::is_shared(const OpenLeaf& leaf) const {
-  return n_threads_ > 1 && leaf.size() > kSharedRows;
+  return n_threads_ > 1 && leaf.size() > kMaxSerialRows;
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {

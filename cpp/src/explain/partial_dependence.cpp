@@ -9,7 +9,7 @@ namespace committee {
 namespace {
 
 constexpr u32 kNoPlace = 0xFFFFFFFFu;
-constexpr double kVisitCost = 5.0, kThreadCost = 100'000.0;  // nanoseconds
+constexpr double kVisitCost = 5.0;  // nanoseconds
 // Sums are made block by block and the blocks added in order, so that threads do not matter; this
 // many blocks at most keep their sums at a time.
 constexpr std::size_t kMostBlocks = 64;

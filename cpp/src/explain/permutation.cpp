@@ -13,7 +13,7 @@ constexpr int kStepsPerLook = 2;      // between two looks at whether all walks 
 constexpr std::size_t kInFlight = 8;  // walks under way at a time
 // Rows of a task: many share what is read of a tree, few let every thread have some.
 constexpr std::size_t kFewestRows = 512, kMostRows = 4096;
-constexpr double kWalkCost = 10.0, kThreadCost = 100'000.0;  // nanoseconds
+constexpr double kWalkCost = 10.0;  // nanoseconds
 constexpr u32 kNowhere = 0xFFFFFFFFu;
 
 // Rows of a block, and the values that the feature gets.

@@ -31,10 +31,9 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kRows = 32;  // of a block: its buffers stay in the first-level cache
-constexpr std::size_t kLanes = 8;  // rows whose sums stay in registers
-// Estimated nanoseconds of a split at a point for one row, and what a thread is worth waking for.
-constexpr double kPointCost = 2.0, kThreadCost = 100'000.0;
+constexpr std::size_t kRows = 32;   // of a block: its buffers stay in the first-level cache
+constexpr std::size_t kLanes = 8;   // rows whose sums stay in registers
+constexpr double kPointCost = 2.0;  // nanoseconds of a split at a point for one row, estimated
 constexpr u32 kNoFeature = 0xFFFFFFFFu;
 
 using Lane = std::array<double, kRows>;

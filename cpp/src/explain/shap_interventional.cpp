@@ -14,7 +14,7 @@ namespace committee {
 
 namespace {
 
-constexpr double kPairCost = 60.0, kThreadCost = 100'000.0;  // nanoseconds
+constexpr double kPairCost = 60.0;  // nanoseconds
 constexpr std::size_t kTaskRows = 64;
 
 // (a - 1)! b! / (a + b)! = 1 / (a * binomial(a + b, a)) for a >= 1.

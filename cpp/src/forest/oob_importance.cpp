@@ -9,7 +9,7 @@ namespace committee {
 
 namespace {
 
-constexpr double kMinThreadWork = 1e4;  // rows times trees
+constexpr double kMinOobThreadWork = 1e4;  // rows times trees
 
 // One tree with raw nodes of either width, and the rows that it is asked about.
 class TreeReader {
@@ -246,10 +246,11 @@ std::vector<double> ask_trees(const OobQuestion& question, u32 width, InterruptW
   const std::size_t n_trees = question.trees.n_trees;
   const double work = static_cast<double>(question.x.n_rows) * static_cast<double>(n_trees);
   std::vector<TreeFinding> findings(n_trees);
-  parallel_for(n_trees, choose_threads(question.n_jobs, work, kMinThreadWork), [&](std::size_t t) {
-    watch.poll();
-    findings[t] = ask(question, t);
-  });
+  parallel_for(n_trees, choose_threads(question.n_jobs, work, kMinOobThreadWork),
+               [&](std::size_t t) {
+                 watch.poll();
+                 findings[t] = ask(question, t);
+               });
   std::vector<double> mean(question.x.n_cols * width, 0.0);
   double n_asked = 0.0;
   for (const TreeFinding& finding : findings) {

@@ -9,8 +9,7 @@ namespace committee {
 
 namespace {
 
-// Estimated nanoseconds of the link of a score, and what a thread is worth waking for.
-constexpr double kLinkCost = 10.0, kThreadCost = 100'000.0;
+constexpr double kLinkCost = 10.0;     // estimated nanoseconds of the link of a score
 constexpr std::size_t kMostNear = 16;  // scores of a row that need no allocation
 
 // Scores of n rows, side by side in a row, to means; `block` has room for n * n_scores.

@@ -12,9 +12,8 @@
 
 namespace committee {
 
-// Estimated nanoseconds, to decide on threads: one row through one tree, and what a thread is worth
-// waking for.
-inline constexpr double kWalkCost = 15.0, kThreadCost = 100'000.0;
+// Estimated nanoseconds of one row through one tree, to decide on threads.
+inline constexpr double kWalkCost = 15.0;
 // Trees that pay for looking whether a block has missing values at all.
 inline constexpr std::size_t kLookTrees = 8;
 // Rows whose leaves are known before their values are added.

@@ -8,8 +8,8 @@ namespace committee {
 
 namespace {
 
-// Steps between two looks at which walks have ended. Rows end far above the deepest leaf mostly.
-constexpr int kStepsPerLook = 4;
+// Steps between two checks of which walks have ended. Most rows end far above the deepest leaf.
+constexpr int kStepsPerCheck = 4;
 
 }  // namespace
 
@@ -123,7 +123,7 @@ void CodedTrees::end_trees(const Codes& codes, std::size_t first, std::span<u32>
       u64 now[kInFlight];
 #pragma GCC unroll 8
       for (std::size_t r = 0; r < kInFlight; ++r) now[r] = at[i + r];
-      for (int step = 0; step < kStepsPerLook; ++step) {
+      for (int step = 0; step < kStepsPerCheck; ++step) {
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < kInFlight; ++r) {
           const u64 word = words[now[r]];

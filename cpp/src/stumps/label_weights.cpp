@@ -14,7 +14,6 @@ constexpr double kUnits = 0x1.0p50;
 constexpr double kLargestScale = 0x1.0p10;
 constexpr std::size_t kBlock = 256;      // documents or words of a task
 constexpr std::size_t kSliceLabels = 8;  // labels of a cache line
-constexpr double kMinAdditionsPerThread = 3e5;
 
 bool strays(double scale) {
   return scale > kLargestScale || scale < 1.0 / kLargestScale;

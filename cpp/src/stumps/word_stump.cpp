@@ -10,7 +10,6 @@ namespace committee {
 namespace {
 
 constexpr std::size_t kWordBlocks = 128;  // tasks of a search
-constexpr double kMinAdditionsPerThread = 3e5;
 
 // Weights of the holders of a word, or of the others, for one label; whatever the unit.
 struct Side {
