@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import routes
 from tests.contract.source_reading import ROOT, list_sources
 
 
@@ -55,6 +56,11 @@ def test_every_paper_is_closed_and_listed_once() -> None:
     assert all(entry.strip().endswith("\n}") and entry.count("{") == entry.count("}") for entry in entries)
     keys = re.findall(r"^@\w+\{(\w+),", read("docs/references.bib"), flags=re.M)
     assert len(keys) == len(set(keys)) == len(entries)
+
+
+def test_the_architecture_lists_the_routes_of_growth() -> None:
+    inside = read("ARCHITECTURE.md").split(routes.BEGIN)[1].split(routes.END)[0]
+    assert inside.strip() == routes.render_table()
 
 
 def test_the_makefile_lists_itself() -> None:

@@ -14,11 +14,13 @@ from tests.naive.growth import Column, Node, Twin, code_bins, code_category, cod
 CLASS_CRITERIA = ("gini", "entropy", "gain_ratio", "error")
 VALUE_CRITERIA = ("squared_error", "friedman_mse", "poisson", "absolute_error")
 CRITERIA = CLASS_CRITERIA + VALUE_CRITERIA
+#: Names of the fast paths, in the order of their bits in GrowParams.routes.
+ROUTES = tuple(name for name, _, _ in _core.list_routes())
 
 
 @dataclass
 class Case:
-    """Raw values, a target (labels or values, a column an output), weights, and what the grower is told."""
+    """Raw values, a target (labels or values, a column an output), weights, and what the grower is params."""
 
     X: Any
     labels: Any = None
@@ -26,7 +28,7 @@ class Case:
     weights: Any = None
     n_levels: Any = None
     max_bins: int = 255
-    told: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.n_levels is None:
@@ -38,10 +40,16 @@ class Case:
 
     def make_params(self) -> Any:
         params = _core.GrowParams()
-        for name, value in {"n_jobs": 1, **self.told}.items():
+        for name, value in {"n_jobs": 1, **self.params}.items():
             assert name in (*_core.GrowParams.fields, "monotonic", "interaction_groups", "member_features")
             setattr(params, name, value)
         return params
+
+    def make_arguments(self) -> tuple[Any, ...]:
+        """The arguments of the core's grow_tree."""
+        params = self.make_params()
+        presort = _core.presort_columns(self.X, self.n_levels, 1) if params.exact else None
+        return (self.bins[1], presort, self.labels, self.n_classes, self.values, self.weights, params)
 
     @cached_property
     def bins(self) -> tuple[Any, Any]:
@@ -50,10 +58,17 @@ class Case:
 
     def grow_trees(self) -> tuple[Any, Any]:
         """The core's arena of one tree, and its importances."""
-        params = self.make_params()
-        presort = _core.presort_columns(self.X, self.n_levels, 1) if params.exact else None
-        target = (self.labels, self.n_classes, self.values)
-        return _core.grow_tree(self.bins[1], presort, *target, self.weights, params)  # type: ignore[no-any-return]
+        return _core.grow_tree(*self.make_arguments())  # type: ignore[no-any-return]
+
+    def count_nodes(self, plan: Any = None) -> dict[str, int]:
+        """Nodes of the tree, or of a forest, by the route that grew or searched them."""
+        return _core.testing.count_nodes_by_route(*self.make_arguments(), plan)  # type: ignore[no-any-return]
+
+    def describe_routes(self, in_forest: bool = False) -> dict[str, str]:
+        """The reason why each route is refused; empty: it is allowed."""
+        described = _core.describe_route(*self.make_arguments(), in_forest)
+        assert all(allowed == (reason == "") for _, allowed, reason in described)
+        return {name: reason for name, _, reason in described}
 
     def grow(self) -> dict[str, Any]:
         """The core's tree as arrays, with its importances."""
@@ -69,6 +84,11 @@ class Case:
             else:
                 columns.append(code_values(x) if params.exact else code_bins(x, mapper.thresholds(f)))
         return Twin(columns, self.labels, self.values, self.weights, params)
+
+
+def switch_off(*routes: str) -> int:
+    """GrowParams.routes without some of them."""
+    return 0xFFFFFFFF & ~sum(1 << ROUTES.index(route) for route in routes)
 
 
 def draw_table(rng: Any, n_rows: int, n_cols: int, n_values: int, missing: float = 0.0) -> Any:
@@ -113,7 +133,7 @@ def draw_case(rng: Any, criterion: str) -> Case:
         n_levels[f] = rng.choice([2, 5, 20])
         X[:, f] = rng.integers(0, n_levels[f], size=n_rows)
         X[rng.random(n_rows) < missing, f] = np.nan
-    told = {"criterion": criterion, "exact": bool(rng.integers(2)), "max_depth": int(rng.integers(1, 8))}
+    params = {"criterion": criterion, "exact": bool(rng.integers(2)), "max_depth": int(rng.integers(1, 8))}
     rules = {
         "min_samples_leaf": int(rng.integers(1, 4)),
         "min_samples_split": int(rng.integers(2, 12)),
@@ -123,17 +143,17 @@ def draw_case(rng: Any, criterion: str) -> Case:
         "interaction_groups": [[f for f in range(n_cols) if rng.random() < 0.6] for _ in range(3)],
     }
     if rng.random() < 0.5:
-        told |= {"seed": int(rng.integers(1 << 32)), "tree": int(rng.integers(100)), "shuffle_ties": True}
+        params |= {"seed": int(rng.integers(1 << 32)), "tree": int(rng.integers(100)), "shuffle_ties": True}
         rules |= {"random_splits": True, "max_features": int(rng.integers(1, n_cols + 1))}
     if plain:
         rules["monotonic"] = [0 if n_levels[f] else int(rng.integers(-1, 2)) for f in range(n_cols)]
-    told |= {name: rule for name, rule in rules.items() if rng.random() < 0.3}
+    params |= {name: rule for name, rule in rules.items() if rng.random() < 0.3}
     return Case(
         X,
         weights=draw_weights(rng, str(rng.choice(["none", "integer", "fraction"])), n_rows),
         n_levels=n_levels,
         max_bins=int(rng.choice([255, 255, 4])),
-        told=told,
+        params=params,
         **draw_target(rng, criterion, n_rows, n_outputs, n_classes),
     )
 

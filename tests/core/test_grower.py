@@ -46,8 +46,8 @@ def test_trees_equal_their_twins_on_tiny_tables(data: st.DataObject) -> None:
     weights = data.draw(st.none() | st.lists(st.sampled_from([1.0, 2.0, 0.5, 0.7]), min_size=n_rows, max_size=n_rows))
     criterion = data.draw(st.sampled_from(CRITERIA))
     target = {"labels": y.astype(np.uint32)} if criterion in CLASS_CRITERIA else {"values": y.astype(float)}
-    told = {"criterion": criterion, "exact": data.draw(st.booleans())}
-    compare(Case(X, weights=None if weights is None else np.array(weights), told=told, **target))
+    params = {"criterion": criterion, "exact": data.draw(st.booleans())}
+    compare(Case(X, weights=None if weights is None else np.array(weights), params=params, **target))
 
 
 @pytest.mark.parametrize("kind", ["none", "integer", "fraction"])
@@ -59,7 +59,7 @@ def test_large_nodes_with_dense_histograms_equal_their_twins(criterion: str, kin
     X = draw_table(rng, n_rows, 4, 5, missing=0.1)
     target = draw_target(rng, criterion, n_rows, n_outputs=1, n_classes=3)
     weights = draw_weights(rng, kind, n_rows)
-    assert compare(Case(X, weights=weights, told={"criterion": criterion, "max_depth": 4}, **target)) > 15
+    assert compare(Case(X, weights=weights, params={"criterion": criterion, "max_depth": 4}, **target)) > 15
 
 
 @pytest.mark.parametrize("n_rows", [300, 2300])
@@ -70,7 +70,7 @@ def test_many_columns_in_several_record_groups(criterion: str, n_classes: int, n
     target = draw_target(rng, criterion, n_rows, n_classes=n_classes)
     y = next(iter(target.values()))
     y[X[:, 130] == 1.0] = 1  # the winner sits in the last group
-    assert compare(Case(X, told={"criterion": criterion, "max_depth": 2}, **target)) > 5
+    assert compare(Case(X, params={"criterion": criterion, "max_depth": 2}, **target)) > 5
 
 
 @every_criterion
@@ -81,7 +81,7 @@ def test_categories_with_more_than_255_levels(criterion: str) -> None:
     X = np.column_stack([levels, rng.normal(size=n_rows).round(1)])
     X[rng.random(n_rows) < 0.1, 0] = np.nan
     case = Case(
-        X, n_levels=n_levels, told={"criterion": criterion, "max_depth": 2}, **draw_target(rng, criterion, n_rows)
+        X, n_levels=n_levels, params={"criterion": criterion, "max_depth": 2}, **draw_target(rng, criterion, n_rows)
     )
     compare(case)
     assert 0 in case.grow()["feature"]
@@ -102,16 +102,16 @@ def test_no_subset_of_categories_is_better(criterion: str) -> None:
         X = rng.integers(0, n_levels, size=(n_rows, 1)).astype(float)
         X[rng.random(n_rows) < 0.1] = np.nan
         target, weights = draw_target(rng, criterion, n_rows), draw_weights(rng, ["none", "fraction"][seed % 2], n_rows)
-        told = {"criterion": criterion, "max_depth": 1}
-        grown = Case(X, weights=weights, n_levels=np.array([n_levels], np.uint32), told=told, **target).grow()
+        params = {"criterion": criterion, "max_depth": 1}
+        grown = Case(X, weights=weights, n_levels=np.array([n_levels], np.uint32), params=params, **target).grow()
         levels = [*range(n_levels), np.nan]
         best = 0.0
         for size in range(1, len(levels)):
             for subset in combinations(levels, size):
                 inside = np.isin(X, [k for k in subset if k == k]) | (np.isnan(X) & any(k != k for k in subset))
                 if 0 < inside.sum() < n_rows:
-                    told = {"criterion": criterion, "max_depth": 1}
-                    tree = Case(inside.astype(float), weights=weights, told=told, **target).grow()
+                    params = {"criterion": criterion, "max_depth": 1}
+                    tree = Case(inside.astype(float), weights=weights, params=params, **target).grow()
                     best = max(best, measure_root_decrease(tree))
         np.testing.assert_allclose(measure_root_decrease(grown), best, rtol=1e-9)
 
@@ -126,10 +126,10 @@ def test_the_principal_axis_finds_nearly_the_best_subset(criterion: str) -> None
         target = draw_target(rng, criterion, 200, n_outputs=2, n_classes=3)
         y = next(iter(target.values()))
         y[:, 0] = np.where(rng.random(200) < 0.5, X[:, 0] % 3, y[:, 0])
-        told = {"criterion": criterion, "max_depth": 1}
-        found = measure_root_decrease(Case(X, n_levels=np.array([6], np.uint32), told=told, **target).grow())
+        params = {"criterion": criterion, "max_depth": 1}
+        found = measure_root_decrease(Case(X, n_levels=np.array([6], np.uint32), params=params, **target).grow())
         best = max(
-            measure_root_decrease(Case(np.isin(X, subset).astype(float), told=told, **target).grow())
+            measure_root_decrease(Case(np.isin(X, subset).astype(float), params=params, **target).grow())
             for size in (1, 2, 3)
             for subset in combinations(range(6), size)
         )
@@ -144,8 +144,8 @@ def test_bins_of_single_values_give_the_exact_tree(criterion: str) -> None:
     n_rows = 400
     X = rng.integers(0, 200, size=(n_rows, 3)) ** 2 / 8.0
     X[rng.random(X.shape) < 0.1] = np.nan
-    target, told = draw_target(rng, criterion, n_rows, n_classes=3), {"criterion": criterion, "max_depth": 9}
-    binned, exact = (Case(X, told={**told, "exact": exact}, **target) for exact in (False, True))
+    target, params = draw_target(rng, criterion, n_rows, n_classes=3), {"criterion": criterion, "max_depth": 9}
+    binned, exact = (Case(X, params={**params, "exact": exact}, **target) for exact in (False, True))
     one, other = binned.grow(), exact.grow()
     for name in ("children_left", "feature", "missing_go_to_left", "n_node_samples", "impurity", "value"):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
@@ -154,18 +154,18 @@ def test_bins_of_single_values_give_the_exact_tree(criterion: str) -> None:
     np.testing.assert_array_equal(trees[0].apply(X, 1), trees[1].apply(X, 1))
 
 
-@pytest.mark.parametrize("told", [{}, {"max_leaf_nodes": 12}, {"min_samples_leaf": 9, "min_samples_split": 30}])
+@pytest.mark.parametrize("params", [{}, {"max_leaf_nodes": 12}, {"min_samples_leaf": 9, "min_samples_split": 30}])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", *VALUE_CRITERIA])
 def test_trees_equal_those_of_scikit_learn_where_ties_do_not_decide(
-    criterion: str, weighted: bool, told: dict[str, int]
+    criterion: str, weighted: bool, params: dict[str, int]
 ) -> None:
     rng = np.random.default_rng(17)
     n_rows = 500
     X = rng.normal(size=(n_rows, 4)).astype(np.float32).astype(float)
     signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n_rows)
     weights = rng.random(n_rows) + 0.5 if weighted else None
-    limits = {"max_depth": 6, "min_samples_leaf": 6, **told}
+    limits = {"max_depth": 6, "min_samples_leaf": 6, **params}
     if criterion in CLASS_CRITERIA:
         y = np.digitize(signal, [-0.5, 0.7])
         target, model = {"labels": y[:, None].astype(np.uint32)}, DecisionTreeClassifier
@@ -175,7 +175,7 @@ def test_trees_equal_those_of_scikit_learn_where_ties_do_not_decide(
     # Friedman's score orders the splits of a node, and its leaves, as the squared error does.
     their_criterion = "squared_error" if criterion == "friedman_mse" else criterion
     theirs = model(criterion=their_criterion, random_state=0, **limits).fit(X, y, weights).tree_
-    ours = Case(X, weights=weights, told={"criterion": criterion, "exact": True, **limits}, **target).grow()
+    ours = Case(X, weights=weights, params={"criterion": criterion, "exact": True, **limits}, **target).grow()
     stack, n_nodes = [(0, 0)], 0
     while stack:
         mine, other = stack.pop()
@@ -218,8 +218,8 @@ def test_a_full_tree_repeats_its_training_targets_exactly() -> None:
     X, y = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) * 100
     for weights in (None, rng.random(500) + 0.1):
         for criterion in ("squared_error", "absolute_error"):
-            told = {"criterion": criterion, "exact": True}
-            trees, _ = Case(X, values=y, weights=weights, told=told).grow_trees()
+            params = {"criterion": criterion, "exact": True}
+            trees, _ = Case(X, values=y, weights=weights, params=params).grow_trees()
             np.testing.assert_array_equal(trees.predict(X, combine="sum", n_jobs=1), y)
 
 
@@ -229,8 +229,8 @@ def test_large_integer_weights_do_not_overflow() -> None:
     y = X + 0.5 * (np.arange(n_rows) % 3 == 0)[:, None]
     weights = np.full(n_rows, 65535.0)
     weights[0] = 1.0
-    told = {"criterion": "squared_error", "max_depth": 1}
-    tree = Case(X, values=y, weights=weights, told=told).grow()
+    params = {"criterion": "squared_error", "max_depth": 1}
+    tree = Case(X, values=y, weights=weights, params=params).grow()
     assert tree["n_node_samples"].tolist() == [n_rows, n_rows // 2, n_rows // 2]
     np.testing.assert_allclose(tree["weighted_n_node_samples"][0], weights.sum(), rtol=1e-12)
 
@@ -256,7 +256,7 @@ def test_monotone_trees_are_monotone_and_interaction_groups_are_kept() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(800, 3))
     y = np.sin(3 * X[:, :1]) + X[:, 1:2] * X[:, 2:] + X[:, :1]
-    case = Case(X, values=y, told={"criterion": "squared_error", "max_depth": 7, "monotonic": [1, 0, -1]})
+    case = Case(X, values=y, params={"criterion": "squared_error", "max_depth": 7, "monotonic": [1, 0, -1]})
     trees, _ = case.grow_trees()
     grid = np.repeat(rng.normal(size=(200, 3)), 50, axis=0)
     for feature, sign in ((0, 1), (2, -1)):
@@ -265,8 +265,8 @@ def test_monotone_trees_are_monotone_and_interaction_groups_are_kept() -> None:
         steps = np.diff(trees.predict(moved, combine="sum").reshape(200, 50), axis=1)
         assert (steps * sign >= 0).all()
     groups = [[0, 1], [2]]
-    told = {"criterion": "squared_error", "max_depth": 6, "interaction_groups": groups}
-    tree = Case(X, values=y, told=told).grow()
+    params = {"criterion": "squared_error", "max_depth": 6, "interaction_groups": groups}
+    tree = Case(X, values=y, params=params).grow()
     paths = [(0, set())]
     while paths:
         at, met = paths.pop()
@@ -284,7 +284,7 @@ def test_pruning_gives_the_subtrees_of_the_path() -> None:
     assert (np.diff(alphas) >= 0).all()
     sizes = []
     for alpha in alphas[::15] + 1e-9:  # so that rounding does not decide
-        tree = Case(case.X, labels=case.labels, told={"ccp_alpha": alpha}).grow()
+        tree = Case(case.X, labels=case.labels, params={"ccp_alpha": alpha}).grow()
         leaves = tree["children_left"] < 0
         left = (tree["weighted_n_node_samples"] * tree["impurity"])[leaves].sum() / 300
         np.testing.assert_allclose(left, impurities[alphas <= alpha][-1], rtol=1e-9, atol=1e-12)
@@ -308,11 +308,11 @@ def test_arguments_that_do_not_fit_are_refused_with_a_sentence() -> None:
     refuse("a label is not below its number of classes", case, n_classes=[1])
     refuse("either labels or values", case, values=np.ones((6, 1)))
     refuse("values must have one entry a row", case, labels=None, n_classes=[], values=np.ones((5, 1)))
-    for told, match in [
+    for params, match in [
         ({"criterion": "ginny"}, "unknown criterion 'ginny'"),
         ({"criterion": "squared_error"}, "unknown criterion 'squared_error'"),
         ({"exact": True}, "exact splits need a presort"),
         ({"monotonic": [1, 1]}, "monotonic must have one entry a feature"),
         ({"interaction_groups": [[1]]}, "interaction group names an unknown feature"),
     ]:
-        refuse(match, Case(case.X, labels=case.labels, told=told))
+        refuse(match, Case(case.X, labels=case.labels, params=params))

@@ -16,10 +16,10 @@ LEAST_P = 1e-3
 
 def grow_roots(case: Case, n_trees: int) -> list[dict[str, Any]]:
     """First splits of many trees that differ in nothing but their number."""
-    told = dict(case.told)
+    params = dict(case.params)
     trees = []
     for number in range(n_trees):
-        case.told = {**told, "max_depth": 1, "seed": SEED, "tree": number}
+        case.params = {**params, "max_depth": 1, "seed": SEED, "tree": number}
         trees.append(case.grow())
     return trees
 
@@ -31,8 +31,8 @@ def test_random_thresholds_are_uniform_over_the_range_of_the_node(exact: bool) -
     X = rng.exponential(size=(2000, 1))
     X[0], X[1] = 0.0, 10.0
     X[2:200, 0] = rng.uniform(0, 10, size=198)
-    told = {"random_splits": True, "exact": exact}
-    case = Case(X, labels=rng.integers(0, 2, size=(2000, 1)).astype(np.uint32), told=told)
+    params = {"random_splits": True, "exact": exact}
+    case = Case(X, labels=rng.integers(0, 2, size=(2000, 1)).astype(np.uint32), params=params)
     thresholds = [tree["threshold"][0] for tree in grow_roots(case, 400)]
     assert min(thresholds) > 0.0
     assert max(thresholds) < 10.0
@@ -45,7 +45,7 @@ def test_random_splits_lie_inside_the_node_and_part_it(criterion: str, exact: bo
     rng = np.random.default_rng(1)
     X = draw_table(rng, 300, 3, 1000, missing=0.1)
     target = draw_target(rng, criterion, 300)
-    case = Case(X, told={"criterion": criterion, "random_splits": True, "exact": exact, "seed": 3}, **target)
+    case = Case(X, params={"criterion": criterion, "random_splits": True, "exact": exact, "seed": 3}, **target)
     trees, _ = case.grow_trees()
     tree, path = trees.describe(0, criterion), trees.apply(X, 1)[:, 0]
     rows_of: dict[int, Any] = {}
@@ -65,7 +65,7 @@ def test_random_splits_lie_inside_the_node_and_part_it(criterion: str, exact: bo
 def test_missing_values_take_a_random_side_in_random_splits() -> None:
     rng = np.random.default_rng(2)
     X = draw_table(rng, 200, 1, 1000, missing=0.3)
-    case = Case(X, labels=rng.integers(0, 2, size=(200, 1)).astype(np.uint32), told={"random_splits": True})
+    case = Case(X, labels=rng.integers(0, 2, size=(200, 1)).astype(np.uint32), params={"random_splits": True})
     n_left = sum(bool(tree["missing_go_to_left"][0]) for tree in grow_roots(case, 300))
     assert stats.binomtest(n_left, 300).pvalue > LEAST_P
 
@@ -75,7 +75,7 @@ def test_random_subsets_of_categories_have_every_size_and_member() -> None:
     n_levels = 6
     X = np.tile(np.arange(n_levels, dtype=float), 40)[:, None]
     labels = rng.integers(0, 2, size=(len(X), 1)).astype(np.uint32)
-    case = Case(X, labels=labels, n_levels=np.array([n_levels], np.uint32), told={"random_splits": True})
+    case = Case(X, labels=labels, n_levels=np.array([n_levels], np.uint32), params={"random_splits": True})
     subsets = [set(tree["left_categories"][0]) for tree in grow_roots(case, 600)]
     sizes = np.bincount([len(subset) for subset in subsets], minlength=n_levels)
     assert sizes[0] == 0
@@ -89,7 +89,7 @@ def test_every_feature_is_drawn_equally_often(n_cols: int) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, n_cols)).round(2)
     labels = rng.integers(0, 2, size=(60, 1)).astype(np.uint32)
-    trees = grow_roots(Case(X, labels=labels, told={"max_features": 1}), 3000)
+    trees = grow_roots(Case(X, labels=labels, params={"max_features": 1}), 3000)
     counts = np.bincount([tree["feature"][0] for tree in trees], minlength=n_cols)
     assert stats.chisquare(counts).pvalue > LEAST_P
 
@@ -99,7 +99,7 @@ def test_constant_features_are_passed_over_until_one_varies() -> None:
     X = np.zeros((50, 20))
     X[:, [3, 11]] = rng.normal(size=(50, 2))
     labels = rng.integers(0, 2, size=(50, 1)).astype(np.uint32)
-    trees = grow_roots(Case(X, labels=labels, told={"max_features": 1}), 400)
+    trees = grow_roots(Case(X, labels=labels, params={"max_features": 1}), 400)
     n_third = sum(tree["feature"][0] == 3 for tree in trees)
     assert all(tree["feature"][0] in (3, 11) for tree in trees)
     assert stats.binomtest(n_third, 400).pvalue > LEAST_P
@@ -110,20 +110,20 @@ def test_the_best_of_the_drawn_features_is_taken() -> None:
     rng = np.random.default_rng(6)
     X = rng.normal(size=(100, 10))
     labels = (X[:, 7:8] > 0).astype(np.uint32)
-    trees = grow_roots(Case(X, labels=labels, told={"max_features": 2}), 800)
+    trees = grow_roots(Case(X, labels=labels, params={"max_features": 2}), 800)
     assert stats.binomtest(sum(tree["feature"][0] == 7 for tree in trees), 800, 0.2).pvalue > LEAST_P
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize(
-    "told", [{"random_splits": True}, {"max_features": 2}, {"random_splits": True, "max_features": 1}]
+    "params", [{"random_splits": True}, {"max_features": 2}, {"random_splits": True, "max_features": 1}]
 )
-def test_growth_order_does_not_change_what_is_drawn(criterion: str, told: dict[str, Any]) -> None:
+def test_growth_order_does_not_change_what_is_drawn(criterion: str, params: dict[str, Any]) -> None:
     rng = np.random.default_rng(7)
     X = draw_table(rng, 200, 5, 1000, missing=0.1)
     target = draw_target(rng, criterion, 200, n_classes=3)
     grown = [
-        Case(X, told={"criterion": criterion, "seed": 9, **told, **policy}, **target).grow()
+        Case(X, params={"criterion": criterion, "seed": 9, **params, **policy}, **target).grow()
         for policy in ({}, {"max_leaf_nodes": 100_000})
     ]
     assert len(grown[0]["feature"]) > 20
@@ -135,8 +135,8 @@ def test_seed_and_tree_number_change_the_draw_and_nothing_else_does() -> None:
     rng = np.random.default_rng(8)
     X, labels = rng.normal(size=(100, 4)), rng.integers(0, 2, size=(100, 1)).astype(np.uint32)
 
-    def grow(**told: Any) -> bytes:
-        case = Case(X, labels=labels, told={"random_splits": True, **told})
+    def grow(**params: Any) -> bytes:
+        case = Case(X, labels=labels, params={"random_splits": True, **params})
         return bytes(case.grow()["threshold"].tobytes())
 
     assert CLASS_CRITERIA[0] == Case(X).make_params().criterion

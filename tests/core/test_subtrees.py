@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from committee import _core
-from tests.core.growth_cases import CRITERIA, Case, compare, draw_table, draw_target, draw_weights
+from tests.core.growth_cases import CRITERIA, Case, compare, draw_table, draw_target, draw_weights, switch_off
 
 #: A limit that is never reached: the nodes come from a heap, one by one, and the tree is the same.
 BEST_FIRST = {"max_leaf_nodes": 100_000}
@@ -20,17 +20,17 @@ RULES: tuple[dict[str, Any], ...] = (
 )
 
 
-def compare_loops(case: Case) -> int:
-    """Assert that both loops give one tree; the number of its nodes."""
+def compare_loops(case: Case, *routes: str) -> int:
+    """Assert that the routes are taken and that every loop gives one tree; the number of its nodes."""
+    params, nodes = dict(case.params), case.count_nodes()
+    assert all(nodes[route] > 0 for route in routes), (nodes, case.describe_routes())
     whole = case.grow()
-    told = dict(case.told)
-    case.told = {**told, **BEST_FIRST}
-    stepwise = case.grow()
-    for n_jobs in (1, 3):
-        case.told = {**told, "n_jobs": n_jobs}
+    others = ({"n_jobs": 3}, BEST_FIRST, {"routes": 0}, *({"routes": switch_off(route)} for route in routes))
+    for other in others:
+        case.params = {**params, **other}
         for name, array in case.grow().items():
-            np.testing.assert_array_equal(array, whole[name], err_msg=name)
-            np.testing.assert_array_equal(array, stepwise[name], err_msg=name)
+            np.testing.assert_array_equal(array, whole[name], err_msg=f"{name} {other}")
+    case.params = params
     return len(whole["feature"])
 
 
@@ -47,8 +47,8 @@ def test_both_loops_give_the_same_tree(criterion: str, rules: dict[str, Any]) ->
         X[:, 1] = X[:, 1] > 3.0  # most nodes find it constant
         target = draw_target(rng, criterion, len(X), n_classes=2 if n_cols == 6 else 4)
         weights = draw_weights(rng, kind, len(X))
-        told = {"criterion": criterion, "seed": n_cols, "shuffle_ties": True, **rules}
-        assert compare_loops(Case(X, weights=weights, told=told, **target)) > 20
+        params = {"criterion": criterion, "seed": n_cols, "shuffle_ties": True, **rules}
+        assert compare_loops(Case(X, weights=weights, params=params, **target), "subtree") > 20
 
 
 def test_heavy_rows_of_two_classes_are_added_up_in_wide_sums() -> None:
@@ -58,9 +58,9 @@ def test_heavy_rows_of_two_classes_are_added_up_in_wide_sums() -> None:
         X, labels = draw_table(rng, 900, 5, 10**6), rng.integers(0, 2, size=(900, 1)).astype(np.uint32)
         weights = rng.integers(1, min(heaviest, 3) + 1, size=900).astype(float)
         weights[[3, 77]] = heaviest
-        told = {"random_splits": True, "max_features": 3, "seed": 1}
-        case = Case(X, labels=labels, weights=weights, told=told)
-        assert compare_loops(case) > 300
+        params = {"random_splits": True, "max_features": 3, "seed": 1}
+        case = Case(X, labels=labels, weights=weights, params=params)
+        assert compare_loops(case, "subtree") > 300
 
 
 def test_heavy_rows_of_many_classes_are_added_up_in_wide_sums() -> None:
@@ -71,8 +71,8 @@ def test_heavy_rows_of_many_classes_are_added_up_in_wide_sums() -> None:
         X[:, :3] = X[:, :3] > np.median(X[:, :3], axis=0)
         weights = np.full(1200, float(heaviest))
         weights[::7] = 1.0
-        case = Case(X, labels=labels, weights=weights, told={"max_features": 3, "seed": 1})
-        assert compare_loops(case) > 300
+        case = Case(X, labels=labels, weights=weights, params={"max_features": 3, "seed": 1})
+        assert compare_loops(case, "subtree", "multiclass_block" if heaviest < 256 else "two_valued") > 300
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65])
@@ -83,7 +83,7 @@ def test_few_rows_are_sorted_rightly_at_the_borders_of_blocks(n_rows: int) -> No
         for criterion in ("gini", "squared_error"):
             for n_classes in (2, 3) if n_rows > 3 else (2,):
                 target = draw_target(rng, criterion, n_rows, n_classes=n_classes)
-                compare(Case(X, told={"criterion": criterion}, **target))
+                compare(Case(X, params={"criterion": criterion}, **target))
 
 
 @pytest.mark.parametrize("kind", ["none", "integer", "fraction", "heavy"])
@@ -100,8 +100,11 @@ def test_lists_of_rows_are_handed_on_in_order(kind: str, rules: dict[str, Any]) 
         weights = 1000.0 * draw_weights(rng, "integer", n_rows) if kind == "heavy" else draw_weights(rng, kind, n_rows)
         if kind == "heavy":
             weights[5] = 3.0
-        told = {"criterion": "squared_error", "seed": 3, **rules}
-        compare_loops(Case(X, values=values, weights=weights, told=told))
+        params = {"criterion": "squared_error", "seed": 3, **rules}
+        is_split = scale >= 1.0 or "min_impurity_decrease" not in rules  # else the root is a leaf
+        taken = ("presorted_rows",) if is_split else ()
+        n_nodes = compare_loops(Case(X, values=values, weights=weights, params=params), *taken)
+        assert n_nodes > 20 if is_split else n_nodes == 1
 
 
 @pytest.mark.parametrize("n_cols", [5, 28, 60])
@@ -115,14 +118,16 @@ def test_blocks_of_rows_give_the_trees_of_the_general_loop(n_cols: int, rules: d
     X[:, 2] = X[:, 2] > 2.0  # most nodes find it constant
     X[:, 3] = 7.0
     labels = (X[:, [4]] + rng.normal(size=(3000, 1)) > 0.0).astype(np.uint32)
-    told = {"random_splits": True, "max_features": max(2, n_cols // 6), "seed": 5, "shuffle_ties": True, **rules}
+    params = {"random_splits": True, "max_features": max(2, n_cols // 6), "seed": 5, "shuffle_ties": True, **rules}
     for n_rows in (512, 700, 3000):  # the last more than a block
-        assert compare_loops(Case(X[:n_rows], labels=labels[:n_rows], told=told)) > 50
+        assert compare_loops(Case(X[:n_rows], labels=labels[:n_rows], params=params), "extra_trees_bitmap") > 50
     # Nodes without a missing value are finished in blocks, others are not; neither are infinite ranges.
     X[X[:, 4] > 1.5, -1] = np.nan
-    assert compare_loops(Case(X, labels=labels, told=told)) > 50
+    assert compare_loops(Case(X, labels=labels, params=params), "extra_trees_bitmap") > 50
     X[:, -1] = np.where(X[:, 4] > 0.0, 1e308, -1e308)
-    assert compare_loops(Case(X, labels=labels, told=told)) > 50
+    case = Case(X, labels=labels, params=params)
+    assert compare_loops(case, "subtree") > 50
+    assert case.describe_routes()["extra_trees_bitmap"] == "a column is categorical or has no finite range"
 
 
 @pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"min_samples_split": 40}, {"ccp_alpha": 2e-3}], ids=str)
@@ -133,15 +138,18 @@ def test_forests_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> N
     X[:, 1] = 1.0 + rng.integers(0, 9, size=1500) * 2.0**-40  # thresholds that no float holds
     labels = (X[:, [0]] + rng.normal(size=(1500, 1)) > 0.3).astype(np.uint32)
     fold = (np.arange(1500) % 5 > 0).astype(float)
-    told = {"random_splits": True, "max_features": 3, "seed": 2, "shuffle_ties": True, **rules}
+    params = {"random_splits": True, "max_features": 3, "seed": 2, "shuffle_ties": True, **rules}
     for missing, weights in ((0.0, None), (0.0, fold), (0.0, 0.5 * fold), (0.01, fold), (0.0, 2.0 * fold + 1.0)):
         X[rng.random(X.shape) < missing] = np.nan
-        case = Case(X, labels=labels, weights=weights, told=told)
+        case = Case(X, labels=labels, weights=weights, params=params)
         plan = _core.ForestPlan()
         plan.n_trees = 3
-        trees, importances = _core.grow_forest(case.bins[1], None, labels, [2], None, weights, case.make_params(), plan)
+        nodes = case.count_nodes(plan)
+        is_whole = missing == 0.0 and (weights is None or set(weights) == {0.0, 1.0}) and "ccp_alpha" not in rules
+        assert (nodes["compact_tree"] > 0) == is_whole
+        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
         for k in range(plan.n_trees):
-            case.told = {**told, "tree": k}
+            case.params = {**params, "tree": k}
             alone = case.grow()
             np.testing.assert_array_equal(importances[k], alone.pop("importances"))
             together = trees.describe(k, "gini")
@@ -154,7 +162,7 @@ def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:
     rng = np.random.default_rng(8)
     X = np.round(rng.normal(size=(560, 6)), 1)
     labels = rng.integers(0, 2, size=(560, 1)).astype(np.uint32)
-    compare(Case(X, labels=labels, told={"random_splits": True, "max_features": 2, "seed": 3, "shuffle_ties": True}))
+    compare(Case(X, labels=labels, params={"random_splits": True, "max_features": 2, "seed": 3, "shuffle_ties": True}))
 
 
 @pytest.mark.parametrize("n_values", [2, 5, 300])
@@ -166,8 +174,8 @@ def test_handfuls_of_rows_are_split_as_by_the_textbook(n_values: int) -> None:
             X = rng.integers(0, n_values, size=(n_rows, int(rng.choice([1, 3, 9, 20])))).astype(float)
             values = rng.integers(0, int(rng.choice([3, 1000])), size=(n_rows, 1)).astype(float)
             weights = rng.integers(1, 4, size=n_rows).astype(float) if seed % 2 else None
-            told = {"criterion": "squared_error", "seed": seed, "shuffle_ties": seed % 3 > 0}
-            compare(Case(X, values=values, weights=weights, told=told))
+            params = {"criterion": "squared_error", "seed": seed, "shuffle_ties": seed % 3 > 0}
+            compare(Case(X, values=values, weights=weights, params=params))
 
 
 @pytest.mark.parametrize("n_cols", [9, 33])
@@ -176,9 +184,11 @@ def test_lists_know_of_wide_tables_members_and_missing_values(n_cols: int) -> No
         rng = np.random.default_rng([n_cols, n_rows, len(members)])
         X = np.round(draw_table(rng, n_rows, n_cols, 10**6, missing), 1)
         values = np.round(np.nan_to_num(X[:, 1:2]) + rng.normal(size=(n_rows, 1)), 1)
-        told = {"criterion": "squared_error", "seed": 1, "shuffle_ties": True, "member_features": members}
-        compare_loops(Case(X, values=values, weights=draw_weights(rng, "integer", n_rows), told=told))
-        features = Case(X, values=values, told=told).grow()["feature"]
+        params = {"criterion": "squared_error", "seed": 1, "shuffle_ties": True, "member_features": members}
+        weights = draw_weights(rng, "integer", n_rows)
+        taken = ("presorted_rows",) if missing == 0.0 else ("subtree",)
+        compare_loops(Case(X, values=values, weights=weights, params=params), *taken)
+        features = Case(X, values=values, params=params).grow()["feature"]
         assert not members or set(features[features >= 0]) <= set(members)
 
 
@@ -189,7 +199,7 @@ def test_targets_far_from_zero_part_at_their_last_digits() -> None:
     for spread in (1e-3, 1e-7, 1e-10):
         values = 1000.0 + spread * (X[:, :1] + rng.normal(size=(400, 1)))
         values[0], values[1] = -1000.0, 3000.0
-        compare_loops(Case(X, values=values, told={"criterion": "squared_error"}))
+        compare_loops(Case(X, values=values, params={"criterion": "squared_error"}), "presorted_rows")
 
 
 @pytest.mark.parametrize("kind", ["none", "integer", "heavy"])
@@ -201,8 +211,8 @@ def test_boundaries_of_two_classes_are_estimated_in_lanes(kind: str) -> None:
         labels = (np.nan_to_num(X[:, :1]) > rng.normal(size=(n_rows, 1))).astype(np.uint32)
         weights = None if kind == "none" else draw_weights(rng, "integer", n_rows) * (500.0 if kind == "heavy" else 1.0)
         for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
-            told = {"criterion": "gini", "seed": 5, **rules}
-            compare_loops(Case(X, labels=labels, weights=weights, told=told))
+            params = {"criterion": "gini", "seed": 5, **rules}
+            compare_loops(Case(X, labels=labels, weights=weights, params=params), "subtree", "few_rows")
 
 
 CLASS_RULES: tuple[dict[str, Any], ...] = (
@@ -224,9 +234,9 @@ def test_blocks_of_classes_give_the_trees_of_the_general_loop(n_cols: int, rules
         X[:, 1] = X[:, 1] > 2.0  # most nodes find it constant
         labels = draw_target(rng, "gini", n_rows, n_classes=n_classes)["labels"]
         labels[X[:, 0] > np.nanmedian(X[:, 0])] %= 2  # and some find one class
-        told = {"criterion": "gini", "seed": 3, **rules}
+        params = {"criterion": "gini", "seed": 3, **rules}
         weights = draw_weights(rng, "integer", n_rows)
-        assert compare_loops(Case(X, labels=labels, weights=weights, told=told)) > 20
+        assert compare_loops(Case(X, labels=labels, weights=weights, params=params), "multiclass_block") > 20
 
 
 @pytest.mark.parametrize("total", [254, 255, 256, 257, 65_534, 65_535, 65_536, 65_537])
@@ -239,9 +249,10 @@ def test_weights_of_classes_fill_their_words_to_the_brim(total: int) -> None:
     labels = np.where(rng.random((n_rows, 1)) < 0.1, rng.integers(0, 3, size=(n_rows, 1)), 1).astype(np.uint32)
     labels[:3, 0] = [0, 1, 2]
     weights = np.full(n_rows, float(total // n_rows))
-    weights[3] += total - weights.sum()
+    weights[: int(total - weights.sum())] += 1.0  # no row weighs more than a byte holds
     for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
-        compare_loops(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "seed": 1, **rules}))
+        params = {"criterion": "gini", "seed": 1, **rules}
+        compare_loops(Case(X, labels=labels, weights=weights, params=params), "multiclass_block")
 
 
 @pytest.mark.parametrize("heaviest", [254.0, 255.0, 256.0])
@@ -250,7 +261,8 @@ def test_a_row_of_classes_fills_its_byte_to_the_brim(heaviest: float) -> None:
     X, weights = np.round(rng.normal(size=(150, 4)), 1), np.ones(150)
     weights[[7, 60, 61]] = heaviest
     labels = draw_target(rng, "gini", 150, n_classes=3)["labels"]
-    compare_loops(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "max_features": 2, "seed": 1}))
+    case = Case(X, labels=labels, weights=weights, params={"criterion": "gini", "max_features": 2, "seed": 1})
+    compare_loops(case, "multiclass_block" if heaviest < 256 else "subtree")
 
 
 @pytest.mark.parametrize("n_classes", [3, 8])
@@ -261,4 +273,4 @@ def test_blocks_of_classes_give_the_trees_of_the_twin(n_classes: int) -> None:
     labels = draw_target(rng, "gini", 330, n_classes=n_classes)["labels"]
     weights = rng.integers(1, 4, size=330).astype(float)
     for rules in ({}, {"max_features": 2, "shuffle_ties": True}):
-        compare(Case(X, labels=labels, weights=weights, told={"criterion": "gini", "seed": 3, **rules}))
+        compare(Case(X, labels=labels, weights=weights, params={"criterion": "gini", "seed": 3, **rules}))

@@ -16,6 +16,7 @@ struct ForestPlan {
 struct ForestResult {
   Trees trees;
   std::vector<double> importances;  // [tree][feature], as GrowResult's
+  RouteCounts nodes_by_route{};     // of all trees
 };
 
 // `done`, if given, is told the number of finished trees, by any thread.

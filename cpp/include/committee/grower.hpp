@@ -1,5 +1,7 @@
 // One grower for all trees: pop a node, find its best split, partition its rows, push the children.
 #pragma once
+#include <array>
+
 #include "binning.hpp"
 #include "parallel.hpp"
 #include "tree.hpp"
@@ -7,9 +9,11 @@
 
 namespace committee {
 
-class ExtraTreesLevels;
-class PackedRecords;
-struct ExtraTreesTable;
+struct GrowthScratch;
+
+// Nodes by the route that grew or searched them (route.hpp); a node may count in several.
+inline constexpr std::size_t kRoutes = 11;
+using RouteCounts = std::array<u64, kRoutes>;
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set.
 struct Target {
@@ -20,12 +24,9 @@ struct Target {
 };
 
 struct GrowInput {
-  const BinnedMatrix* data = nullptr;             // always
-  const Presort* presort = nullptr;               // exact only
-  const PackedRecords* packed_records = nullptr;  // of the data; null: there are none
-  const ExtraTreesTable* drawn = nullptr;         // of the data; null: made where it is wanted
-  GrownTree* spare = nullptr;          // memory to grow in, of a tree that is no longer needed
-  ExtraTreesLevels* levels = nullptr;  // the same, where a tree may also stay as counts
+  const BinnedMatrix* data = nullptr;  // always
+  const Presort* presort = nullptr;    // exact only
+  GrowthScratch* scratch = nullptr;    // of a forest; null: a single tree
   Target target;
   std::span<const double> weights;  // per row, >= 0; empty: all one. Zero: the row is absent.
   std::span<const u32>
@@ -37,9 +38,10 @@ struct GrowInput {
 
 struct GrowResult {
   GrownTree tree;
-  bool is_counted = false;  // it lies in GrowInput::levels, as counts
+  bool is_compact = false;  // the tree lies in the scratch, as counts
   std::vector<double>
       importances;  // per feature: sum of weighted impurity decreases (not normalised)
+  RouteCounts nodes_by_route{};
 };
 
 // Throws std::invalid_argument with a sentence where sizes, rows or features do not go together.

@@ -21,7 +21,8 @@ namespace committee {
   FIELD(double, ccp_alpha, 0.0, "cost-complexity pruning after growth")                         \
   FIELD(u64, seed, 0, "randomness is keyed by (seed, tree, node, purpose)")                     \
   FIELD(u64, tree, 0, "number of the tree in its ensemble")                                     \
-  FIELD(int, n_jobs, 0, "0: decide by the work")
+  FIELD(int, n_jobs, 0, "0: decide by the work")                                                \
+  FIELD(u32, routes, 0xFFFFFFFFu, "bit set of the fast paths that may be taken (list_routes)")
 
 struct GrowParams {
 #define COMMITTEE_DECLARE(type, name, value, meaning) type name = value;

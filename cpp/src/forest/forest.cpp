@@ -1,41 +1,14 @@
 #include "committee/forest.hpp"
 
 #include <algorithm>
-#include <mutex>
 
-#include "binning/packed_records.hpp"
 #include "predict/aggregate.hpp"
 #include "predict/tree_walk.hpp"
-#include "tree/fast/extra_trees_levels.hpp"
+#include "tree/growth_scratch.hpp"
 
 namespace committee {
 
 namespace {
-
-// Memory of trees that are no longer needed, for the next ones: fresh pages cost as much as writing
-// nodes into them.
-struct SpareTree {
-  GrownTree tree;
-  std::unique_ptr<ExtraTreesLevels> levels;  // of extra-trees
-};
-class SpareTrees {
- public:
-  SpareTree take() {
-    const std::lock_guard lock(mutex_);
-    if (trees_.empty()) return {};
-    SpareTree spare = std::move(trees_.back());
-    trees_.pop_back();
-    return spare;
-  }
-  void give_back(SpareTree spare) {
-    const std::lock_guard lock(mutex_);
-    trees_.push_back(std::move(spare));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<SpareTree> trees_;
-};
 
 constexpr double kMinThreadWork =
     1e5;  // rows times trees: below, a thread costs more than it saves
@@ -103,6 +76,7 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
   check_growth(input, params);
   const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
   std::vector<Trees> members(plan.n_trees);
+  std::vector<RouteCounts> nodes_by_route(plan.n_trees);
   ForestResult result;
   result.importances.resize(plan.n_trees * n_features);
   ArenaOptions options;
@@ -113,13 +87,9 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
                      kMinThreadWork);
   // A few trees on many rows: threads within a tree instead of over trees.
   const bool over_trees = plan.n_trees > 1;
-  SpareTrees spares;
   input.data->make_records(n_threads);
-  const std::unique_ptr<const PackedRecords> packed_records =
-      PackedRecords::make(*input.data, n_threads);
-  std::unique_ptr<const ExtraTreesTable> drawn;
-  if (params.random_splits && input.target.n_classes == std::vector<u32>{2})
-    drawn = ExtraTreesTable::make(*input.data);
+  const TableCaches caches = make_caches(input, params, n_threads);
+  ScratchPool scratches(caches);
   const bool is_fold = !plan.balance_classes && are_zeros_and_ones(input.weights);
   parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
     const std::size_t member = plan.first_tree + k;
@@ -128,25 +98,25 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
     GrowInput own = input;
     own.counts = counts;
     if (is_fold && leave_out(input.weights, counts)) own.weights = {};
-    own.packed_records = packed_records.get();
-    own.drawn = drawn.get();
-    SpareTree spare = spares.take();
-    own.spare = &spare.tree;
-    if (drawn && !spare.levels) spare.levels = std::make_unique<ExtraTreesLevels>();
-    own.levels = spare.levels.get();
+    std::unique_ptr<GrowthScratch> scratch = scratches.take();
+    own.scratch = scratch.get();
     std::vector<double> balanced;
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
     GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
     if (!over_trees) own_params.n_jobs = params.n_jobs;
     GrowResult grown = grow_tree(own, own_params, watch);
-    members[k] = grown.is_counted ? spare.levels->tree().compact(*input.data->bins, options)
+    members[k] = grown.is_compact ? scratch->extra_trees.tree().compact(*input.data->bins, options)
                                   : compact_trees({&grown.tree, 1}, options);
-    spare.tree = std::move(grown.tree);
-    spares.give_back(std::move(spare));
+    scratch->tree = std::move(grown.tree);
+    scratches.give_back(std::move(scratch));
+    nodes_by_route[k] = grown.nodes_by_route;
     std::copy(grown.importances.begin(), grown.importances.end(),
               result.importances.begin() + k * n_features);
     if (done) done->fetch_add(1, std::memory_order_relaxed);
   });
+  for (const RouteCounts& nodes : nodes_by_route) {
+    for (std::size_t r = 0; r < kRoutes; ++r) result.nodes_by_route[r] += nodes[r];
+  }
   result.trees = concatenate_trees(members, n_threads);
   return result;
 }

@@ -8,6 +8,7 @@
 #include "committee/criteria/all.hpp"
 #include "split/partition.hpp"
 #include "split/threshold.hpp"
+#include "tree/growth_scratch.hpp"
 #include "tree/tree_builder.hpp"
 
 namespace committee {
@@ -60,33 +61,27 @@ TreeBuilder<Accumulator>::TreeBuilder(const GrowthPlan& plan, Sample<Accumulator
   limits_.min_samples_leaf = params_.min_samples_leaf;
   limits_.min_weight_leaf = plan_.min_weight_leaf;
   limits_.rare_weight = plan_.rare_weight;
-  fast_subtree_ = supports_fast_subtree();
-  listed_ = fast_subtree_ && Accumulator::kKind == AccumulatorKind::moments &&
-            !plan_.draws_features && !params_.random_splits &&
-            params_.criterion == SquaredError::kName && params_.min_samples_leaf <= 1 &&
-            plan_.min_weight_leaf <= 1.0;
-  // Squares of class weights must be exact, so that both ways of adding them up give one score.
-  constexpr double kExactSquares = 1 << 26;
-  for (u32 f = 0; fast_subtree_ && f < data_.n_cols &&
-                  plan_.total_weight / sample_.weight_unit < kExactSquares;
-       ++f) {
-    const ColumnBins& bins = (*data_.bins)[f];
-    if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) two_valued_ |= u64{1} << f;
+  if (takes(Route::two_valued)) two_valued_ = find_two_valued(data_);
+  if (takes(Route::packed_records)) {
+    const PackedRecords& packed = *plan_.input.scratch->caches->packed_records;
+    block_ = {packed.bytes(), packed.stride(), 0, packed.places()};
+  } else if (takes(Route::subtree)) {
+    const RecordGroup& group = data_.groups[0];
+    block_ = {group.bytes.data(), group.stride, group.first_col};
   }
-  if (fast_subtree_) choose_block();
-  if (fast_subtree_) prepare_multiclass();
-  if (fast_subtree_ && draws_all_thresholds()) {
+  if (takes(Route::multiclass_block)) prepare_multiclass();
+  if (takes(Route::random_thresholds)) {
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});
-    prepare_extra_trees();
   }
+  if (takes(Route::extra_trees_bitmap)) prepare_extra_trees();
 }
 
 template <class Accumulator>
 TreePart TreeBuilder<Accumulator>::grow() {
   TreePart part;
-  if (plan_.input.spare) {
-    part.tree = std::move(*plan_.input.spare);
+  if (plan_.input.scratch) {
+    part.tree = std::move(plan_.input.scratch->tree);
     part.tree.clear();
   }
   // A full tree of numbers has two nodes a row, one of classes about one.
@@ -129,6 +124,15 @@ TreePart TreeBuilder<Accumulator>::grow() {
 }
 
 template <class Accumulator>
+RouteCounts TreeBuilder<Accumulator>::count_nodes() const {
+  RouteCounts nodes{};
+  for (const auto& worker : pool_) {
+    for (std::size_t r = 0; r < kRoutes; ++r) nodes[r] += worker->nodes[r];
+  }
+  return nodes;
+}
+
+template <class Accumulator>
 void TreeBuilder<Accumulator>::run(OpenNode root, TreePart& part, Worker& worker, bool may_defer) {
   NodeQueue<OpenNode> queue(params_.max_leaf_nodes > 0);
   u32 n_leaves = 1;
@@ -153,15 +157,15 @@ void TreeBuilder<Accumulator>::open_node(OpenNode node, TreePart& part, Worker& 
     deferred_.push_back(std::move(node));
     return;
   }
-  if (fast_subtree_ && !may_defer && !fits_dense(node.size())) {
+  if (takes(Route::subtree) && !may_defer && !fits_dense(node.size())) {
     finish_subtree(node, part, worker);
     return;
   }
   sum_items(node, worker);
   node.id = add_to_tree(node, part, worker);
   if (plan_.bounded) {
-    part.lower.push_back(node.lower * plan_.level_unit + plan_.level_offset);
-    part.upper.push_back(node.upper * plan_.level_unit + plan_.level_offset);
+    part.lower.push_back(node.lower * plan_.value_unit + plan_.value_offset);
+    part.upper.push_back(node.upper * plan_.value_unit + plan_.value_offset);
   }
   node.order = next_order_;
   if (params_.max_leaf_nodes > 0) ++next_order_;

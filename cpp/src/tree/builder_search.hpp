@@ -13,11 +13,6 @@
 
 namespace committee {
 
-// Nodes of at least this many rows keep dense histograms of all features, so that the larger child
-// is had by subtraction; below, sparse histograms are cheaper than 256 cells a feature (measured).
-inline constexpr std::size_t kDenseRows = 2048;
-inline constexpr std::size_t kDenseBytes = std::size_t{256}
-                                           << 20;  // of dense histograms alive at once
 inline constexpr std::size_t kBatchBytes = std::size_t{64}
                                            << 10;  // of histograms filled in one pass
 inline constexpr std::size_t kParallelWork = std::size_t{1}
@@ -81,6 +76,8 @@ bool TreeBuilder<Accumulator>::find_split(OpenNode& node, Worker& worker) {
   } else {
     search_all(node, worker, found);
   }
+  if (node.dense) worker.use(Route::dense_histograms);
+  worker.count_used();
   if (!found.best.found()) return false;
   node.decrease = found.decrease * plan_.decrease_unit / plan_.total_weight;
   node.best = std::move(found.best);
@@ -169,7 +166,7 @@ std::size_t TreeBuilder<Accumulator>::scan_features(const OpenNode& node,
   const std::size_t batch = batch_size();
   const std::size_t feature_cells =
       static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
-  const bool few = node.size() <= worker.finder->most_few();
+  const bool few = takes(Route::few_rows) && node.size() <= worker.finder->most_few();
   u64 touched[kBatch];
   for (std::size_t k = 0; k < features.size();) {
     if (node.size() >= kPollRows) plan_.watch.poll();
@@ -201,6 +198,7 @@ std::size_t TreeBuilder<Accumulator>::scan_features(const OpenNode& node,
         continue;
       }
       if (few && is_numeric(feature)) {
+        worker.use(Route::few_rows);
         n_varying += scan_few_rows(rows, run, worker, best, varies + k);
         k = end;
         continue;
@@ -278,11 +276,7 @@ bool TreeBuilder<Accumulator>::scan_wide(const OpenNode& node, u32 feature, Work
 
 template <class Accumulator>
 bool TreeBuilder<Accumulator>::fits_dense(std::size_t n_rows) const {
-  if (plan_.draws_features || params_.random_splits || plan_.sorts_rows || n_rows < kDenseRows)
-    return false;
-  const std::size_t bytes =
-      data_.n_cols * kHistogramBins * sample_.accumulator.cell() * sizeof(Element);
-  return bytes * (sample_.n / kDenseRows + 1) <= kDenseBytes;
+  return takes(Route::dense_histograms) && n_rows >= kDenseRows;
 }
 
 // Groups of four bins that a column can occupy. The missing bin is always looked at: a table that

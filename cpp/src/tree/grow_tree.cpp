@@ -7,7 +7,7 @@
 #include "committee/criteria/all.hpp"
 #include "committee/grower.hpp"
 #include "split/categorical_order.hpp"
-#include "tree/fast/extra_trees_levels.hpp"
+#include "tree/growth_scratch.hpp"
 #include "tree/tree_builder.hpp"
 
 namespace committee {
@@ -32,7 +32,36 @@ bool is_bounded(const GrowParams& params) {
                      [](i32 m) { return m != 0; });
 }
 
+std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t n_features) {
+  if (params.interaction_groups.empty()) return {};
+  const std::size_t words = (params.interaction_groups.size() + 63) / 64;
+  std::vector<std::vector<u64>> groups(n_features, std::vector<u64>(words, 0));
+  for (std::size_t g = 0; g < params.interaction_groups.size(); ++g) {
+    for (const u32 feature : params.interaction_groups[g])
+      groups[feature][g / 64] |= u64{1} << (g % 64);
+  }
+  return groups;
+}
+
 }  // namespace
+
+GrowthPlan::GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params,
+                       InterruptWatch& interrupts)
+    : input(grow_input), params(grow_params), watch(interrupts) {
+  check_growth(input, params);
+  const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
+  const std::size_t n_own =
+      params.member_features.empty() ? n_features : params.member_features.size();
+  draws_features = params.max_features < n_own;
+  sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
+  bounded = is_bounded(params);
+  feature_groups = index_groups(params, n_features);
+  const double depth = std::log2(static_cast<double>(n_rows) + 1.0);
+  const double work = static_cast<double>(n_rows) * depth *
+                      std::min<double>(static_cast<double>(n_features), params.max_features);
+  n_threads = choose_threads(params.n_jobs, work, kMinThreadWork);
+  input.data->make_records(n_threads);
+}
 
 void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
@@ -87,31 +116,52 @@ double measure_decrease_unit(const std::string& criterion, double weight_unit, d
 }
 
 template <class Accumulator>
-TreePart grow_sample(GrowthPlan& plan, Sample<Accumulator>& sample) {
+SampleFacts describe_sample(const Sample<Accumulator>& sample, double total) {
+  const Accumulator& accumulator = sample.accumulator;
+  SampleFacts facts;
+  facts.kind = Accumulator::kKind;
+  facts.is_wide =
+      Accumulator::kKind == AccumulatorKind::classes && sizeof(typename Accumulator::Element) == 8;
+  facts.counts_rows = accumulator.counted;
+  facts.n_outputs = facts.n_classes = 1;
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+    facts.n_outputs = static_cast<u32>(accumulator.outputs.size());
+    facts.n_classes = accumulator.n_elements;
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+    facts.n_outputs = accumulator.n_outputs;
+  }
+  facts.cell_bytes = accumulator.cell() * sizeof(typename Accumulator::Element);
+  facts.n_rows = sample.n;
+  facts.heaviest = sample.heaviest;
+  facts.total = total;
+  facts.weight_unit = sample.weight_unit;
+  return facts;
+}
+
+// Completes the plan by what only the sample tells.
+template <class Accumulator>
+void complete_plan(GrowthPlan& plan, const Sample<Accumulator>& sample) {
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     plan.decrease_unit = measure_decrease_unit(plan.params.criterion, sample.weight_unit,
                                                sample.targets.unit, sample.accumulator.n_outputs);
-    plan.level_unit = sample.targets.unit;
-    plan.level_offset = sample.targets.offsets[0];
+    plan.value_unit = sample.targets.unit;
+    plan.value_offset = sample.targets.offsets[0];
   } else {
     plan.decrease_unit = sample.weight_unit;
   }
-  double total = 0.0;
   std::vector<typename Accumulator::Element> sum(sample.accumulator.cell(), 0);
   for (std::size_t i = 0; i < sample.n; ++i) sample.accumulator.add(sum.data(), sample.items[i]);
-  total = sample.accumulator.weight(sum.data());
+  const double total = sample.accumulator.weight(sum.data());
   plan.total_weight = total * sample.weight_unit;
   plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit;
   // A weight that can mean repetition does, whatever all are multiplied by; others count in rows of
   // average weight.
   plan.rare_weight = kRareRows * (sample.counts ? 1.0 : total / static_cast<double>(sample.n));
-  TreeBuilder<Accumulator> builder(plan, sample);
-  TreePart part = builder.grow();
-  part.offsets = sample.targets.offsets;
-  return part;
+  plan.route = choose_route(plan, describe_sample(sample, total));
 }
 
-TreePart grow_classes(GrowthPlan& plan) {
+template <class Use>
+auto with_class_sample(const GrowthPlan& plan, Use&& use) {
   const GrowInput& input = plan.input;
   const FixedWeights weights = fix_weights(input, kClassWeightBits);
   const bool counted = plan.params.min_samples_leaf > 1;
@@ -120,30 +170,32 @@ TreePart grow_classes(GrowthPlan& plan) {
   const u32 most_classes = *std::max_element(n_classes.begin(), n_classes.end());
   const bool small = weights.integral && weights.largest < (1u << 16) &&
                      weights.total < (u64{1} << 32) && most_classes < (1u << 16);
-  if (small && n_classes.size() == 1 && n_classes[0] == 2 &&
-      (!counted || weights.weights.empty())) {
-    auto sample = make_binary_sample(source);
-    return grow_sample(plan, sample);
-  }
-  if (small) {
-    auto sample = make_class_sample<u32>(source);
-    return grow_sample(plan, sample);
-  }
-  auto sample = make_class_sample<u64>(source);
-  return grow_sample(plan, sample);
+  if (small && n_classes.size() == 1 && n_classes[0] == 2 && (!counted || weights.weights.empty()))
+    return use(make_binary_sample(source));
+  if (small) return use(make_class_sample<u32>(source));
+  return use(make_class_sample<u64>(source));
 }
 
-TreePart grow_values(GrowthPlan& plan) {
+template <class Use>
+auto with_moment_sample(const GrowthPlan& plan, Use&& use) {
   const GrowInput& input = plan.input;
   const FixedWeights weights = fix_weights(input, kMomentWeightBits);
   const SampleSource source{input.target, weights, input.data->n_rows, true};
   const bool centre = plan.params.criterion != Poisson::kName;
-  if (input.target.n_outputs == 1) {
-    auto sample = make_moment_sample<false>(source, centre);
-    return grow_sample(plan, sample);
-  }
-  auto sample = make_moment_sample<true>(source, centre);
-  return grow_sample(plan, sample);
+  if (input.target.n_outputs == 1) return use(make_moment_sample<false>(source, centre));
+  return use(make_moment_sample<true>(source, centre));
+}
+
+// Calls use with the sample over the narrowest accumulator that holds the target and the weights,
+// after it has completed the plan.
+template <class Use>
+auto with_sample(GrowthPlan& plan, Use&& use) {
+  const auto complete_and_use = [&](auto sample) {
+    complete_plan(plan, sample);
+    return use(sample);
+  };
+  return is_classification(plan.input.target) ? with_class_sample(plan, complete_and_use)
+                                              : with_moment_sample(plan, complete_and_use);
 }
 
 void clip_values(TreePart& part, bool classes) {
@@ -216,45 +268,26 @@ std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_fea
   return importances;
 }
 
-std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t n_features) {
-  if (params.interaction_groups.empty()) return {};
-  const std::size_t words = (params.interaction_groups.size() + 63) / 64;
-  std::vector<std::vector<u64>> groups(n_features, std::vector<u64>(words, 0));
-  for (std::size_t g = 0; g < params.interaction_groups.size(); ++g) {
-    for (const u32 feature : params.interaction_groups[g])
-      groups[feature][g / 64] |= u64{1} << (g % 64);
-  }
-  return groups;
-}
-
 }  // namespace
 
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch) {
-  check_growth(input, params);
-  const std::size_t n_features = input.data->n_cols;
   GrowthPlan plan(input, params, watch);
-  const std::size_t n_own =
-      params.member_features.empty() ? n_features : params.member_features.size();
-  plan.draws_features = params.max_features < n_own;
-  plan.sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
-  plan.bounded = is_bounded(params);
-  plan.feature_groups = index_groups(params, n_features);
-  const double depth = std::log2(static_cast<double>(input.data->n_rows) + 1.0);
-  const double work = static_cast<double>(input.data->n_rows) * depth *
-                      std::min<double>(static_cast<double>(n_features), params.max_features);
-  plan.n_threads = choose_threads(params.n_jobs, work, kMinThreadWork);
-  input.data->make_records(plan.n_threads);
-
-  const bool classes = is_classification(input.target);
-  TreePart part = classes ? grow_classes(plan) : grow_values(plan);
   GrowResult result;
-  if (part.is_counted) {
-    result.is_counted = true;
+  TreePart part = with_sample(plan, [&]<class Accumulator>(Sample<Accumulator>& sample) {
+    TreeBuilder<Accumulator> builder(plan, sample);
+    TreePart grown = builder.grow();
+    grown.offsets = sample.targets.offsets;
+    result.nodes_by_route = builder.count_nodes();
+    return grown;
+  });
+  result.is_compact = part.is_compact;
+  if (part.is_compact) {
     result.tree = std::move(part.tree);
-    result.importances = input.levels->tree().importances();
+    result.importances = input.scratch->extra_trees.tree().importances();
     return result;
   }
   GrownTree& tree = part.tree;
+  const bool classes = is_classification(input.target);
   if (classes) {
     measure_class_impurities(params.criterion, tree.values, input.target.n_classes, tree.impurity);
   } else if (params.criterion != AbsoluteError::kName) {
@@ -262,9 +295,25 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   }
   clip_values(part, classes);
   if (params.ccp_alpha > 0.0) prune_tree(tree, params.ccp_alpha);
-  result.importances = measure_importances(tree, n_features);
+  result.importances = measure_importances(tree, input.data->n_cols);
   result.tree = std::move(tree);
   return result;
+}
+
+GrowthRoute describe_route(const GrowInput& input, const GrowParams& params, bool in_forest) {
+  InterruptWatch watch;
+  GrowInput own = input;
+  TableCaches caches;
+  GrowthScratch scratch;
+  if (in_forest) {
+    check_growth(input, params);
+    input.data->make_records(1);
+    caches = make_caches(input, params, 1);
+    scratch.caches = &caches;
+    own.scratch = &scratch;
+  }
+  GrowthPlan plan(own, params, watch);
+  return with_sample(plan, [&](const auto&) { return plan.route; });
 }
 
 }  // namespace committee

@@ -2,6 +2,7 @@
 // Declared here; defined in tree/builder_loop.hpp and tree/builder_search.hpp, compiled in
 // builder_<family>.cpp.
 #pragma once
+#include <bit>
 #include <mutex>
 
 #include "split/histogram.hpp"
@@ -9,11 +10,13 @@
 #include "split/split_candidate.hpp"
 #include "split/threshold.hpp"
 #include "tree/node_queue.hpp"
+#include "tree/route.hpp"
 #include "tree/training_sample.hpp"
 
 namespace committee {
 
 struct ExtraTreesRules;
+struct ExtraTreesTable;
 class ExtraTreesLevels;
 struct MulticlassRules;
 class MulticlassSubtree;
@@ -21,7 +24,7 @@ class MulticlassSubtree;
 // A part of a tree under construction; a parallel task grows one of its own.
 struct TreePart {
   GrownTree tree;
-  bool is_counted = false;  // the whole tree lies in GrowInput::levels instead
+  bool is_compact = false;  // the whole tree lies in the scratch instead
   // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
   // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
   std::vector<double> moments;
@@ -48,31 +51,12 @@ struct BinRange {
 // A lane a feature, wide enough for the weight of some rows.
 using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;
 
-// What stays the same during a growth.
-struct GrowthPlan {
-  GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params, InterruptWatch& interrupts)
-      : input(grow_input), params(grow_params), watch(interrupts) {}
-  const GrowInput& input;
-  const GrowParams& params;
-  InterruptWatch& watch;
-  double total_weight = 0.0;                    // of the root, original units
-  double decrease_unit = 1.0;                   // a finder's decrease in original units
-  double min_weight_leaf = 0.0;                 // accumulator units
-  double rare_weight = 0.0;                     // of a level of a category, accumulator units
-  double level_unit = 1.0, level_offset = 0.0;  // a finder's level in target units
-  bool draws_features = false;                  // fewer than all at each node
-  bool sorts_rows = false;                      // exact splits or absolute error
-  bool bounded = false;
-  int n_threads = 1;
-  std::vector<std::vector<u64>>
-      feature_groups;  // per feature: bit set of its interaction groups; empty: none
-};
-
 template <class Accumulator>
 class TreeBuilder {
  public:
   TreeBuilder(const GrowthPlan& plan, Sample<Accumulator>& sample);
   TreePart grow();
+  RouteCounts count_nodes() const;
 
  private:
   using Element = typename Accumulator::Element;
@@ -133,6 +117,13 @@ class TreeBuilder {
 
   // Scratch memory of one thread at a time.
   struct Worker {
+    RouteCounts nodes{};  // since the worker was made
+    u32 used = 0;         // routes that searched the node at hand
+    void count(Route route, std::size_t n) { nodes[static_cast<u32>(route)] += n; }
+    void use(Route route) { used |= 1u << static_cast<u32>(route); }
+    void count_used() {
+      for (; used; used &= used - 1) ++nodes[static_cast<u32>(std::countr_zero(used))];
+    }
     std::unique_ptr<SplitFinder<Accumulator>> finder;
     AlignedBuffer<Element> hist;  // kBatch features, all zero between uses
     AlignedBuffer<Item> spare;
@@ -158,7 +149,7 @@ class TreeBuilder {
     std::vector<Element> open_totals;
     AlignedBuffer<u8> copied;
     std::vector<u32> copied_rows;
-    std::shared_ptr<ExtraTreesLevels> levels;
+    std::shared_ptr<ExtraTreesLevels> extra_trees;
     std::shared_ptr<MulticlassSubtree> multiclass_subtree;
     std::vector<LeafRow> copied_leaf_rows;  // where leaves hold numbers
     // Of tree/fast/presorted_subtree.hpp.
@@ -208,8 +199,6 @@ class TreeBuilder {
   u64 next_order_ = 0;
 
   // Subtrees that need nothing rare.
-  void choose_block();
-  bool supports_fast_subtree() const;
   void finish_subtree(const OpenNode& top, TreePart& part, Worker& worker);
   void copy_records(SmallNode& node, Worker& worker) const;
   void prepare_lists(typename Worker::Lists& lists) const;
@@ -237,7 +226,6 @@ class TreeBuilder {
                        Candidate& best, u8* varies);
   void scan_bits(const NodeRows& rows, std::span<const u32> features, Worker& worker,
                  Candidate& best, u8* varies);
-  bool draws_all_thresholds() const;
   void prepare_extra_trees();
   bool finish_extra_trees(SmallNode& node, TreePart& part, Worker& worker);
   void prepare_multiclass();
@@ -276,6 +264,8 @@ class TreeBuilder {
 
   std::unique_ptr<Worker> make_worker() const;
 
+  bool takes(Route route) const { return plan_.route.allows(route); }
+
   const GrowthPlan& plan_;
   const GrowParams& params_;
   const BinnedMatrix& data_;
@@ -290,14 +280,12 @@ class TreeBuilder {
   struct ColumnEnds {
     const double *low, *high;
   };
-  std::vector<ColumnEnds> column_ends_;  // per feature, where draws_all_thresholds; else empty
+  std::vector<ColumnEnds> column_ends_;               // per feature, of random_thresholds
   std::shared_ptr<const ExtraTreesTable> own_table_;  // where the input has none
   std::shared_ptr<const ExtraTreesRules>
       extra_trees_rules_;  // where subtrees may be finished in blocks
   std::shared_ptr<const MulticlassRules> multiclass_rules_;  // the same, for any classes
-  bool fast_subtree_ = false;  // subtrees are finished by finish_subtree,
-  bool listed_ = false;        // by sorted lists of their rows
-  NodeLimits limits_;          // of a node without bounds
+  NodeLimits limits_;                                        // of a node without bounds
   std::vector<OpenNode> deferred_;
   std::size_t defer_rows_ = 0;
   std::mutex pool_mutex_;

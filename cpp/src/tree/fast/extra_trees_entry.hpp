@@ -7,18 +7,6 @@
 
 namespace committee {
 
-// Whether scan_random_thresholds gives what scan_single_cuts would: no cut is forbidden, and equal
-// cuts go to the feature that was drawn first.
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::draws_all_thresholds() const {
-  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    return params_.random_splits && plan_.draws_features && params_.shuffle_ties &&
-           !params_.exact && params_.criterion == Gini::kName && params_.monotonic.empty() &&
-           params_.min_samples_leaf <= 1 && plan_.min_weight_leaf <= 1.0 && sample_.heaviest < 256;
-  }
-  return false;
-}
-
 // The features come in the order of their places.
 template <class Accumulator>
 void TreeBuilder<Accumulator>::scan_random_thresholds(const NodeRows& rows,
@@ -58,17 +46,11 @@ void TreeBuilder<Accumulator>::scan_random_thresholds(const NodeRows& rows,
   }
 }
 
-// Rows of a tree that are worth the tables of the cuts.
-inline constexpr std::size_t kMinBlockedRows = 512;
-
 template <class Accumulator>
 void TreeBuilder<Accumulator>::prepare_extra_trees() {
-  if (sample_.heaviest != 1 || block_.places || params_.min_impurity_decrease > 0.0 ||
-      sample_.n < kMinBlockedRows)
-    return;
-  const ExtraTreesTable* table = plan_.input.drawn;
-  if (table == nullptr) table = (own_table_ = ExtraTreesTable::make(data_)).get();
-  if (table == nullptr) return;
+  const ExtraTreesTable* table =
+      plan_.input.scratch ? plan_.input.scratch->caches->extra_trees.get() : nullptr;
+  if (table == nullptr) table = (own_table_ = std::make_unique<ExtraTreesTable>(data_)).get();
   auto rules = std::make_shared<ExtraTreesRules>(tree_key_, params_, all_features_);
   rules->table = table;
   extra_trees_rules_ = std::move(rules);
@@ -78,27 +60,29 @@ void TreeBuilder<Accumulator>::prepare_extra_trees() {
 template <class Accumulator>
 bool TreeBuilder<Accumulator>::finish_extra_trees(SmallNode& node, TreePart& part, Worker& worker) {
   if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    if (is_terminal(node, worker)) return false;
-    if (!worker.levels) {
-      // Memory that is handed in serves one thread.
-      worker.levels =
-          plan_.input.levels && plan_.n_threads == 1
-              ? std::shared_ptr<ExtraTreesLevels>(std::shared_ptr<void>(), plan_.input.levels)
-              : std::make_shared<ExtraTreesLevels>();
-      worker.levels->begin(*extra_trees_rules_, plan_.watch);
+    if (!extra_trees_rules_ || is_terminal(node, worker)) return false;
+    if (!worker.extra_trees) {
+      worker.extra_trees = takes(Route::compact_tree)
+                               ? std::shared_ptr<ExtraTreesLevels>(
+                                     std::shared_ptr<void>(), &plan_.input.scratch->extra_trees)
+                               : std::make_shared<ExtraTreesLevels>();
+      worker.extra_trees->begin(*extra_trees_rules_, plan_.watch);
     }
     const u32 n_rows = static_cast<u32>(node.size());
     const u32 n_positive = static_cast<u32>(sample_.accumulator.positive(worker.total.data()));
     const ExtraTreesNode top = {
         node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
-    if (worker.levels->finish(top, {records, block_.stride}, {items_ + node.begin, node.size()})) {
-      // A whole tree stays there, if rows weigh one and nobody is to prune it.
-      part.is_counted = worker.levels.get() == plan_.input.levels && node.size() == sample_.n &&
-                        sample_.weight_unit == 1.0 && params_.ccp_alpha == 0.0;
-      if (!part.is_counted)
-        worker.levels->tree().append_to(part.tree, *data_.bins, sample_.weight_unit, node.parent,
-                                        node.is_right);
+    if (worker.extra_trees->finish(top, {records, block_.stride},
+                                   {items_ + node.begin, node.size()})) {
+      const CompactTree& tree = worker.extra_trees->tree();
+      part.is_compact = takes(Route::compact_tree) && node.size() == sample_.n;
+      worker.count(Route::extra_trees_bitmap, tree.size());
+      if (part.is_compact) {
+        worker.count(Route::compact_tree, tree.size());
+      } else {
+        tree.append_to(part.tree, *data_.bins, sample_.weight_unit, node.parent, node.is_right);
+      }
       return true;
     }
     node.block_rows = node.size() / 4;  // some of its rows may be without missing values

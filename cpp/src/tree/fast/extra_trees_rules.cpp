@@ -17,17 +17,14 @@ bool has_missing(const BinnedMatrix& data) {
 
 }  // namespace
 
-std::unique_ptr<const ExtraTreesTable> ExtraTreesTable::make(const BinnedMatrix& data) {
-  if (data.groups.size() != 1) return nullptr;
-  auto table = std::make_unique<ExtraTreesTable>();
-  table->data = &data;
-  table->columns.reserve(data.n_cols);
-  for (const ColumnBins& bins : *data.bins) {
-    table->columns.emplace_back(bins);
-    if (!table->columns.back().is_usable()) return nullptr;
-  }
-  table->has_missing = committee::has_missing(data);
-  return table;
+bool ExtraTreesTable::fits(const BinnedMatrix& data) {
+  return data.groups.size() == 1 &&
+         std::all_of(data.bins->begin(), data.bins->end(), &RandomThresholds::fits);
 }
+
+ExtraTreesTable::ExtraTreesTable(const BinnedMatrix& binned)
+    : data(&binned),
+      columns(binned.bins->begin(), binned.bins->end()),
+      has_missing(committee::has_missing(binned)) {}
 
 }  // namespace committee

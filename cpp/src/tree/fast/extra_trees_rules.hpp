@@ -11,10 +11,11 @@ namespace committee {
 
 // What all trees of a table share.
 struct ExtraTreesTable {
-  // Null where a column has categories or values without an end, or where there are too many.
-  static std::unique_ptr<const ExtraTreesTable> make(const BinnedMatrix& data);
+  // Whether every column is numeric and finite, and there are at most 64.
+  static bool fits(const BinnedMatrix& data);
+  explicit ExtraTreesTable(const BinnedMatrix& binned);
 
-  const BinnedMatrix* data = nullptr;
+  const BinnedMatrix* data;
   std::vector<RandomThresholds> columns;  // of every feature
   bool has_missing = false;               // anywhere
 };

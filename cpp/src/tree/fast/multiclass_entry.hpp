@@ -10,11 +10,6 @@ template <class Accumulator>
 void TreeBuilder<Accumulator>::prepare_multiclass() {
   if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
     const Accumulator& accumulator = sample_.accumulator;
-    if (params_.criterion != Gini::kName || params_.random_splits || accumulator.counted ||
-        accumulator.n_elements > kPackedClasses ||
-        sample_.heaviest > MulticlassSubtree::kHeaviestRow || plan_.min_weight_leaf > 1.0 ||
-        params_.min_samples_leaf > 1 || params_.min_impurity_decrease > 0.0)
-      return;
     auto rules = std::make_shared<MulticlassRules>(tree_key_, params_, all_features_);
     rules->bins = data_.bins.get();
     rules->n_rows = sample_.n;
@@ -44,9 +39,12 @@ bool TreeBuilder<Accumulator>::finish_multiclass(SmallNode& node, TreePart& part
     MulticlassRoot top{node.key, node.parent, node.depth, node.is_right, PackedCounts16{}};
     for (u32 c = 0; c < accumulator.n_elements; ++c) top.total[c] = static_cast<u16>(total[c]);
     const u8* records = node.is_copied ? worker.copied.data() : block_.records;
+    const std::size_t n_before = part.tree.size();
     if (worker.multiclass_subtree->finish(top, records, {items_ + node.begin, node.size()},
-                                          part.tree))
+                                          part.tree)) {
+      worker.count(Route::multiclass_block, part.tree.size() - n_before);
       return true;
+    }
     node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   }
   return false;

@@ -12,16 +12,19 @@ constexpr double kMostKey = 4294967040;  // below it even after rounding
 
 }  // namespace
 
-RandomThresholds::RandomThresholds(const ColumnBins& bins)
-    : low_(bins.low.data()), high_(bins.high.data()), n_bins_(bins.n_bins) {
+bool RandomThresholds::fits(const ColumnBins& bins) {
   const auto grows = [](const std::vector<double>& values) {
     return std::is_sorted(values.begin(), values.end());
   };
-  if (bins.categorical || n_bins_ == 0 || !grows(bins.low) || !grows(bins.high)) return;
-  first_ = low_[0];
+  if (bins.categorical || bins.n_bins == 0 || !grows(bins.low) || !grows(bins.high)) return false;
+  const double first = bins.low[0];
+  return std::isfinite(first) && std::isfinite(bins.high[bins.n_bins - 1] - first) &&
+         bins.high[0] >= first;
+}
+
+RandomThresholds::RandomThresholds(const ColumnBins& bins)
+    : low_(bins.low.data()), high_(bins.high.data()), n_bins_(bins.n_bins), first_(bins.low[0]) {
   const double range = high_[n_bins_ - 1] - first_;
-  if (!std::isfinite(first_) || !std::isfinite(range) || high_[0] < first_) return;
-  is_usable_ = true;
   // A range too small for a scale has one key for all values: then they are compared themselves.
   scale_ = std::isfinite(kMostKey / range) ? kMostKey / range : 0.0;
   std::fill(std::begin(keys_), std::end(keys_), kNoBin);

@@ -13,10 +13,9 @@ namespace committee {
 
 class RandomThresholds {
  public:
+  // Whether the values are finite numbers, so that all of them have keys.
+  static bool fits(const ColumnBins& bins);
   explicit RandomThresholds(const ColumnBins& bins);
-
-  // Whether values are finite, so that all of them have keys.
-  bool is_usable() const { return is_usable_; }
 
   // From a random number to the cut between the bins lo <= hi as draw_split_bin has it, in four
   // steps: what waits for memory can be done for some columns side by side.
@@ -61,7 +60,6 @@ class RandomThresholds {
   const double *low_, *high_;
   u32 n_bins_;
   double first_ = 0.0, scale_ = 0.0;
-  bool is_usable_ = false;
   alignas(64) u32 last_keys_[kWidth];  // of each run of bins
   alignas(64) u32 keys_[kHistogramBins];
 };

@@ -14,38 +14,8 @@
 
 namespace committee {
 
-// Rows that are sorted even where a feature has one cut.
-inline constexpr std::size_t kFewForSingle = 8;
 // A record's most bytes.
 inline constexpr std::size_t kRecordRoom = 64;
-// Records that are copied for a subtree: half of a first cache.
-inline constexpr std::size_t kCopiedBytes = std::size_t{32} << 10;
-
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::supports_fast_subtree() const {
-  if (plan_.sorts_rows || plan_.bounded || !plan_.feature_groups.empty()) return false;
-  if (params_.max_leaf_nodes > 0 || data_.groups.size() != 1) return false;
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
-    if (sample_.accumulator.outputs.size() != 1) return false;
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
-    if (sample_.accumulator.n_outputs != 1) return false;
-  }
-  const std::vector<u32>& features =
-      params_.member_features.empty() ? all_features_ : params_.member_features;
-  return std::all_of(features.begin(), features.end(), [&](u32 f) { return is_numeric(f); });
-}
-
-// The records of its only group, or the packed ones, whose bits are looked at as features of one
-// cut.
-template <class Accumulator>
-void TreeBuilder<Accumulator>::choose_block() {
-  const RecordGroup& group = data_.groups[0];
-  block_ = {group.bytes.data(), group.stride, group.first_col};
-  const PackedRecords* packed = plan_.input.packed_records;
-  if (packed == nullptr || listed_ || (packed->bits() & ~two_valued_) != 0) return;
-  block_ = {packed->bytes(), packed->stride(), 0, packed->places()};
-}
-
 template <class Accumulator>
 void TreeBuilder<Accumulator>::finish_subtree(const OpenNode& top, TreePart& part, Worker& worker) {
   const u32 cell = sample_.accumulator.cell();
@@ -57,17 +27,27 @@ void TreeBuilder<Accumulator>::finish_subtree(const OpenNode& top, TreePart& par
   if (extra_trees_rules_ || multiclass_rules_) node.block_rows = node.size();
   sum_items(top, worker);
   open.clear();
+  const std::size_t n_before = part.tree.size();
+  std::size_t n_listed = 0;
+  const auto finish = [&] {
+    const std::size_t n =
+        part.is_compact ? worker.extra_trees->tree().size() : part.tree.size() - n_before;
+    worker.count(Route::subtree, n);
+    if (block_.places) worker.count(Route::packed_records, n);
+    worker.count(Route::presorted_rows, n_listed);
+  };
   for (worker.open_totals.clear();;) {
     if (node.size() <= node.block_rows &&
         (finish_extra_trees(node, part, worker) || finish_multiclass(node, part, worker))) {
-      if (!take_open(node, worker)) return;
+      if (!take_open(node, worker)) return finish();
       continue;
     }
     if (!node.is_copied) {
       plan_.watch.poll();
       if (node.size() * block_.stride <= kCopiedBytes) copy_records(node, worker);
     }
-    if (listed_ && node.is_copied && !node.is_listed) make_lists(node, worker);
+    if (takes(Route::presorted_rows) && node.is_copied && !node.is_listed) make_lists(node, worker);
+    n_listed += node.is_listed;
     // First of all, since the draws wait for it, and cannot be begun before a leaf is told.
     const NodeNumbers numbers = numbers_of(node);
     node.id = add_to_tree(node, part, worker);
@@ -79,7 +59,7 @@ void TreeBuilder<Accumulator>::finish_subtree(const OpenNode& top, TreePart& par
       } else {
         close_leaf(node, part);
       }
-      if (!take_open(node, worker)) return;
+      if (!take_open(node, worker)) return finish();
       continue;
     }
     // The right child waits, the left one is next.
@@ -261,6 +241,7 @@ bool TreeBuilder<Accumulator>::search_small(SmallNode& node, const NodeNumbers& 
       n_varying += scan_small(rows, {looked_at, n}, worker, best, node.varying);
     }
   }
+  worker.count_used();
   if (!best.found()) return false;
   if (!(params_.min_impurity_decrease > 0.0)) return true;
   const double decrease = worker.finder->measure_decrease(best) * plan_.decrease_unit;
@@ -316,7 +297,7 @@ std::size_t TreeBuilder<Accumulator>::scan_small(const NodeRows& rows,
     }
   };
   // Features with one cut to look at, and others. Bits are always among the first.
-  const u64 bits = block_.places ? plan_.input.packed_records->bits() : 0;
+  const u64 bits = block_.places ? plan_.input.scratch->caches->packed_records->bits() : 0;
   const u64 has_one = params_.random_splits               ? ~u64{0}
                       : rows.items.size() > kFewForSingle ? two_valued_
                                                           : bits;
@@ -328,9 +309,12 @@ std::size_t TreeBuilder<Accumulator>::scan_small(const NodeRows& rows,
     n_many += ~has_one >> f & 1;
   }
   bool sums_bits = false;  // all of them are bits
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    sums_bits = bits != 0 && !params_.random_splits && (two_valued_ & ~bits) == 0 &&
-                !sample_.accumulator.counted && rows.items.size() > sample_.accumulator.n_elements;
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes)
+    sums_bits = takes(Route::bit_counts) && rows.items.size() > sample_.accumulator.n_elements;
+  if (n_one > 0 && (sums_bits || !params_.random_splits || !column_ends_.empty())) {
+    worker.use(sums_bits               ? Route::bit_counts
+               : !column_ends_.empty() ? Route::random_thresholds
+                                       : Route::two_valued);
   }
   in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
     if (sums_bits) return scan_bits(rows, run, worker, best, varies);
@@ -340,7 +324,8 @@ std::size_t TreeBuilder<Accumulator>::scan_small(const NodeRows& rows,
       if (has_more >> k & 1) many[n_many++] = run[k];
     }
   });
-  const bool few = rows.items.size() <= worker.finder->most_few();
+  const bool few = takes(Route::few_rows) && rows.items.size() <= worker.finder->most_few();
+  if (few && n_many > 0) worker.use(Route::few_rows);
   in_batches({many, n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
     if (few) {
       scan_few_rows(rows, run, worker, best, varies);

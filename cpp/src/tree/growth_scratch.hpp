@@ -1,0 +1,49 @@
+// What the trees of a forest share: tables that are made from the data once, and memory that one
+// tree leaves to the next. Fresh pages cost as much as writing nodes into them.
+#pragma once
+#include <mutex>
+
+#include "binning/packed_records.hpp"
+#include "tree/fast/extra_trees_levels.hpp"
+
+namespace committee {
+
+struct TableCaches {
+  std::unique_ptr<const PackedRecords> packed_records;  // null: not worth it
+  std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
+};
+TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads);
+
+// Of one tree at a time.
+struct GrowthScratch {
+  const TableCaches* caches = nullptr;
+  GrownTree tree;
+  ExtraTreesLevels extra_trees;
+};
+
+class ScratchPool {
+ public:
+  explicit ScratchPool(const TableCaches& caches) : caches_(caches) {}
+  std::unique_ptr<GrowthScratch> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      auto made = std::make_unique<GrowthScratch>();
+      made->caches = &caches_;
+      return made;
+    }
+    std::unique_ptr<GrowthScratch> taken = std::move(free_.back());
+    free_.pop_back();
+    return taken;
+  }
+  void give_back(std::unique_ptr<GrowthScratch> scratch) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(scratch));
+  }
+
+ private:
+  const TableCaches& caches_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<GrowthScratch>> free_;
+};
+
+}  // namespace committee

@@ -1,0 +1,229 @@
+#include "tree/route.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "committee/criteria/all.hpp"
+#include "tree/fast/multiclass_subtree.hpp"
+#include "tree/growth_scratch.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr RouteInfo kRouteInfos[] = {
+    {"dense_histograms", "histograms of all features are kept, and one child's is the difference",
+     "nodes of 2,048 rows or more that search all features"},
+    {"subtree", "a loop without allocation over copied records, totals from the parent's split",
+     "up to 64 numeric columns, one output, depth-first, no constraints"},
+    {"presorted_rows", "each feature's rows are sorted once and partitioned with the node",
+     "squared error over all features, 512 rows or fewer"},
+    {"few_rows", "a node's rows are sorted by bin instead of counted in a histogram",
+     "nodes of up to 16 rows; up to 256 with Gini of several classes"},
+    {"two_valued", "a column of two bins has one boundary and needs no histogram",
+     "columns of two bins without missing values"},
+    {"packed_records", "columns of two bins take a bit of a row's record instead of a byte",
+     "forests over a table where that halves the records"},
+    {"bit_counts", "class weights of packed columns are summed straight from the records",
+     "packed records, Gini of several classes, nodes beyond a block"},
+    {"random_thresholds", "the random thresholds of all drawn features are scored side by side",
+     "extra-trees of two classes with Gini, row weights below 256"},
+    {"multiclass_block", "records move with their rows, class weights are one word",
+     "Gini of up to 8 classes, rows of weight 255 or less"},
+    {"extra_trees_bitmap", "a node is a bitmap over columns of bins, no row moves",
+     "extra-trees of two classes with Gini, rows of equal weight, 512 rows or more"},
+    {"compact_tree", "the tree stays in 16 bytes a node until it is in the model",
+     "forests of extra_trees_bitmap without pruning"},
+};
+static_assert(std::size(kRouteInfos) == kRoutes);
+
+// Collects the refusals; the first reason of a route counts.
+class Refusals {
+ public:
+  explicit Refusals(u32 mask) {
+    for (u32 r = 0; r < kRoutes; ++r)
+      refuse_if((mask >> r & 1) == 0, static_cast<Route>(r), "switched off by params.routes");
+  }
+  void refuse_if(bool applies, Route route, const char* reason) {
+    const char*& own = reasons_[static_cast<u32>(route)];
+    if (applies && own == nullptr) own = reason;
+  }
+  bool allows(Route route) const { return reasons_[static_cast<u32>(route)] == nullptr; }
+  void need(Route needed, Route route, const char* reason) {
+    refuse_if(!allows(needed), route, reason);
+  }
+  GrowthRoute finish() const {
+    GrowthRoute chosen;
+    chosen.refusals = reasons_;
+    for (u32 r = 0; r < kRoutes; ++r) chosen.allowed |= u32{reasons_[r] == nullptr} << r;
+    return chosen;
+  }
+
+ private:
+  std::array<const char*, kRoutes> reasons_{};
+};
+
+void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::dense_histograms;
+  r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
+  r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(sample.n_rows < kDenseRows, kOwn, "there are fewer than 2,048 rows");
+  const std::size_t bytes = plan.input.data->n_cols * kHistogramBins * sample.cell_bytes;
+  r.refuse_if(bytes * (sample.n_rows / kDenseRows + 1) > kDenseBytes, kOwn,
+              "the histograms would take more than 256 MiB");
+}
+
+void choose_subtree(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::subtree;
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
+  r.refuse_if(!plan.feature_groups.empty(), kOwn, "there are interaction constraints");
+  r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
+  r.refuse_if(plan.input.data->groups.size() != 1, kOwn, "there are more than 64 columns");
+  r.refuse_if(sample.n_outputs != 1, kOwn, "there are several outputs");
+  const std::vector<ColumnBins>& bins = *plan.input.data->bins;
+  const std::vector<u32>& members = plan.params.member_features;
+  const bool has_categories =
+      members.empty()
+          ? std::any_of(bins.begin(), bins.end(), [](const auto& b) { return b.categorical; })
+          : std::any_of(members.begin(), members.end(), [&](u32 f) { return bins[f].categorical; });
+  r.refuse_if(has_categories, kOwn, "a column is categorical");
+}
+
+// No limit can forbid a boundary between two bins that occur.
+void refuse_limits(Refusals& r, const GrowthPlan& plan, Route route) {
+  r.refuse_if(plan.params.min_samples_leaf > 1, route, "min_samples_leaf is above 1");
+  r.refuse_if(plan.min_weight_leaf > 1.0, route, "min_weight_leaf is above the weight of a row");
+}
+
+void choose_presorted(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::presorted_rows;
+  r.need(Route::subtree, kOwn, "the subtree route is not taken");
+  r.refuse_if(
+      sample.kind != AccumulatorKind::moments || plan.params.criterion != SquaredError::kName, kOwn,
+      "the criterion is not squared_error");
+  r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
+  r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
+  refuse_limits(r, plan, kOwn);
+}
+
+void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::few_rows;
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
+  refuse_limits(r, plan, kOwn);
+  const bool is_class = sample.kind == AccumulatorKind::classes;
+  r.refuse_if(sample.n_outputs != 1, kOwn, "there are several outputs");
+  r.refuse_if(is_class && (sample.is_wide || plan.params.criterion != Gini::kName), kOwn,
+              "the criterion over several classes is not gini with small whole weights");
+}
+
+void choose_columns_of_two_bins(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  const u64 two_valued = find_two_valued(*plan.input.data);
+  r.need(Route::subtree, Route::two_valued, "the subtree route is not taken");
+  r.refuse_if(two_valued == 0, Route::two_valued, "no column has two bins and no missing values");
+  r.refuse_if(sample.total >= kExactSquares, Route::two_valued, "the rows weigh 2^26 or more");
+
+  constexpr Route kPacked = Route::packed_records;
+  const GrowthScratch* scratch = plan.input.scratch;
+  const PackedRecords* packed = scratch ? scratch->caches->packed_records.get() : nullptr;
+  r.need(Route::subtree, kPacked, "the subtree route is not taken");
+  r.refuse_if(scratch == nullptr, kPacked, "a single tree does not pack the records");
+  r.refuse_if(packed == nullptr, kPacked, "it would not halve the records");
+  r.need(Route::two_valued, kPacked, "the two_valued route is not taken");
+  r.refuse_if(r.allows(Route::presorted_rows), kPacked, "presorted_rows reads whole bytes");
+
+  constexpr Route kBits = Route::bit_counts;
+  r.need(kPacked, kBits, "the packed_records route is not taken");
+  r.refuse_if(sample.kind != AccumulatorKind::classes || sample.is_wide || sample.counts_rows,
+              kBits, "cells are not 32-bit weights of classes");
+  r.refuse_if(plan.params.random_splits, kBits, "thresholds are random");
+  r.refuse_if(packed != nullptr && (two_valued & ~packed->bits()) != 0, kBits,
+              "a column of two bins is not packed");
+}
+
+void choose_multiclass(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::multiclass_block;
+  r.need(Route::subtree, kOwn, "the subtree route is not taken");
+  r.refuse_if(sample.kind != AccumulatorKind::classes || sample.is_wide || sample.counts_rows, kOwn,
+              "cells are not 32-bit weights of classes");
+  r.refuse_if(plan.params.criterion != Gini::kName, kOwn, "the criterion is not gini");
+  r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
+  r.refuse_if(sample.n_classes > kPackedClasses, kOwn, "there are more than 8 classes");
+  r.refuse_if(sample.heaviest > MulticlassSubtree::kHeaviestRow, kOwn,
+              "a row weighs more than 255");
+  r.refuse_if(plan.params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
+  refuse_limits(r, plan, kOwn);
+}
+
+void choose_extra_trees(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  const GrowParams& params = plan.params;
+  for (const Route own : {Route::random_thresholds, Route::extra_trees_bitmap}) {
+    r.need(Route::subtree, own, "the subtree route is not taken");
+    r.refuse_if(!params.random_splits, own, "thresholds are not random");
+    r.refuse_if(sample.kind != AccumulatorKind::binary, own,
+                "the target is not two classes with small whole weights");
+    r.refuse_if(params.criterion != Gini::kName, own, "the criterion is not gini");
+    r.refuse_if(!plan.draws_features, own, "all features are searched at each node");
+    r.refuse_if(!params.shuffle_ties, own, "equal splits go to the lowest feature");
+    refuse_limits(r, plan, own);
+  }
+  r.refuse_if(sample.heaviest >= 256, Route::random_thresholds, "a row weighs 256 or more");
+
+  constexpr Route kOwn = Route::extra_trees_bitmap;
+  r.refuse_if(sample.heaviest != 1, kOwn, "rows differ in weight");
+  r.refuse_if(r.allows(Route::packed_records), kOwn, "packed_records is taken");
+  r.refuse_if(params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
+  r.refuse_if(sample.n_rows < kMinExtraTreesRows, kOwn, "there are fewer than 512 rows");
+  r.refuse_if(!ExtraTreesTable::fits(*plan.input.data), kOwn,
+              "a column is categorical or has no finite range");
+
+  constexpr Route kCompact = Route::compact_tree;
+  r.need(kOwn, kCompact, "the extra_trees_bitmap route is not taken");
+  r.refuse_if(plan.input.scratch == nullptr, kCompact, "a single tree is not kept as counts");
+  r.refuse_if(plan.n_threads != 1, kCompact, "several threads grow the tree");
+  r.refuse_if(sample.weight_unit != 1.0, kCompact, "rows do not weigh one");
+  r.refuse_if(params.ccp_alpha != 0.0, kCompact, "the tree is pruned");
+}
+
+}  // namespace
+
+std::span<const RouteInfo, kRoutes> list_routes() {
+  return kRouteInfos;
+}
+
+GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
+  Refusals refusals(plan.params.routes);
+  choose_dense(refusals, plan, sample);
+  choose_subtree(refusals, plan, sample);
+  choose_presorted(refusals, plan, sample);
+  choose_few(refusals, plan, sample);
+  choose_columns_of_two_bins(refusals, plan, sample);
+  choose_multiclass(refusals, plan, sample);
+  choose_extra_trees(refusals, plan, sample);
+  return refusals.finish();
+}
+
+u64 find_two_valued(const BinnedMatrix& data) {
+  u64 found = 0;
+  for (u32 f = 0; f < data.n_cols && data.groups.size() == 1; ++f) {
+    const ColumnBins& bins = (*data.bins)[f];
+    if (bins.n_bins <= 2 && !bins.has_missing && !bins.categorical) found |= u64{1} << f;
+  }
+  return found;
+}
+
+// Only what a route that is not switched off could read.
+TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads) {
+  TableCaches caches;
+  const auto is_on = [&](Route route) { return params.routes >> static_cast<u32>(route) & 1; };
+  if (is_on(Route::packed_records))
+    caches.packed_records = PackedRecords::make(*input.data, n_threads);
+  if (is_on(Route::extra_trees_bitmap) && params.random_splits &&
+      input.target.n_classes == std::vector<u32>{2} && ExtraTreesTable::fits(*input.data))
+    caches.extra_trees = std::make_unique<ExtraTreesTable>(*input.data);
+  return caches;
+}
+
+}  // namespace committee

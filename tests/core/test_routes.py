@@ -1,0 +1,143 @@
+"""The fast paths of tree growth: each is taken where it should be, says why not elsewhere, and changes no tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee import _core
+from tests.core.growth_cases import CRITERIA, ROUTES, Case, draw_case, draw_target, switch_off
+
+N_ROWS = 4000
+
+
+def make_case(kind: str, **params: Any) -> Case:
+    """A table of continuous columns and of some with two values, and a target of some kind."""
+    rng = np.random.default_rng(len(kind))
+    X = rng.normal(size=(N_ROWS, 8 if kind != "packed" else 40))
+    X[:, 3] = X[:, 3] > 0.0
+    if kind == "packed":
+        X[:, 4:] = X[:, 4:] > 0.5
+    params = {"seed": 3, "shuffle_ties": True, **params}
+    if kind == "values":
+        params = {"criterion": "squared_error", **params}
+        return Case(X, values=X[:, :1] + rng.normal(size=(N_ROWS, 1)), params=params)
+    n_classes = {"two": 2, "three": 3, "packed": 10}[kind]
+    labels = draw_target(rng, "gini", N_ROWS, n_classes=n_classes)["labels"]
+    labels[X[:, 0] > 0.5] %= 2
+    return Case(X, labels=labels, params=params)
+
+
+def make_plan(n_trees: int = 2) -> Any:
+    plan = _core.ForestPlan()
+    plan.n_trees = n_trees
+    return plan
+
+
+EXTRA = {"random_splits": True, "max_features": 3}
+#: For every route a case that takes it; those of forests need a plan.
+TAKEN: dict[str, tuple[Case, bool]] = {
+    "dense_histograms": (make_case("values"), False),
+    "subtree": (make_case("two"), False),
+    "presorted_rows": (make_case("values"), False),
+    "few_rows": (make_case("two", max_features=3), False),
+    "two_valued": (make_case("two"), False),
+    "packed_records": (make_case("packed", max_features=6), True),
+    "bit_counts": (make_case("packed", max_features=6), True),
+    "random_thresholds": (make_case("two", **EXTRA, routes=switch_off("extra_trees_bitmap")), False),
+    "multiclass_block": (make_case("three", max_features=3), False),
+    "extra_trees_bitmap": (make_case("two", **EXTRA), False),
+    "compact_tree": (make_case("two", **EXTRA), True),
+}
+
+
+def grow_any(case: Case, in_forest: bool) -> list[dict[str, Any]]:
+    if not in_forest:
+        return [case.grow()]
+    plan = make_plan()
+    trees, importances = _core.grow_forest(*case.make_arguments(), plan)
+    described = [trees.describe(k, case.make_params().criterion) for k in range(plan.n_trees)]
+    return [{**tree, "importances": own} for tree, own in zip(described, importances, strict=True)]
+
+
+def assert_same(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+    for one, other in zip(some, others, strict=True):
+        assert one.keys() == other.keys()
+        for name, array in one.items():
+            np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+def test_every_route_has_a_case() -> None:
+    assert tuple(TAKEN) == ROUTES
+    for _, what, when in _core.list_routes():
+        assert len(what) > 20
+        assert len(when) > 20
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_route_is_taken_and_changes_no_tree(route: str) -> None:
+    case, in_forest = TAKEN[route]
+    plan = make_plan() if in_forest else None
+    assert case.describe_routes(in_forest)[route] == ""
+    assert case.count_nodes(plan)[route] > 1
+    mask = case.make_params().routes
+    without = Case(case.X, case.labels, case.values, params={**case.params, "routes": mask & switch_off(route)})
+    assert without.describe_routes(in_forest)[route] == "switched off by params.routes"
+    assert without.count_nodes(plan)[route] == 0
+    assert_same(grow_any(case, in_forest), grow_any(without, in_forest))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_general_loop_alone_gives_the_same_trees(criterion: str) -> None:
+    n_taken = 0
+    for seed in range(40):
+        case = draw_case(np.random.default_rng([seed, 7]), criterion)
+        whole, described, nodes = case.grow(), case.describe_routes(), case.count_nodes()
+        n_taken += sum(nodes.values()) > 0
+        assert all(nodes[route] == 0 for route, reason in described.items() if reason)
+        rng = np.random.default_rng(seed)
+        for mask in (0, *rng.integers(1 << len(ROUTES), size=4)):
+            case.params = {**case.params, "routes": int(mask)}
+            assert_same([whole], [case.grow()])
+        case.params = {**case.params, "routes": 0}
+        assert not any(case.count_nodes().values())
+    assert n_taken > 2 or criterion == "absolute_error"
+
+
+REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
+    ("two", {"max_features": 3}, "dense_histograms", "features are drawn at each node"),
+    ("two", {"max_leaf_nodes": 9}, "subtree", "max_leaf_nodes grows best-first"),
+    ("two", {"monotonic": [1] + [0] * 7}, "subtree", "there are monotone constraints"),
+    ("two", {"interaction_groups": [[0, 1]]}, "subtree", "there are interaction constraints"),
+    ("values", {"exact": True}, "subtree", "exact splits and absolute error sort the rows"),
+    ("values", {"min_samples_leaf": 2}, "presorted_rows", "min_samples_leaf is above 1"),
+    ("values", {"criterion": "poisson"}, "presorted_rows", "the criterion is not squared_error"),
+    ("three", {"criterion": "entropy"}, "multiclass_block", "the criterion is not gini"),
+    ("packed", {}, "multiclass_block", "there are more than 8 classes"),
+    ("packed", {}, "packed_records", "a single tree does not pack the records"),
+    ("two", EXTRA | {"shuffle_ties": False}, "extra_trees_bitmap", "equal splits go to the lowest feature"),
+    ("two", EXTRA | {"min_weight_leaf": 3.0}, "extra_trees_bitmap", "min_weight_leaf is above the weight of a row"),
+    ("two", EXTRA, "compact_tree", "a single tree is not kept as counts"),
+)
+
+
+@pytest.mark.parametrize(("kind", "params", "route", "reason"), REFUSED)
+def test_a_refused_route_gives_its_reason(kind: str, params: dict[str, Any], route: str, reason: str) -> None:
+    case = make_case(kind, **params)
+    if kind == "values" and params.get("criterion") == "poisson":
+        case.values = np.abs(case.values)
+    assert case.describe_routes()[route] == reason
+    assert case.count_nodes()[route] == 0
+
+
+def test_categories_and_outputs_are_grown_by_the_general_loop() -> None:
+    rng = np.random.default_rng(0)
+    X, labels = rng.integers(0, 4, size=(300, 3)).astype(float), rng.integers(0, 2, size=(300, 2)).astype(np.uint32)
+    case = Case(X, labels=labels[:, :1], n_levels=np.array([0, 4, 0], np.uint32))
+    assert case.describe_routes()["subtree"] == "a column is categorical"
+    case.params = {"member_features": [0, 2]}
+    assert case.describe_routes()["subtree"] == ""
+    assert Case(X, labels=labels).describe_routes()["subtree"] == "there are several outputs"
+    assert Case(np.tile(X, 30), labels=labels[:, :1]).describe_routes()["subtree"] == "there are more than 64 columns"
