@@ -344,10 +344,12 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         return self._find_present(self.vectorizer_.transform(documents), None)
 
     def _score(self, X: Any) -> FloatArray:
-        return self._model.score(self._read_words(X))
+        words = self._read_words(X)  # refuses a model that is not fitted
+        return self._model.score(words)
 
     def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
-        return self._model.staged_scores(self._read_words(X))
+        words = self._read_words(X)
+        return self._model.staged_scores(words)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score f(x, l) of each label.
@@ -362,7 +364,8 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ndarray of shape (n_samples, n_classes) or, for two classes, (n_samples,)
             For two classes the score of the second one.
         """
-        return self._target.to_decision(self._score(X))
+        scores = self._score(X)
+        return self._target.to_decision(scores)
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each document, or zeros and ones for its labels.
@@ -378,7 +381,8 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             The class with the largest score, the first of equals; of a multilabel target one where the score is
             positive.
         """
-        return self._target.to_labels(self._score(X))
+        scores = self._score(X)
+        return self._target.to_labels(scores)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class or label: 1 / (1 + exp(-2 f)), over classes divided by the sum.
@@ -393,7 +397,8 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._target.to_proba(self._score(X))
+        scores = self._score(X)
+        return self._target.to_proba(scores)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`.
