@@ -174,7 +174,7 @@ def test_what_cannot_be_explained_is_refused():
     model = committee.DecisionTreeRegressor(max_depth=2).fit(X, Y)
     with pytest.raises(ParameterTypeError, match="made of trees; got GaussianNB"):
         shap_values(GaussianNB(), X)
-    with pytest.raises(ParameterTypeError, match="members are of class GaussianNB"):
+    with pytest.raises(ParameterTypeError, match="they are of class GaussianNB"):
         shap_values(committee.BaggingClassifier(GaussianNB()).fit(X_IRIS, Y_IRIS), X_IRIS)
     with pytest.raises(committee.exceptions.NotFittedError):
         shap_values(committee.DecisionTreeRegressor(), X)
