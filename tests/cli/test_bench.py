@@ -19,7 +19,7 @@ def test_a_quick_run_writes_table_data_and_picture(run: Run, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
-    assert "times mean nothing" in done.stdout
+    assert "times are not meaningful" in done.stdout
     page = (tmp_path / "times" / "bench.md").read_text()
     data = json.loads((tmp_path / "times" / "bench.json").read_text())
     assert set(data["outcomes"]) == {"extra-trees, fit", "adaboost, fit"}

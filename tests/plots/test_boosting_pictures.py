@@ -96,7 +96,7 @@ def test_rounds_are_those_of_the_model(model):
     with pytest.raises(ParameterError, match="ended before round 40"):
         DecisionBoundaryGridDisplay.from_rounds(model, X, Y, rounds=(40,))
     forest = RandomForestClassifier(n_estimators=2).fit(X, Y)
-    with pytest.raises(ParameterError, match="cannot be asked round by round"):
+    with pytest.raises(ParameterError, match="has no predictions by round"):
         DecisionBoundaryGridDisplay.from_rounds(forest, X, Y)
 
 

@@ -80,7 +80,7 @@ class Report:
         if not math.isnan(self.load):
             parts.append(f"Others used {self.load:.0%} of the machine before the start.")
         if self.quick:
-            parts.append("**A quick run on tiny data: it shows that everything runs, its times mean nothing.**")
+            parts.append("**A quick run on tiny data: times are not meaningful.**")
         claims = [*self._tabulate_claims(), ""] if self.claims else []
         parts += ["", *claims, *self._tabulate_outcomes()]
         parts += ["", "Ratio: the contender's best time over ours. Memory: growth of the peak during the first run."]
