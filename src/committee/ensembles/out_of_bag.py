@@ -248,7 +248,3 @@ class _OobRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, rows: NDArray[np.intp]) -> FloatArray:
         return self.mean[rows, 0] if self.target.n_outputs == 1 else self.mean[rows]
-
-
-# The name of an earlier version, for families of ensembles that still use it.
-choose_measure = make_score_function

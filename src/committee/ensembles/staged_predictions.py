@@ -29,32 +29,18 @@ class StagedPredictions:
 
     def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round."""
-        return self._stage(X)
+        raise NotImplementedError
 
     def _decision(self, scores: FloatArray) -> FloatArray:
         """Scores in the form that `decision_function` returns."""
-        return self._show(scores)
+        raise NotImplementedError
 
     def _proba(self, scores: FloatArray) -> FloatArray:
         """Probabilities of all classes."""
-        return self._share(scores)
+        raise NotImplementedError
 
     def _decode(self, scores: FloatArray) -> NDArray[Any]:
         """The class with the largest score, the first of equals."""
-        return self._choose(scores)
-
-    # Names of an earlier version, for families of ensembles that still define them.
-
-    def _stage(self, X: Any) -> Iterator[FloatArray]:
-        raise NotImplementedError
-
-    def _show(self, scores: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-    def _share(self, scores: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-    def _choose(self, scores: FloatArray) -> NDArray[Any]:
         raise NotImplementedError
 
     def predict_log_proba(self, X: Any) -> FloatArray:

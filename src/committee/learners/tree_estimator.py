@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from committee.base import CommitteeEstimator, not_fitted_error, resolve_jobs
+from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in, take_in_rows
-from committee.data.rows import densify_blocks
 from committee.data.targets import count_target
 from committee.data.weights import combine_weights
 from committee.engines.tree_model import TreeModel
-from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
@@ -151,37 +149,6 @@ class TreeEstimator(CommitteeEstimator):
         self.fitted_trees()
         categories = self._schema.categories[feature]
         return [] if categories is None else list(categories)
-
-    # Names of an earlier version, for families of ensembles that still use them.
-
-    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None, class_weight: Any = None) -> Dataset:
-        return self.take_in(X, y, sample_weight, class_weight)
-
-    def _fitted_trees(self) -> Any:
-        return self.fitted_trees()
-
-    def _target_attributes(self, target: Any) -> dict[str, Any]:
-        return target_attributes(target)
-
-    def _target_arrays(self, target: Any) -> tuple[Any, list[int], Any]:
-        if self._task == "classify":
-            return target.labels, target.n_classes, None
-        return None, [], target.values
-
-    def _put_to(
-        self, verb: Callable[..., Any], dataset: Dataset, weights: FloatArray | None, params: Any, *more: Any
-    ) -> Any:
-        bins = dataset.binned(self.max_bins, params.n_jobs)
-        presort = dataset.presorted(params.n_jobs) if params.exact else None
-        labels, n_classes, values = self._target_arrays(dataset.target)
-        return verb(bins, presort, labels, n_classes, values, weights, params, *more)
-
-    def _ask(self, X: Any, question: Callable[..., NDArray[Any]], *options: Any) -> NDArray[Any]:
-        rows = take_in_rows(self, X, self._schema)
-        jobs = 1 if rows.shape[0] == 1 else resolve_jobs(self.n_jobs)
-        if type(rows) is np.ndarray:
-            return question(rows, *options, n_jobs=jobs)
-        return np.concatenate([question(block, *options, n_jobs=jobs) for _, block in densify_blocks(rows)])
 
 
 def split_outputs(probabilities: FloatArray, n_classes: Sequence[int] | NDArray[np.intp]) -> list[FloatArray]:

@@ -151,11 +151,6 @@ def count_samples(min_samples: float, n_rows: int) -> int:
     return min(rows, n_rows + 1)
 
 
-# Names of an earlier version, for families of ensembles that still use them.
-set_up_growth = make_grow_params
-count_rows = count_samples
-
-
 def _check_poisson_target(values: FloatArray, weights: FloatArray | None) -> None:
     if values.min() < 0.0:
         raise DataError("Some value(s) of y are negative which is not allowed for Poisson regression.")
