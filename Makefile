@@ -25,6 +25,10 @@ build:  ## compile the core in place (src/committee/_core*.so)
 test: build  ## run the tests on the source tree
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest
 
+test-times: build  ## run the tests and list the slowest twenty (all output in build/test-times.txt)
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest --durations=20 >build/test-times.txt; passed=$$?; \
+	  sed -n '/slowest 20 durations/,$$p' build/test-times.txt; exit $$passed
+
 lint:  ## check style, types, import layers and C++ formatting (run `make build` once before)
 	ruff check
 	ruff format --check
@@ -74,4 +78,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test lint format sanitize sanitize-address sanitize-thread bench readme docs clean
+.PHONY: help setup build test test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean

@@ -114,10 +114,6 @@ void bind_predict(nb::module_& m) {
                       "None, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(float64)),
       "Sum, mean or vote of the trees first .. last - 1 for every row: float64 (n_rows, "
       "out_width).");
-  c.def("_predict_path", &predict, "X"_a.none(), "combine"_a = "mean",
-        "tree_weights"_a = nb::none(), "slots"_a = nb::none(), "out_width"_a = nb::none(),
-        "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(), "path"_a = "automatic",
-        "As predict, by a chosen path; for tests and benchmarks.");
   c.def("apply", &apply, "X"_a.none(), "n_jobs"_a = 0,
         nb::sig("def apply(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
             uint32)),
@@ -127,6 +123,11 @@ void bind_predict(nb::module_& m) {
             int64)),
         "Class with the largest share in the leaf of each row, of one tree: int64 (n_rows, "
         "n_outputs).");
+  m.def_submodule("testing").def("predict_by_path", &predict, "trees"_a, "X"_a.none(),
+                                 "combine"_a = "mean", "tree_weights"_a = nb::none(),
+                                 "slots"_a = nb::none(), "out_width"_a = nb::none(), "first"_a = 0,
+                                 "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(),
+                                 "path"_a = "automatic", "As Trees.predict, by a chosen path.");
   m.def(
       "all_finite_or_missing",
       [](nb::handle x) {

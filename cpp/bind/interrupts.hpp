@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "committee/parallel.hpp"
+#include "poll_probe.hpp"
 
 namespace committee {
 
@@ -13,16 +14,19 @@ namespace committee {
 // too.
 template <class Work, class Tell = void (*)()>
 auto run_interruptible(Work&& work, Tell&& tell = [] {}) {
-  InterruptWatch watch([&tell] {
-    const nanobind::gil_scoped_acquire held;
-    try {
-      tell();
-    } catch (nanobind::python_error& error) {
-      error.restore();
-      return true;
-    }
-    return PyErr_CheckSignals() != 0;
-  });
+  InterruptWatch watch(
+      [&tell] {
+        const nanobind::gil_scoped_acquire held;
+        poll_probe.count_poll();
+        try {
+          tell();
+        } catch (nanobind::python_error& error) {
+          error.restore();
+          return true;
+        }
+        return PyErr_CheckSignals() != 0;
+      },
+      poll_probe.is_on() ? 0 : kAskEveryNs);
   try {
     const nanobind::gil_scoped_release released;
     return work(watch);

@@ -1,6 +1,10 @@
+import atexit
+import functools
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,21 +17,69 @@ import committee
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+class CommandServer:
+    """Runs commands in forks of a process that has imported what they need."""
+
+    def __init__(self) -> None:
+        path = [str(Path(committee.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("command_server.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env=make_environment() | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
+        )
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()  # which ends it
+        self.process.wait()
+
+    def run(self, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with tempfile.TemporaryDirectory() as streams:
+            files = [Path(streams, name) for name in ("out", "err")]
+            for file in files:
+                file.touch()
+            request = {"folder": str(folder), "arguments": arguments, "out": str(files[0]), "err": str(files[1])}
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            code = int(self.process.stdout.readline())
+            out, err = (file.read_text(encoding="utf-8") for file in files)
+        return subprocess.CompletedProcess(["committee", *arguments], code, out, err)
+
+
+@functools.cache
+def start_server() -> CommandServer:
+    """One for all tests of this process."""
+    server = CommandServer()
+    atexit.register(server.end)
+    return server
+
+
+def make_environment() -> dict[str, str]:
+    """Without what a user's terminal would say about itself."""
+    kept = {
+        name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "COLUMNS", "CLICOLOR_FORCE"}
+    }
+    return kept | {"PYTHONIOENCODING": "utf-8"}
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run the command as a user does: another process, piped, in an empty folder."""
+    """Run the command as a user does: another process, not in a terminal, in an empty folder."""
     return make_run(tmp_path)
 
 
 def make_run(folder: Path) -> Run:
-    env = {
-        name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "COLUMNS", "CLICOLOR_FORCE"}
-    }
-    env |= {"PYTHONPATH": str(Path(committee.__file__).parents[1]), "PYTHONIOENCODING": "utf-8"}
-
     def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "committee", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=env, timeout=240)
+        words = [str(argument) for argument in arguments]
+        if hasattr(os, "fork"):
+            return start_server().run(folder, words)
+        env = make_environment() | {"PYTHONPATH": str(Path(committee.__file__).parents[1])}
+        command = [sys.executable, "-m", "committee", *words]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder, env=env, timeout=900)
 
     return run_command
 

@@ -189,7 +189,7 @@ def run_in_terminal(*arguments: str, interrupt_at: str | None = None) -> tuple[i
             pass
         finally:
             os.close(ours)
-        code = process.wait(60)
+        code = process.wait(600)
     return code, seen.decode()
 
 

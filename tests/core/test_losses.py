@@ -224,3 +224,28 @@ def test_huber_moves_its_turn_and_its_leaves_as_the_textbook_does(weighted: bool
     for side in (X[:, 0] == 0.0, X[:, 0] == 1.0):
         step = naive.find_huber_step(residuals[side], counts[side], state.delta)
         np.testing.assert_allclose(y[side] - state.scores[side, 0], residuals[side] - step, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", list_losses())
+def test_properties_of_a_loss_agree_with_what_it_computes(name: str) -> None:
+    info = next(info for info in _core.describe_losses() if info.name == name)
+    n_scores = 3 if info.target_range == "classes" else 1
+    loss = LossFunction(info.name, n_scores=n_scores)
+    scores = np.random.default_rng(0).normal(size=(50, n_scores))
+    inverse = {
+        "identity": lambda f: f,
+        "log": np.exp,
+        "logit": lambda f: 1.0 / (1.0 + np.exp(-f)),
+        "half_logit": lambda f: 1.0 / (1.0 + np.exp(-2.0 * f)),
+        "softmax": lambda f: np.exp(f) / np.exp(f).sum(axis=1, keepdims=True),
+    }
+    np.testing.assert_allclose(loss.find_means(scores), inverse[info.link](scores), rtol=1e-12)
+    lower, upper = info.mean_bounds
+    assert lower < upper
+    if info.target_range in ("non_negative", "binary"):  # all rows on one side of the range
+        baseline = loss.find_baseline(np.zeros(4))
+        np.testing.assert_allclose(loss.find_means(baseline[None, :])[0], lower)
+
+
+def test_losses_are_listed_by_the_names_of_their_descriptions() -> None:
+    assert _core.list_losses() == [info.name for info in _core.describe_losses()]

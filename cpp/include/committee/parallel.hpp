@@ -36,19 +36,24 @@ bool inside_parallel_region();
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
 
+// How often a watch asks the interpreter: ten times a second.
+inline constexpr i64 kAskEveryNs = 100'000'000;
+
 // Ctrl-C: long loops call poll() now and then (cheap: a flag, and on the maker's thread a clock).
 // Only the thread that made the watch asks the interpreter; others see the flag. Throws
 // Interrupted.
 class InterruptWatch {
  public:
-  // `ask` returns true if the user asked to stop; called at most about ten times a second.
-  explicit InterruptWatch(std::function<bool()> ask = {});
+  // `ask` returns true if the user asked to stop; called at most once in ask_every_ns; 0 means at
+  // every poll of the maker's thread.
+  explicit InterruptWatch(std::function<bool()> ask = {}, i64 ask_every_ns = kAskEveryNs);
   void poll();
 
  private:
   std::function<bool()> ask_;
   std::atomic<bool> stop_{false};
   u64 owner_;
+  i64 ask_every_ns_;
   std::atomic<i64> next_ask_ns_{0};
 };
 

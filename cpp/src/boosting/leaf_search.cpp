@@ -12,22 +12,22 @@ constexpr std::size_t kMinParallelVisits = 15'000;
 
 }  // namespace
 
-// The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
-// counted: of the column that is best, until the best column is one whose rows were counted. The
-// leaf's turn comes no earlier for it: otherwise trees would depend on who happened to count ahead
-// of time.
+// The scan estimates the rows of a side by its share of the hessians. Where that was wrong, the
+// rows of the best column are counted, until the best column is one whose rows were counted. The
+// leaf's gain does not rise by it: otherwise the order of splits would depend on which leaves were
+// counted.
 void BoostingGrower::recount(OpenLeaf& leaf) {
-  const double judged = leaf.best.gain;
+  const double estimated = leaf.best.gain;
   leaf.counted = true;
   leaf.best = BoostSplit{};
   NodeSearch search(*plan_, describe_node(leaf));
   const std::vector<u8> chosen = choose_features(leaf);
   std::vector<BoostSplit> found(data_.n_cols);
   std::vector<u8> counted(data_.n_cols, 0);
-  for (u32 feature = 0; feature < data_.n_cols; ++feature)
-    if (records_.place(feature).slot != ColumnPlace::kNowhere &&
-        (chosen.empty() || chosen[feature] != 0))
-      search_feature(leaf, feature, search, found[feature]);
+  for (const std::vector<u32>& features : slot_features_)
+    for (const u32 feature : features)
+      if (chosen.empty() || chosen[feature] != 0)
+        search_feature(leaf, feature, search, found[feature]);
   for (;;) {
     u32 best = 0;
     for (u32 feature = 1; feature < data_.n_cols; ++feature)
@@ -41,35 +41,55 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
     found[best] = BoostSplit{};
     search_counted(leaf, best, search, found[best]);
   }
-  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, judged) : 0.0;
+  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, estimated) : 0.0;
 }
 
 void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
   const ColumnPlace& place = records_.place(feature);
-  const u8* column = data_.column(feature);
-  u32 counts[kHistogramBins] = {};
-  u64 weights[kHistogramBins] = {};
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
-  const bool weighed = !weights_.values.empty();
-  for (std::size_t i = leaf.begin; weighed && i < leaf.end; ++i)
-    weights[column[rows_[i].row]] += weights_.values[rows_[i].row];
-  if (place.has_missing) {
-    counts[place.n_bins] = counts[kMissingBin];
-    weights[place.n_bins] = weights[kMissingBin];
-  }
+  const ColumnBins& bins = (*data_.bins)[feature];
+  const bool weighted = !weights_.values.empty();
+  std::vector<u32> counts(std::max<std::size_t>(kHistogramBins, place.n_bins + 1), 0);
+  std::vector<u64> weights(weighted ? counts.size() : 0, 0);
+  const auto count_rows = [&](auto&& bin_of) {
+    for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[bin_of(rows_[i].row)];
+    for (std::size_t i = leaf.begin; weighted && i < leaf.end; ++i)
+      weights[bin_of(rows_[i].row)] += weights_.values[rows_[i].row];
+  };
+  ColumnView view = describe_column(feature);
+  std::vector<i64> wide_cells;
   i64 room[kHistogramBins];
-  const ColumnView view{feature,
-                        place.n_bins,
-                        place.has_missing,
-                        (*data_.bins)[feature].categorical,
-                        params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                        records_.column_cells(feature, leaf.cells, leaf.total, room),
-                        counts,
-                        weighed ? weights : nullptr,
-                        params_.min_weight_leaf * static_cast<double>(weights_.total),
-                        leaf.weight};
+  if (bins.wide) {
+    const u32* codes = data_.wide[feature].data();
+    count_rows([&](u32 row) { return codes[row] == kMissingCode ? place.n_bins : codes[row]; });
+    accumulate_wide(leaf, feature, wide_cells);
+    view.cells = wide_cells.data();
+  } else {
+    const u8* column = data_.column(feature);
+    count_rows([&](u32 row) { return column[row]; });
+    if (place.has_missing) {
+      counts[place.n_bins] = counts[kMissingBin];
+      if (weighted) weights[place.n_bins] = weights[kMissingBin];
+    }
+    view.cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
+  }
+  view.counts = counts.data();
+  view.weights = weighted ? weights.data() : nullptr;
+  view.least_weight = params_.min_weight_leaf * static_cast<double>(weights_.total);
+  view.total_weight = leaf.weight;
   search.scan(view, best);
+}
+
+ColumnView BoostingGrower::describe_column(u32 feature) const {
+  const ColumnPlace& place = records_.place(feature);
+  const ColumnBins& bins = (*data_.bins)[feature];
+  ColumnView view;
+  view.feature = feature;
+  view.n_bins = place.n_bins;
+  view.has_missing = place.has_missing || bins.wide;
+  view.categorical = bins.categorical;
+  view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
+  return view;
 }
 
 // Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
@@ -89,9 +109,9 @@ void BoostingGrower::search_siblings(Siblings pair, bool merge) {
   parallel_for(n_parts, n_threads_, [&](std::size_t part) {
     const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;
     if (width_ > 1) {
-      search_vectors(pair, begin, end, merge, found.data() + 2 * part);
+      search_slots<VectorSearch>(pair, begin, end, merge, found.data() + 2 * part);
     } else {
-      search_slots(pair, begin, end, merge, found.data() + 2 * part);
+      search_slots<NodeSearch>(pair, begin, end, merge, found.data() + 2 * part);
     }
   });
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -101,15 +121,15 @@ void BoostingGrower::search_siblings(Siblings pair, bool merge) {
     if (leaf && !leaf->best.found()) drop_cells(leaf->cells);
 }
 
-// Slots begin .. end - 1. `merge`: what the threads have of the first leaf's cells is added up; the
-// second leaf's are those of the parent less the first's.
+// Slots begin .. end - 1. `merge`: the threads' histograms of the first leaf are added up; the
+// second leaf's is that of the parent less the first's. A search is a NodeSearch, or a VectorSearch
+// where leaves are vectors.
+template <class Search>
 void BoostingGrower::search_slots(const Siblings& pair, std::size_t begin, std::size_t end,
                                   bool merge, BoostSplit* found) const {
-  std::optional<NodeSearch> searches[2];
-  for (int k = 0; k < 2; ++k) {
-    const OpenLeaf* leaf = pair.leaves[k];
-    if (pair.searched[k]) searches[k].emplace(*plan_, describe_node(*leaf));
-  }
+  std::optional<Search> searches[2];
+  for (int k = 0; k < 2; ++k)
+    if (pair.searched[k]) start_search(*pair.leaves[k], searches[k]);
   for (std::size_t slot = begin; slot < end; ++slot) {
     complete_slot(pair, slot, merge);
     for (const u32 feature : slot_features_[slot])
@@ -132,20 +152,11 @@ void BoostingGrower::complete_slot(const Siblings& pair, std::size_t slot, bool 
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
-  const ColumnPlace& place = records_.place(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
-  ColumnView view{feature,
-                  place.n_bins,
-                  place.has_missing,
-                  bins.categorical,
-                  params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                  nullptr,
-                  nullptr};
-  if (bins.wide) {
+  ColumnView view = describe_column(feature);
+  if ((*data_.bins)[feature].wide) {
     std::vector<i64> cells;
     accumulate_wide(leaf, feature, cells);
     view.cells = cells.data();
-    view.has_missing = true;
     search.scan(view, best);
   } else {
     alignas(64) i64 room[kHistogramBins];
@@ -187,22 +198,8 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   for (u32 k = 0; k < width_; ++k) pair.leaves[1]->totals[k] -= first[k];
 }
 
-void BoostingGrower::search_vectors(const Siblings& pair, std::size_t begin, std::size_t end,
-                                    bool merge, BoostSplit* found) const {
-  std::optional<VectorSearch> searches[2];
-  for (int k = 0; k < 2; ++k)
-    if (pair.searched[k]) searches[k].emplace(scores_, pair.leaves[k]->totals);
-  for (std::size_t slot = begin; slot < end; ++slot) {
-    complete_slot(pair, slot, merge);
-    for (const u32 feature : slot_features_[slot])
-      for (int k = 0; k < 2; ++k)
-        if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
-          search_vector(*pair.leaves[k], feature, *searches[k], found[k]);
-  }
-}
-
-void BoostingGrower::search_vector(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
-                                   BoostSplit& best) const {
+void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
+                                    BoostSplit& best) const {
   const ColumnPlace& place = records_.place(feature);
   const ColumnBins& bins = (*data_.bins)[feature];
   std::vector<i64> room;

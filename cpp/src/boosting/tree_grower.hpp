@@ -111,14 +111,20 @@ class BoostingGrower {
     bool wanted = true;              // cells are completed in any case
   };
   void search_siblings(Siblings pair, bool merge);
+  template <class Search>
   void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
                     BoostSplit* found) const;
-  void search_vectors(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
-                      BoostSplit* found) const;
+  void start_search(const OpenLeaf& leaf, std::optional<NodeSearch>& search) const {
+    search.emplace(*plan_, describe_node(leaf));
+  }
+  void start_search(const OpenLeaf& leaf, std::optional<VectorSearch>& search) const {
+    search.emplace(scores_, leaf.totals);
+  }
   void complete_slot(const Siblings& pair, std::size_t slot, bool merge) const;
   void find_totals(const Siblings& pair, bool merge) const;
-  void search_vector(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
-                     BoostSplit& best) const;
+  ColumnView describe_column(u32 feature) const;
+  void search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
+                      BoostSplit& best) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                       BoostSplit& best) const;
   void recount(OpenLeaf& leaf);

@@ -270,13 +270,11 @@ i64 read_clock_ns() {
       .count();
 }
 
-constexpr i64 kAskEveryNs = 100'000'000;
-
 }  // namespace
 
-InterruptWatch::InterruptWatch(std::function<bool()> ask)
-    : ask_(std::move(ask)), owner_(current_thread_key()) {
-  if (ask_) next_ask_ns_.store(read_clock_ns() + kAskEveryNs, std::memory_order_relaxed);
+InterruptWatch::InterruptWatch(std::function<bool()> ask, i64 ask_every_ns)
+    : ask_(std::move(ask)), owner_(current_thread_key()), ask_every_ns_(ask_every_ns) {
+  if (ask_) next_ask_ns_.store(read_clock_ns() + ask_every_ns_, std::memory_order_relaxed);
 }
 
 void InterruptWatch::poll() {
@@ -284,7 +282,7 @@ void InterruptWatch::poll() {
   if (!ask_ || current_thread_key() != owner_) return;
   const i64 now = read_clock_ns();
   if (now < next_ask_ns_.load(std::memory_order_relaxed)) return;
-  next_ask_ns_.store(now + kAskEveryNs, std::memory_order_relaxed);
+  next_ask_ns_.store(now + ask_every_ns_, std::memory_order_relaxed);
   if (!ask_()) return;
   stop_.store(true, std::memory_order_relaxed);
   throw Interrupted();
