@@ -326,7 +326,7 @@ def test_a_leaf_whose_rows_are_counted_is_split_by_any_category(n_categories: in
     codes = np.repeat(np.arange(n_categories), 2)
     rng = np.random.default_rng(0)
     heavy = codes < 5
-    gradients = np.where(heavy, -20.0, rng.normal(size=len(codes)) + (codes % 2))
+    gradients = np.where(heavy, -20.0, 0.01 * rng.normal(size=len(codes)))
     weights = rng.integers(1, 3, size=len(codes)).astype(float) if weighted else None
     state = start(
         codes[:, None].astype(float),
