@@ -76,6 +76,33 @@ std::unique_ptr<Loss> make_checked_loss(const std::string& name, double paramete
   return make_loss(name, parameter, n_scores, levels);
 }
 
+void bind_loss_info(nb::module_& m) {
+  nb::class_<LossInfo>(m, "LossInfo", "The properties of a loss.")
+      .def_ro("name", &LossInfo::name, "for Loss.make")
+      .def_prop_ro(
+          "link", [](const LossInfo& self) { return name_link(self.shape.link); },
+          "scores as a function of predictions: identity, log, logit, half_logit or softmax")
+      .def_prop_ro(
+          "target_range",
+          [](const LossInfo& self) { return name_target_range(self.shape.target_range); },
+          "real, non_negative, positive, binary (0 or 1) or classes (0, 1, ..)")
+      .def_prop_ro(
+          "mean_bounds",
+          [](const LossInfo& self) {
+            return std::pair(self.shape.mean_bounds.lower, self.shape.mean_bounds.upper);
+          },
+          "a mean is moved into these before its link is taken");
+  m.def("describe_losses", &describe_losses, "The properties of all losses.");
+  m.def(
+      "list_losses",
+      [] {
+        std::vector<std::string> names;
+        for (const LossInfo& loss : describe_losses()) names.push_back(loss.name);
+        return names;
+      },
+      "Names of the losses.");
+}
+
 void bind_loss(nb::module_& m) {
   nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
   c.def_static(
@@ -127,30 +154,7 @@ void bind_loss(nb::module_& m) {
       },
       nb::arg("y"), nb::arg("weights").none(), nb::arg("n_rows"),
       "Constant scores with the least loss.");
-  nb::class_<LossInfo>(m, "LossInfo", "The properties of a loss.")
-      .def_ro("name", &LossInfo::name, "for Loss.make")
-      .def_prop_ro(
-          "link", [](const LossInfo& self) { return name_link(self.shape.link); },
-          "scores as a function of predictions: identity, log, logit, half_logit or softmax")
-      .def_prop_ro(
-          "target_range",
-          [](const LossInfo& self) { return name_target_range(self.shape.target_range); },
-          "real, non_negative, positive, binary (0 or 1) or classes (0, 1, ..)")
-      .def_prop_ro(
-          "mean_bounds",
-          [](const LossInfo& self) {
-            return std::pair(self.shape.mean_bounds.lower, self.shape.mean_bounds.upper);
-          },
-          "a mean is moved into these before its link is taken");
-  m.def("describe_losses", &describe_losses, "The properties of all losses.");
-  m.def(
-      "list_losses",
-      [] {
-        std::vector<std::string> names;
-        for (const LossInfo& loss : describe_losses()) names.push_back(loss.name);
-        return names;
-      },
-      "Names of the losses.");
+  bind_loss_info(m);
 }
 
 void bind_boosting_params(nb::module_& m) {

@@ -89,6 +89,34 @@ nb::object label(const BoundTrees& self, nb::handle x, int n_jobs) {
   return out;
 }
 
+void bind_checks(nb::module_& m) {
+  m.def(
+      "all_finite_or_missing",
+      [](nb::handle x) {
+        const TableBuffer table(x);
+        const MatrixView view = table.view();
+        const nb::gil_scoped_release released;
+        return all_finite_or_missing(view);
+      },
+      "X"_a.none(), nb::sig("def all_finite_or_missing(X: numpy.typing.NDArray) -> bool"),
+      "False if any value is infinite; NaN, a missing value, is fine.");
+  m.def(
+      "is_sound_table",
+      [](nb::handle x, std::size_t n_features) {
+        const TableBuffer table(x);
+        if (table.complaint()) return false;
+        const MatrixView view = table.view();
+        if (view.n_rows == 0 || view.n_cols != n_features) return false;
+        bool finite = false;
+        run_released(view.n_rows * n_features, [&] { finite = all_finite_or_missing(view); });
+        return finite;
+      },
+      "X"_a.none(), "n_features"_a,
+      nb::sig("def is_sound_table(X: numpy.typing.NDArray, n_features: int) -> bool"),
+      "Whether X is a 2-d aligned array of float32 or float64 with this many columns, at least one "
+      "row and no infinity: one call, because all of it is asked of every single row.");
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -128,29 +156,5 @@ void bind_predict(nb::module_& m) {
                                  "slots"_a = nb::none(), "out_width"_a = nb::none(), "first"_a = 0,
                                  "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(),
                                  "path"_a = "automatic", "As Trees.predict, by a chosen path.");
-  m.def(
-      "all_finite_or_missing",
-      [](nb::handle x) {
-        const TableBuffer table(x);
-        const MatrixView view = table.view();
-        const nb::gil_scoped_release released;
-        return all_finite_or_missing(view);
-      },
-      "X"_a.none(), nb::sig("def all_finite_or_missing(X: numpy.typing.NDArray) -> bool"),
-      "False if any value is infinite; NaN, a missing value, is fine.");
-  m.def(
-      "is_sound_table",
-      [](nb::handle x, std::size_t n_features) {
-        const TableBuffer table(x);
-        if (table.complaint()) return false;
-        const MatrixView view = table.view();
-        if (view.n_rows == 0 || view.n_cols != n_features) return false;
-        bool finite = false;
-        run_released(view.n_rows * n_features, [&] { finite = all_finite_or_missing(view); });
-        return finite;
-      },
-      "X"_a.none(), "n_features"_a,
-      nb::sig("def is_sound_table(X: numpy.typing.NDArray, n_features: int) -> bool"),
-      "Whether X is a 2-d aligned array of float32 or float64 with this many columns, at least one "
-      "row and no infinity: one call, because all of it is asked of every single row.");
+  bind_checks(m);
 }

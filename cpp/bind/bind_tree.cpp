@@ -63,35 +63,8 @@ void bind_arrays(nb::class_<BoundTrees>& c) {
       nb::sig("def values(self, /) -> numpy.typing.NDArray"));
 }
 
-void bind_functions(nb::module_& m) {
-  m.def(
-      "concatenate_trees",
-      [](const std::vector<const BoundTrees*>& parts) {
-        std::vector<Trees> arenas;
-        for (const BoundTrees* part : parts) {
-          if (!part) throw nb::value_error("A part is None.");
-          arenas.push_back(part->trees());
-        }
-        return BoundTrees(concatenate_trees(arenas));
-      },
-      "parts"_a, "The trees of all parts in one arena.");
-}
-
-}  // namespace
-
-}  // namespace committee
-
-void bind_tree(nb::module_& m) {
-  using namespace committee;
-  nb::class_<BoundTrees> c(m, "Trees", "Decision trees in one arena: flat, compact, immutable.");
-  c.def_prop_ro("n_trees", [](const BoundTrees& self) { return self.trees().n_trees; });
-  c.def_prop_ro("n_features", [](const BoundTrees& self) { return self.trees().n_features; });
-  c.def_prop_ro("width", [](const BoundTrees& self) { return self.trees().width; });
-  c.def_prop_ro("outputs", [](const BoundTrees& self) {
-    return std::vector<u32>(self.trees().outputs.begin(), self.trees().outputs.end());
-  });
-  c.def_prop_ro("nbytes", [](const BoundTrees& self) { return count_bytes(self.trees()); });
-  bind_arrays(c);
+// Trees made of trees.
+void bind_edits(nb::class_<BoundTrees>& c) {
   c.def(
       "select",
       [](const BoundTrees& self, std::size_t first, std::size_t last) {
@@ -131,14 +104,9 @@ void bind_tree(nb::module_& m) {
       "The same splits with these leaf values (leaf, column), and weights of the leaves if they "
       "are "
       "known; without numbers of rows and impurities.");
-  c.def(
-      "describe",
-      [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
-        return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
-      },
-      "tree"_a, "criterion"_a,
-      nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
-      "One tree as arrays with scikit-learn's names, one entry a node.");
+}
+
+void bind_state(nb::class_<BoundTrees>& c) {
   c.def_static(
       "from_arrays", [](const nb::dict& state) { return BoundTrees(import_arrays(state)); },
       "state"_a, nb::sig("def from_arrays(state: dict[str, object]) -> Trees"),
@@ -164,5 +132,46 @@ void bind_tree(nb::module_& m) {
         new (&self) BoundTrees(import_arrays(unpack_trees(state)));
       },
       nb::sig("def __setstate__(self, state: dict[str, object], /) -> None"));
+}
+
+void bind_functions(nb::module_& m) {
+  m.def(
+      "concatenate_trees",
+      [](const std::vector<const BoundTrees*>& parts) {
+        std::vector<Trees> arenas;
+        for (const BoundTrees* part : parts) {
+          if (!part) throw nb::value_error("A part is None.");
+          arenas.push_back(part->trees());
+        }
+        return BoundTrees(concatenate_trees(arenas));
+      },
+      "parts"_a, "The trees of all parts in one arena.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_tree(nb::module_& m) {
+  using namespace committee;
+  nb::class_<BoundTrees> c(m, "Trees", "Decision trees in one arena: flat, compact, immutable.");
+  c.def_prop_ro("n_trees", [](const BoundTrees& self) { return self.trees().n_trees; });
+  c.def_prop_ro("n_features", [](const BoundTrees& self) { return self.trees().n_features; });
+  c.def_prop_ro("width", [](const BoundTrees& self) { return self.trees().width; });
+  c.def_prop_ro("outputs", [](const BoundTrees& self) {
+    return std::vector<u32>(self.trees().outputs.begin(), self.trees().outputs.end());
+  });
+  c.def_prop_ro("nbytes", [](const BoundTrees& self) { return count_bytes(self.trees()); });
+  bind_arrays(c);
+  bind_edits(c);
+  c.def(
+      "describe",
+      [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
+        return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
+      },
+      "tree"_a, "criterion"_a,
+      nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
+      "One tree as arrays with scikit-learn's names, one entry a node.");
+  bind_state(c);
   bind_functions(m);
 }

@@ -16,20 +16,20 @@ void BoostingGrower::prune() {
     tree_.impurity[node] = risk[node];
   }
   const std::vector<u32> former = prune_tree(tree_, params_.ccp_alpha);
-  std::vector<u32> cuts;
+  std::vector<u32> split_bins;
   std::vector<double> gains;
   leaves_.clear();
   for (u32 node = 0; node < tree_.size(); ++node) {
     const u32 before = former.empty() ? node : former[node];
-    cuts.push_back(cuts_[before]);
+    split_bins.push_back(split_bins_[before]);
     gains.push_back(node_gains_[before]);
     if (tree_.is_leaf(node)) {
-      leaves_.push_back(node_places_[before]);
+      leaves_.push_back(node_ranges_[before]);
       leaves_.back().node = node;
     }
     tree_.weight[node] = tree_.impurity[node] = 0.0;
   }
-  cuts_ = std::move(cuts);
+  split_bins_ = std::move(split_bins);
   node_gains_ = std::move(gains);
 }
 
