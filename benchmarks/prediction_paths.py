@@ -43,7 +43,7 @@ def draw_tree(rng: np.random.Generator, n_leaves: int, grid: np.ndarray) -> dict
 def build(rng: np.random.Generator, n_trees: int, n_leaves: int, X: np.ndarray) -> _core.Trees:
     grid = np.quantile(X[:20_000], np.linspace(0, 1, 256)[1:-1], axis=0).astype(np.float32)
     drawn = [draw_tree(rng, n_leaves, grid) for _ in range(min(n_trees, 20))]
-    return _core.build_trees([drawn[t % len(drawn)] for t in range(n_trees)], [], N_COLUMNS)
+    return _core.testing.build_trees([drawn[t % len(drawn)] for t in range(n_trees)], [], N_COLUMNS)
 
 
 def measure(trees: _core.Trees, X: np.ndarray, path: str) -> float:
@@ -51,7 +51,7 @@ def measure(trees: _core.Trees, X: np.ndarray, path: str) -> float:
     best = np.inf
     for _ in range(5):
         start = time.process_time()
-        trees._predict_path(X, "sum", n_jobs=1, path=path)
+        _core.testing.predict_by_path(trees, X, "sum", n_jobs=1, path=path)
         best = min(best, time.process_time() - start)
     return best * 1e9 / len(X) / trees.n_trees
 

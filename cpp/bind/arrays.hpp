@@ -21,6 +21,8 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 // A contiguous array of one type; nanobind converts (copies) other dtypes.
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 // What goes out. A property that returns one needs nb::rv_policy::automatic: nanobind's default for
 // properties would add an owner to an array that has one.
 template <class T>

@@ -242,6 +242,4 @@ void bind_binning(nb::module_& m) {
         return share(select_columns(from, view_vector(columns)));
       },
       "data"_a, "columns"_a, "Some columns of a binned table, in the order given.");
-  m.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
-        "The threshold between neighbouring values a < b, a float32 number where one fits.");
 }

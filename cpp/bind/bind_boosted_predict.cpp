@@ -10,17 +10,18 @@ namespace committee {
 
 namespace {
 
-nb::object answer_boosted(const BoundTrees& self, nb::handle x, const nb::object& slots,
-                          const nb::object& baseline, const Loss* loss, bool two_classes,
-                          int n_jobs) {
+nb::object predict_boosted(const BoundTrees& self, nb::handle x, const nb::object& slots,
+                           const nb::object& baseline, const Loss* loss, bool two_classes,
+                           int n_jobs) {
   const TableBuffer table(x);
   const MatrixView view = table.view();
-  const Entries<u32> places(slots, "slots must be a 1-d array of uint32 or None.");
+  const Entries<u32> outputs(slots, "slots must be a 1-d array of uint32 or None.");
   const Entries<double> starts(baseline, "baseline must be a 1-d array of float64.");
-  const BoostedAnswer answer{*self.predictor, places.view(), starts.view(), loss, two_classes};
-  const NewMatrix out(view.n_rows, answer.width());
+  const BoostedPrediction prediction{*self.predictor, outputs.view(), starts.view(), loss,
+                                     two_classes};
+  const NewMatrix out(view.n_rows, prediction.width());
   run_released(view.n_rows * self.trees().n_trees,
-               [&] { answer_rows(answer, view, n_jobs, out.data()); });
+               [&] { predict_rows(prediction, view, n_jobs, out.data()); });
   return out.array;
 }
 
@@ -31,14 +32,18 @@ nb::object answer_boosted(const BoundTrees& self, nb::handle x, const nb::object
 void bind_boosted_predict(nb::module_& m) {
   using namespace committee;
   auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
-  c.def("answer_boosted", &answer_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a,
-        "loss"_a.none(), "two_classes"_a = false, "n_jobs"_a = 0,
-        nb::sig("def answer_boosted(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(
-            uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "
-                                                                     "two_classes: bool = False, "
-                                                                     "n_jobs: int = 0) "
-                                                                     "-> " COMMITTEE_NDARRAY(
-                                                                         float64)),
-        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by its "
-        "inverse link; with two_classes the pair 1 - p, p of a single one.");
+#define COMMITTEE_BIND(name)                                                                       \
+  c.def(#name, &predict_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a, "loss"_a.none(),    \
+        "two_classes"_a = false, "n_jobs"_a = 0,                                                   \
+        nb::sig("def " #name "(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(          \
+            uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "       \
+                                                                     "two_classes: bool = False, " \
+                                                                     "n_jobs: int = 0) "           \
+                                                                     "-> " COMMITTEE_NDARRAY(      \
+                                                                         float64)),                \
+        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by "   \
+        "its inverse link; with two_classes the pair 1 - p, p of a single one.");
+  COMMITTEE_BIND(predict_boosted)
+  COMMITTEE_BIND(answer_boosted)  // the former name
+#undef COMMITTEE_BIND
 }

@@ -1,6 +1,7 @@
 // Gradient boosting: losses, BoostingParams, and the state of a fit. Scores, gradients and hessians
 // are (n_rows, n_scores) in Fortran order: one column a class or output.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -75,6 +76,33 @@ std::unique_ptr<Loss> make_checked_loss(const std::string& name, double paramete
   return make_loss(name, parameter, n_scores, levels);
 }
 
+void bind_loss_info(nb::module_& m) {
+  nb::class_<LossInfo>(m, "LossInfo", "The properties of a loss.")
+      .def_ro("name", &LossInfo::name, "for Loss.make")
+      .def_prop_ro(
+          "link", [](const LossInfo& self) { return name_link(self.shape.link); },
+          "scores as a function of predictions: identity, log, logit, half_logit or softmax")
+      .def_prop_ro(
+          "target_range",
+          [](const LossInfo& self) { return name_target_range(self.shape.target_range); },
+          "real, non_negative, positive, binary (0 or 1) or classes (0, 1, ..)")
+      .def_prop_ro(
+          "mean_bounds",
+          [](const LossInfo& self) {
+            return std::pair(self.shape.mean_bounds.lower, self.shape.mean_bounds.upper);
+          },
+          "a mean is moved into these before its link is taken");
+  m.def("describe_losses", &describe_losses, "The properties of all losses.");
+  m.def(
+      "list_losses",
+      [] {
+        std::vector<std::string> names;
+        for (const LossInfo& loss : describe_losses()) names.push_back(loss.name);
+        return names;
+      },
+      "Names of the losses.");
+}
+
 void bind_loss(nb::module_& m) {
   nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
   c.def_static(
@@ -86,11 +114,15 @@ void bind_loss(nb::module_& m) {
   c.def_prop_ro(
       "delta", [](const Loss& loss) { return loss.delta(0); },
       "Where Huber's loss (of the first output) turns linear.");
-  c.def(
-      "find_slopes", &find_gradients, nb::arg("y"), nb::arg("scores"),
-      nb::sig("def find_slopes(self, y: " COMMITTEE_NDARRAY(float64) ", scores: " COMMITTEE_NDARRAY(
-          float64) ") -> tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(float64) "]"),
+#define COMMITTEE_GRADIENTS(name)                                                                  \
+  c.def(                                                                                           \
+      #name, &find_gradients, nb::arg("y"), nb::arg("scores"),                                     \
+      nb::sig("def " #name "(self, y: " COMMITTEE_NDARRAY(float64) ", scores: " COMMITTEE_NDARRAY( \
+          float64) ") -> tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(float64) "]"),  \
       "First and second derivative by each score: two arrays (n_rows, n_scores).");
+  COMMITTEE_GRADIENTS(find_gradients)
+  COMMITTEE_GRADIENTS(find_slopes)  // the former name
+#undef COMMITTEE_GRADIENTS
   c.def(
       "find_values",
       [](const Loss& loss, const Vector<double>& y, const Columns& scores) {
@@ -122,7 +154,7 @@ void bind_loss(nb::module_& m) {
       },
       nb::arg("y"), nb::arg("weights").none(), nb::arg("n_rows"),
       "Constant scores with the least loss.");
-  m.def("list_losses", &list_losses, "Names of the losses.");
+  bind_loss_info(m);
 }
 
 void bind_boosting_params(nb::module_& m) {

@@ -126,7 +126,8 @@ void bind_forest(nanobind::module_& m) {
               "numpy.typing.NDArray[numpy.uint32] | None, n_classes: Sequence[int], values: "
               "numpy.typing.NDArray[numpy.float64] | None, weights: "
               "numpy.typing.NDArray[numpy.float64] | None, params: "
-              "GrowParams, plan: ForestPlan, progress: Callable[[int], object] | None = None) -> "
+              "GrowParams, plan: ForestPlan, progress: collections.abc.Callable[[int], object] | "
+              "None = None) -> "
               "tuple[Trees, "
               "numpy.typing.NDArray[numpy.float64]]"),
       "Grow the planned trees, one a thread; returns them with their importances (tree, feature). "

@@ -15,8 +15,8 @@ namespace {
 
 using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-DependenceQuestion read_question(const SumArguments& arguments, const Vector<u32>& features,
-                                 const Points& points, int n_jobs) {
+DependenceQuery read_query(const SumArguments& arguments, const Vector<u32>& features,
+                           const Points& points, int n_jobs) {
   if (points.shape(1) != features.shape(0))
     throw nb::value_error("points must have one column for each feature.");
   return {arguments.view(), view_vector(features), {points.data(), points.size()}, n_jobs};
@@ -34,13 +34,13 @@ void bind_partial_dependence(nb::module_& m) {
          const std::string& combine, const std::optional<Vector<double>>& tree_weights,
          const std::optional<Vector<u32>>& slots, std::size_t out_width, int n_jobs) {
         const SumArguments arguments{trees, combine, tree_weights, slots, out_width};
-        const DependenceQuestion question = read_question(arguments, features, points, n_jobs);
-        std::vector<double> out(question.n_points() * out_width);
+        const DependenceQuery query = read_query(arguments, features, points, n_jobs);
+        std::vector<double> out(query.n_points() * out_width);
         run_interruptible([&](InterruptWatch& watch) {
-          average_by_weight(question, watch, out.data());
+          average_by_weight(query, watch, out.data());
           return 0;
         });
-        return own_array<double>(std::move(out), {question.n_points(), out_width});
+        return own_array<double>(std::move(out), {query.n_points(), out_width});
       },
       "trees"_a, "features"_a, "points"_a, "combine"_a, "tree_weights"_a.none(), "slots"_a.none(),
       "out_width"_a, "n_jobs"_a,
@@ -58,13 +58,13 @@ void bind_partial_dependence(nb::module_& m) {
          const std::optional<Vector<double>>& tree_weights, const std::optional<Vector<u32>>& slots,
          std::size_t out_width, bool individual, int n_jobs) -> nb::object {
         const SumArguments arguments{trees, combine, tree_weights, slots, out_width};
-        const DependenceQuestion question = read_question(arguments, features, points, n_jobs);
+        const DependenceQuery query = read_query(arguments, features, points, n_jobs);
         DependenceRows rows{view_matrix(x), {}};
         if (weights) rows.weights = view_vector(*weights);
-        const std::size_t n = question.n_points(), n_rows = individual ? rows.x.n_rows : 1;
+        const std::size_t n = query.n_points(), n_rows = individual ? rows.x.n_rows : 1;
         AlignedBuffer<double> out(n_rows * n * out_width);
         run_interruptible([&](InterruptWatch& watch) {
-          average_by_rows(question, rows, watch, individual ? nullptr : out.data(),
+          average_by_rows(query, rows, watch, individual ? nullptr : out.data(),
                           individual ? out.data() : nullptr);
           return 0;
         });

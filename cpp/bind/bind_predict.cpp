@@ -89,44 +89,7 @@ nb::object label(const BoundTrees& self, nb::handle x, int n_jobs) {
   return out;
 }
 
-}  // namespace
-
-}  // namespace committee
-
-void bind_predict(nb::module_& m) {
-  using namespace committee;
-  auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
-  c.def(
-      "predict",
-      [](const BoundTrees& self, nb::handle x, const char* combine, const nb::object& tree_weights,
-         const nb::object& slots, const nb::object& out_width, std::size_t first,
-         const nb::object& last, int n_jobs) {
-        return predict(self, x, combine, tree_weights, slots, out_width, first, last, n_jobs,
-                       "automatic");
-      },
-      "X"_a.none(), "combine"_a = "mean", "tree_weights"_a = nb::none(), "slots"_a = nb::none(),
-      "out_width"_a = nb::none(), "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0,
-      nb::sig(
-          "def predict(self, X: numpy.typing.NDArray, combine: str = 'mean', "
-          "tree_weights: " COMMITTEE_NDARRAY(float64) " | None = None, slots: " COMMITTEE_NDARRAY(
-              uint32) " | None = None, out_width: int | None = None, first: int = 0, last: int | "
-                      "None = "
-                      "None, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(float64)),
-      "Sum, mean or vote of the trees first .. last - 1 for every row: float64 (n_rows, "
-      "out_width).");
-  c.def("_predict_path", &predict, "X"_a.none(), "combine"_a = "mean",
-        "tree_weights"_a = nb::none(), "slots"_a = nb::none(), "out_width"_a = nb::none(),
-        "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(), "path"_a = "automatic",
-        "As predict, by a chosen path; for tests and benchmarks.");
-  c.def("apply", &apply, "X"_a.none(), "n_jobs"_a = 0,
-        nb::sig("def apply(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
-            uint32)),
-        "Index of the node that each row ends in: uint32 (n_rows, n_trees).");
-  c.def("label", &label, "X"_a.none(), "n_jobs"_a = 0,
-        nb::sig("def label(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
-            int64)),
-        "Class with the largest share in the leaf of each row, of one tree: int64 (n_rows, "
-        "n_outputs).");
+void bind_checks(nb::module_& m) {
   m.def(
       "all_finite_or_missing",
       [](nb::handle x) {
@@ -152,4 +115,46 @@ void bind_predict(nb::module_& m) {
       nb::sig("def is_sound_table(X: numpy.typing.NDArray, n_features: int) -> bool"),
       "Whether X is a 2-d aligned array of float32 or float64 with this many columns, at least one "
       "row and no infinity: one call, because all of it is asked of every single row.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_predict(nb::module_& m) {
+  using namespace committee;
+  auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
+  c.def(
+      "predict",
+      [](const BoundTrees& self, nb::handle x, const char* combine, const nb::object& tree_weights,
+         const nb::object& slots, const nb::object& out_width, std::size_t first,
+         const nb::object& last, int n_jobs) {
+        return predict(self, x, combine, tree_weights, slots, out_width, first, last, n_jobs,
+                       "automatic");
+      },
+      "X"_a.none(), "combine"_a = "mean", "tree_weights"_a = nb::none(), "slots"_a = nb::none(),
+      "out_width"_a = nb::none(), "first"_a = 0, "last"_a = nb::none(), "n_jobs"_a = 0,
+      nb::sig(
+          "def predict(self, X: numpy.typing.NDArray, combine: str = 'mean', "
+          "tree_weights: " COMMITTEE_NDARRAY(float64) " | None = None, slots: " COMMITTEE_NDARRAY(
+              uint32) " | None = None, out_width: int | None = None, first: int = 0, last: int | "
+                      "None = "
+                      "None, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(float64)),
+      "Sum, mean or vote of the trees first .. last - 1 for every row: float64 (n_rows, "
+      "out_width).");
+  c.def("apply", &apply, "X"_a.none(), "n_jobs"_a = 0,
+        nb::sig("def apply(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
+            uint32)),
+        "Index of the node that each row ends in: uint32 (n_rows, n_trees).");
+  c.def("label", &label, "X"_a.none(), "n_jobs"_a = 0,
+        nb::sig("def label(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
+            int64)),
+        "Class with the largest share in the leaf of each row, of one tree: int64 (n_rows, "
+        "n_outputs).");
+  m.def_submodule("testing").def("predict_by_path", &predict, "trees"_a, "X"_a.none(),
+                                 "combine"_a = "mean", "tree_weights"_a = nb::none(),
+                                 "slots"_a = nb::none(), "out_width"_a = nb::none(), "first"_a = 0,
+                                 "last"_a = nb::none(), "n_jobs"_a = 0, nb::kw_only(),
+                                 "path"_a = "automatic", "As Trees.predict, by a chosen path.");
+  bind_checks(m);
 }

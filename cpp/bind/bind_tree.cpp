@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -36,15 +37,6 @@ BoundTrees strip_trees(const BoundTrees& self) {
   return BoundTrees(concatenate_trees({&bare, 1}));
 }
 
-BoundTrees build_trees(const std::vector<nb::dict>& grown, std::vector<u32> outputs,
-                       std::size_t n_features, bool keep_training_info) {
-  std::vector<GrownTree> trees;
-  for (const nb::dict& tree : grown) trees.push_back(import_grown(tree));
-  Trees made = compact_trees(trees, {n_features, std::move(outputs), keep_training_info});
-  validate_trees(made);
-  return BoundTrees(std::move(made));
-}
-
 void bind_arrays(nb::class_<BoundTrees>& c) {
 #define COMMITTEE_BIND(name, dtype)                             \
   c.def_prop_ro(                                                \
@@ -71,55 +63,8 @@ void bind_arrays(nb::class_<BoundTrees>& c) {
       nb::sig("def values(self, /) -> numpy.typing.NDArray"));
 }
 
-void bind_functions(nb::module_& m) {
-  m.def(
-      "concatenate_trees",
-      [](const std::vector<const BoundTrees*>& parts) {
-        std::vector<Trees> arenas;
-        for (const BoundTrees* part : parts) {
-          if (!part) throw nb::value_error("A part is None.");
-          arenas.push_back(part->trees());
-        }
-        return BoundTrees(concatenate_trees(arenas));
-      },
-      "parts"_a, "The trees of all parts in one arena.");
-  m.def("build_trees", &build_trees, "grown"_a, "outputs"_a, "n_features"_a,
-        "keep_training_info"_a = true,
-        "Trees from dicts of arrays with scikit-learn's names, one entry a node.");
-  m.def(
-      "prune_grown",
-      [](const nb::dict& grown, double ccp_alpha) {
-        GrownTree tree = import_grown(grown);
-        prune_tree(tree, ccp_alpha);
-        return export_grown(tree);
-      },
-      "grown"_a, "ccp_alpha"_a, "Minimal cost-complexity pruning of a grown tree.");
-  m.def(
-      "pruning_path_grown",
-      [](const nb::dict& grown) {
-        PruningPath path = find_pruning_path(import_grown(grown));
-        return nb::make_tuple(own_array<double>(std::move(path.alphas)),
-                              own_array<double>(std::move(path.impurities)));
-      },
-      "grown"_a,
-      "Effective alphas and total leaf impurities while the weakest links are pruned one by one.");
-}
-
-}  // namespace
-
-}  // namespace committee
-
-void bind_tree(nb::module_& m) {
-  using namespace committee;
-  nb::class_<BoundTrees> c(m, "Trees", "Decision trees in one arena: flat, compact, immutable.");
-  c.def_prop_ro("n_trees", [](const BoundTrees& self) { return self.trees().n_trees; });
-  c.def_prop_ro("n_features", [](const BoundTrees& self) { return self.trees().n_features; });
-  c.def_prop_ro("width", [](const BoundTrees& self) { return self.trees().width; });
-  c.def_prop_ro("outputs", [](const BoundTrees& self) {
-    return std::vector<u32>(self.trees().outputs.begin(), self.trees().outputs.end());
-  });
-  c.def_prop_ro("nbytes", [](const BoundTrees& self) { return count_bytes(self.trees()); });
-  bind_arrays(c);
+// Trees made of trees.
+void bind_edits(nb::class_<BoundTrees>& c) {
   c.def(
       "select",
       [](const BoundTrees& self, std::size_t first, std::size_t last) {
@@ -128,13 +73,40 @@ void bind_tree(nb::module_& m) {
       "first"_a, "last"_a, "Trees first .. last - 1, as a view.");
   c.def("stripped", &strip_trees, "A copy without what only training knew.");
   c.def(
-      "describe",
-      [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
-        return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
+      "without_impurities",
+      [](const BoundTrees& self) {
+        Trees trees = self.trees();
+        trees.node_impurity = {};
+        return BoundTrees(std::move(trees));
       },
-      "tree"_a, "criterion"_a,
-      nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
-      "One tree as arrays with scikit-learn's names, one entry a node.");
+      "The same trees without the impurities of nodes, as a view.");
+  c.def(
+      "renumber_features",
+      [](const BoundTrees& self, const Vector<u32>& features) {
+        return BoundTrees(renumber_features(self.trees(), view_vector(features)));
+      },
+      "features"_a,
+      nb::sig("def renumber_features(self, features: " COMMITTEE_NDARRAY(uint32) ") -> Trees"),
+      "The same trees over these features only: features[i] becomes feature i.");
+  c.def(
+      "with_leaf_values",
+      [](const BoundTrees& self, const Matrix<double>& values,
+         const std::optional<Vector<double>>& leaf_weights) {
+        if (values.shape(1) > std::numeric_limits<u32>::max())
+          throw nb::value_error("There are too many columns of values.");
+        return BoundTrees(replace_leaf_values(
+            self.trees(), {values.data(), values.size()}, static_cast<u32>(values.shape(1)),
+            leaf_weights ? view_vector(*leaf_weights) : std::span<const double>()));
+      },
+      "values"_a, "leaf_weights"_a = nb::none(),
+      nb::sig("def with_leaf_values(self, values: " COMMITTEE_NDARRAY(
+          float64) ", leaf_weights: " COMMITTEE_NDARRAY(float64) " | None = None) -> Trees"),
+      "The same splits with these leaf values (leaf, column), and weights of the leaves if they "
+      "are "
+      "known; without numbers of rows and impurities.");
+}
+
+void bind_state(nb::class_<BoundTrees>& c) {
   c.def_static(
       "from_arrays", [](const nb::dict& state) { return BoundTrees(import_arrays(state)); },
       "state"_a, nb::sig("def from_arrays(state: dict[str, object]) -> Trees"),
@@ -160,5 +132,46 @@ void bind_tree(nb::module_& m) {
         new (&self) BoundTrees(import_arrays(unpack_trees(state)));
       },
       nb::sig("def __setstate__(self, state: dict[str, object], /) -> None"));
+}
+
+void bind_functions(nb::module_& m) {
+  m.def(
+      "concatenate_trees",
+      [](const std::vector<const BoundTrees*>& parts) {
+        std::vector<Trees> arenas;
+        for (const BoundTrees* part : parts) {
+          if (!part) throw nb::value_error("A part is None.");
+          arenas.push_back(part->trees());
+        }
+        return BoundTrees(concatenate_trees(arenas));
+      },
+      "parts"_a, "The trees of all parts in one arena.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_tree(nb::module_& m) {
+  using namespace committee;
+  nb::class_<BoundTrees> c(m, "Trees", "Decision trees in one arena: flat, compact, immutable.");
+  c.def_prop_ro("n_trees", [](const BoundTrees& self) { return self.trees().n_trees; });
+  c.def_prop_ro("n_features", [](const BoundTrees& self) { return self.trees().n_features; });
+  c.def_prop_ro("width", [](const BoundTrees& self) { return self.trees().width; });
+  c.def_prop_ro("outputs", [](const BoundTrees& self) {
+    return std::vector<u32>(self.trees().outputs.begin(), self.trees().outputs.end());
+  });
+  c.def_prop_ro("nbytes", [](const BoundTrees& self) { return count_bytes(self.trees()); });
+  bind_arrays(c);
+  bind_edits(c);
+  c.def(
+      "describe",
+      [](const BoundTrees& self, std::size_t tree, const std::string& criterion) {
+        return export_description(describe_tree(self.trees(), tree, criterion), self.trees().width);
+      },
+      "tree"_a, "criterion"_a,
+      nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
+      "One tree as arrays with scikit-learn's names, one entry a node.");
+  bind_state(c);
   bind_functions(m);
 }

@@ -1,9 +1,8 @@
-// Table of contents of the extension module; each room binds itself in bind_<noun>.cpp.
+// The extension module; the functions of each topic are bound in bind_<topic>.cpp.
 #include <nanobind/nanobind.h>
 
 namespace nb = nanobind;
 
-void bind_parallel(nb::module_& m);
 void bind_binning(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
@@ -17,12 +16,10 @@ void bind_boosted_predict(nb::module_& m);
 void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
-void bind_packed_counts(nb::module_& m);
 void bind_testing(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
-  bind_parallel(m);
   bind_binning(m);
   bind_tree(m);
   bind_predict(m);
@@ -36,6 +33,5 @@ NB_MODULE(_core, m) {
   bind_partial_dependence(m);
   bind_stump(m);
   bind_permutation(m);
-  bind_packed_counts(m);
   bind_testing(m);
 }

@@ -13,9 +13,6 @@ namespace committee {
 // Of all outputs together: cells count them in 32 bits.
 inline constexpr u64 kMostClasses = u64{1} << 30;
 
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 // The target as arrays of the caller; kept alive by the arguments of the bound function.
 struct TargetArrays {
   std::optional<Matrix<u32>> labels;

@@ -1,4 +1,4 @@
-"""Trees to test with: drawn at random, or taken from scikit-learn, as dicts for `_core.build_trees`."""
+"""Trees to test with: drawn at random, or taken from scikit-learn, as dicts for `_core.testing.build_trees`."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from committee._core import BinMapper, BinnedMatrix, choose_threshold
+from committee._core import BinMapper, BinnedMatrix, testing
 from tests.naive import binning as naive
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -142,7 +142,7 @@ def test_a_threshold_parts_its_neighbours(a: float, b: float) -> None:
         a, b = b, a
     if not a < b:
         return  # equal, or missing
-    t = choose_threshold(a, b)
+    t = testing.choose_threshold(a, b)
     assert a <= t < b
     assert t == naive.choose_threshold(a, b)
     with np.errstate(over="ignore"):

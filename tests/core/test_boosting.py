@@ -317,3 +317,34 @@ def test_the_scale_of_the_target_changes_nothing(power: int) -> None:
     for state in (plain, scaled):
         state.boost(5)
     np.testing.assert_array_equal(scaled.scores, plain.scores * 2.0**power)
+
+
+@pytest.mark.parametrize("n_categories", [200, 300])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_leaf_whose_rows_are_counted_is_split_by_any_category(n_categories: int, weighted: bool) -> None:
+    """Five categories hold most of the hessians, so that their few rows are taken for many until they are counted."""
+    codes = np.repeat(np.arange(n_categories), 2)
+    rng = np.random.default_rng(0)
+    heavy = codes < 5
+    gradients = np.where(heavy, -20.0, 0.01 * rng.normal(size=len(codes)))
+    weights = rng.integers(1, 3, size=len(codes)).astype(float) if weighted else None
+    state = start(
+        codes[:, None].astype(float),
+        np.zeros(len(codes)),
+        levels=[n_categories],
+        weights=weights,
+        min_samples_leaf=20,
+        min_child_weight=0.0,
+        max_leaf_nodes=2,
+        min_samples_level=1,
+        category_smooth=0.0,
+        category_l2=0.0,
+    )
+    state.take_gradients(gradients[:, None], np.where(heavy, 10.0, 0.1)[:, None])
+    state.grow_trees()
+    tree = state.finish().describe(0, "squared_error")
+    assert list(tree["feature"]) == [0, -2, -2]
+    left = set(tree["left_categories"][0])
+    n_left = sum(code in left for code in codes)
+    assert 20 <= n_left <= len(codes) - 20
+    assert tree["n_node_samples"][1] == n_left

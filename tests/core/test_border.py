@@ -185,4 +185,4 @@ def test_a_child_beyond_the_tree_is_no_child() -> None:
         "value": [[1.0], [0.0], [2.0]],
     }
     with pytest.raises(ValueError, match="A child must be a node"):
-        _core.build_trees([grown], [], 1)
+        _core.testing.build_trees([grown], [], 1)

@@ -39,12 +39,12 @@ def make(draw: Draw, n_trees: int, seed: int, n_pure: int = 0) -> tuple[_core.Tr
     grown = [draw_tree(rng, draw) for _ in range(n_trees)]
     for tree in grown[:n_pure]:
         make_pure(tree, rng)
-    return _core.build_trees(grown, draw.outputs, draw.n_features), rng
+    return _core.testing.build_trees(grown, draw.outputs, draw.n_features), rng
 
 
 def assert_bytes_are_plain(trees: _core.Trees, X: np.ndarray, combine: str, **options: Any) -> None:
-    wanted = trees._predict_path(X, combine, **options, path="plain")
-    assert trees._predict_path(X, combine, **options, path="bytes").tobytes() == wanted.tobytes()
+    wanted = _core.testing.predict_by_path(trees, X, combine, **options, path="plain")
+    assert _core.testing.predict_by_path(trees, X, combine, **options, path="bytes").tobytes() == wanted.tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -95,20 +95,22 @@ def test_a_byte_names_254_thresholds() -> None:
             "impurity": np.zeros(2 * n + 1),
             "value": np.arange(2 * n + 1, dtype=float),
         }
-        trees = _core.build_trees([tree], [], 1)
+        trees = _core.testing.build_trees([tree], [], 1)
         X = np.concatenate([[-np.inf], np.arange(0, n, 0.5), [np.inf]])[:, None]
         if n <= 254:
             assert_bytes_are_plain(trees, X, "sum")
             continue
         with pytest.raises(ValueError, match="254 thresholds"):
-            trees._predict_path(X, path="bytes")
-        np.testing.assert_array_equal(trees.predict(X, "sum"), trees._predict_path(X, "sum", path="plain"))
+            _core.testing.predict_by_path(trees, X, path="bytes")
+        np.testing.assert_array_equal(
+            trees.predict(X, "sum"), _core.testing.predict_by_path(trees, X, "sum", path="plain")
+        )
 
 
 def test_categories_have_no_bytes() -> None:
     trees, rng = make(Draw(categorical=(0,)), 3, 0)
     with pytest.raises(ValueError, match="categories"):
-        trees._predict_path(draw_rows(rng, 9, Draw(categorical=(0,))), path="bytes")
+        _core.testing.predict_by_path(trees, draw_rows(rng, 9, Draw(categorical=(0,))), path="bytes")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
@@ -118,4 +120,7 @@ def test_large_forests_take_them_by_themselves(n_jobs: int) -> None:
     X = draw_rows(rng, 3000, draw, 0.0)
     X[1500, 2] = np.nan  # one block has a missing value, the others none
     for view in (X, np.asfortranarray(X), X[::-1]):
-        assert trees.predict(view, n_jobs=n_jobs).tobytes() == trees._predict_path(view, path="plain").tobytes()
+        assert (
+            trees.predict(view, n_jobs=n_jobs).tobytes()
+            == _core.testing.predict_by_path(trees, view, path="plain").tobytes()
+        )

@@ -46,7 +46,7 @@ def test_sums_over_lanes_are_those_of_numpy(form: str, seed: int, n_cases: int) 
     quads = rng.integers(0, 4, size=(n_cases, 4)).astype(np.float32)  # so that some are equal
     records = rng.integers(0, 256, size=(n_cases, N_BOUNDARIES, STRIDE), dtype=np.uint8)
     asked: Any = (words, heavy.astype(np.uint16).reshape(-1), quads.reshape(-1), records.reshape(-1))
-    narrowed, unset, widened, unset_wide, scalars, sums = _core._answer_lanes(form, *asked)
+    narrowed, unset, widened, unset_wide, scalars, sums = _core.testing.evaluate_packed_counts(form, *asked)
 
     np.testing.assert_array_equal(narrowed, words)
     np.testing.assert_array_equal(widened, light.reshape(-1))
@@ -68,6 +68,6 @@ def test_cases_that_do_not_fit_are_refused() -> None:
     words, wides = np.zeros(4, dtype=np.uint64), np.zeros(32, dtype=np.uint16)
     quads, records = np.zeros(4, dtype=np.float32), np.zeros(64, dtype=np.uint8)
     with pytest.raises(ValueError, match="a case"):
-        _core._answer_lanes("plain", words, wides[:-1], quads, records)
+        _core.testing.evaluate_packed_counts("plain", words, wides[:-1], quads, records)
     with pytest.raises(ValueError, match="'plain' or 'native'"):
-        _core._answer_lanes("other", words, wides, quads, records)
+        _core.testing.evaluate_packed_counts("other", words, wides, quads, records)

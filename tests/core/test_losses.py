@@ -238,3 +238,28 @@ def test_the_link_is_the_one_that_scores_are_turned_back_by(name: str) -> None:
     scores = np.linspace(-2.0, 2.0, 5)[:, None]
     inverse = {"identity": scores, "log": np.exp(scores)}[describe_loss(name).link]
     np.testing.assert_allclose(LossFunction(name).find_means(scores), inverse, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", list_losses())
+def test_properties_of_a_loss_agree_with_what_it_computes(name: str) -> None:
+    info = next(info for info in _core.describe_losses() if info.name == name)
+    n_scores = 3 if info.target_range == "classes" else 1
+    loss = LossFunction(info.name, n_scores=n_scores)
+    scores = np.random.default_rng(0).normal(size=(50, n_scores))
+    inverse = {
+        "identity": lambda f: f,
+        "log": np.exp,
+        "logit": lambda f: 1.0 / (1.0 + np.exp(-f)),
+        "half_logit": lambda f: 1.0 / (1.0 + np.exp(-2.0 * f)),
+        "softmax": lambda f: np.exp(f) / np.exp(f).sum(axis=1, keepdims=True),
+    }
+    np.testing.assert_allclose(loss.find_means(scores), inverse[info.link](scores), rtol=1e-12)
+    lower, upper = info.mean_bounds
+    assert lower < upper
+    if info.target_range in ("non_negative", "binary"):  # all rows on one side of the range
+        baseline = loss.find_baseline(np.zeros(4))
+        np.testing.assert_allclose(loss.find_means(baseline[None, :])[0], lower)
+
+
+def test_losses_are_listed_by_the_names_of_their_descriptions() -> None:
+    assert _core.list_losses() == [info.name for info in _core.describe_losses()]

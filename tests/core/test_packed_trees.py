@@ -156,6 +156,6 @@ def test_damaged_states_are_refused_or_valid_but_never_crash(name: str) -> None:
             outcomes[False] += 1
             continue
         outcomes[True] += 1
-        wanted = trees._predict_path(X, "sum", path="plain")
-        assert trees._predict_path(X, "sum", path="interleaved").tobytes() == wanted.tobytes()
+        wanted = _core.testing.predict_by_path(trees, X, "sum", path="plain")
+        assert _core.testing.predict_by_path(trees, X, "sum", path="interleaved").tobytes() == wanted.tobytes()
     assert min(outcomes.values()) > 20

@@ -15,16 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed
 
-from committee._core import (
-    BinMapper,
-    GrowParams,
-    choose_threads,
-    count_usable_cores,
-    grow_tree,
-    inside_parallel_region,
-    parallel_for,
-    read_cpu_quota,
-)
+from committee._core import BinMapper, GrowParams, grow_tree, testing
 from tests.interrupts import count_polls, interrupt_at_poll
 
 HANG = 600.0  # seconds after which a test gives up; no result depends on it
@@ -48,7 +39,7 @@ def bin_in_parallel(seed: int) -> bytes:
 @given(st.integers(0, 300), st.integers(-1, 9))
 def test_every_task_runs_once(n_tasks: int, n_threads: int) -> None:
     done: list[int] = []
-    parallel_for(n_tasks, n_threads, done.append)
+    testing.parallel_for(n_tasks, n_threads, done.append)
     assert sorted(done) == list(range(n_tasks))
     if n_threads <= 1:
         assert done == sorted(done)
@@ -56,9 +47,9 @@ def test_every_task_runs_once(n_tasks: int, n_threads: int) -> None:
 
 def test_tasks_run_beside_one_another() -> None:
     meeting = threading.Barrier(3)
-    parallel_for(3, 3, lambda _: meeting.wait(timeout=HANG))
+    testing.parallel_for(3, 3, lambda _: meeting.wait(timeout=HANG))
     seen: set[int] = set()
-    parallel_for(50, 2, lambda _: (seen.add(threading.get_ident()), time.sleep(0.001)))
+    testing.parallel_for(50, 2, lambda _: (seen.add(threading.get_ident()), time.sleep(0.001)))
     assert len(seen) <= 2
 
 
@@ -80,7 +71,7 @@ def test_the_first_error_is_raised_and_the_rest_skipped(n_threads: int) -> None:
         ran.clear()
         failed.clear()
         with pytest.raises(KeyError, match="three"):
-            parallel_for(100_000, n_threads, fail)
+            testing.parallel_for(100_000, n_threads, fail)
         assert len(ran) < 100_000
     test_every_task_runs_once.hypothesis.inner_test(20, n_threads)  # type: ignore[attr-defined]
 
@@ -89,14 +80,14 @@ def test_nested_calls_run_inline() -> None:
     inner: list[tuple[int, int, int]] = []
 
     def outer(i: int) -> None:
-        assert inside_parallel_region()
-        assert choose_threads(0, 1e12, 1.0) == choose_threads(8, 1e12, 1.0) == 1
+        assert testing.inside_parallel_region()
+        assert testing.choose_threads(0, 1e12, 1.0) == testing.choose_threads(8, 1e12, 1.0) == 1
         me = threading.get_ident()
-        parallel_for(5, 4, lambda k: inner.append((i, k, int(threading.get_ident() == me))))
+        testing.parallel_for(5, 4, lambda k: inner.append((i, k, int(threading.get_ident() == me))))
 
-    assert not inside_parallel_region()
-    parallel_for(6, 3, outer)
-    assert not inside_parallel_region()
+    assert not testing.inside_parallel_region()
+    testing.parallel_for(6, 3, outer)
+    assert not testing.inside_parallel_region()
     assert sorted(inner) == [(i, k, 1) for i in range(6) for k in range(5)]
 
 
@@ -106,7 +97,7 @@ def test_many_callers_at_once() -> None:
     def call(k: int) -> None:
         done: list[int] = []
         for _ in range(20):
-            parallel_for(30, 4, done.append)
+            testing.parallel_for(30, 4, done.append)
         counts[k] = len(done)
 
     callers = [threading.Thread(target=call, args=(k,)) for k in range(8)]
@@ -131,7 +122,7 @@ def test_one_thread_means_no_thread() -> None:
     code = COUNT_THREADS + (
         "X = np.random.default_rng(0).normal(size=(300_000, 8)); none = np.zeros(8, np.uint32)\n"
         "m = _core.BinMapper.fit(X, None, none, 255, 1); m.transform(X, 1); _core.presort_columns(X[:1000], none, 1)\n"
-        "_core.parallel_for(100, 1, lambda i: None); _core.parallel_for(1, 8, lambda i: None)\n"
+        "_core.testing.parallel_for(100, 1, lambda i: None); _core.testing.parallel_for(1, 8, lambda i: None)\n"
         "S = X[:150]; _core.BinMapper.fit(S, None, none, 255, 0).transform(S, 0)\n"
         "print(count() - before)"
     )
@@ -141,7 +132,7 @@ def test_one_thread_means_no_thread() -> None:
 @linux_only
 def test_threads_start_on_demand_and_stay() -> None:
     code = COUNT_THREADS + (
-        "print(*[(_core.parallel_for(50, k, lambda i: None), count() - before)[1] for k in (2, 4, 3, 1000)])"
+        "print(*[(_core.testing.parallel_for(50, k, lambda i: None), count() - before)[1] for k in (2, 4, 3, 1000)])"
     )
     assert run_python(code) == "1 3 3 49"
 
@@ -151,7 +142,7 @@ def test_waiting_threads_sleep() -> None:
     """Once the pool is idle its threads do not run at all: nothing wakes them but work."""
     code = """
 import glob, os, time
-from committee._core import parallel_for
+from committee._core.testing import parallel_for
 def read_workers(read):
     main = str(os.getpid())
     return [read(open(f"/proc/self/task/{t}/status").read()) for t in os.listdir("/proc/self/task") if t != main]
@@ -174,7 +165,7 @@ print(len(before), before == read_workers(count_switches))
 def test_a_fork_starts_its_own_pool(before: str) -> None:
     code = f"""
 import os
-from committee._core import parallel_for
+from committee._core.testing import parallel_for
 def check():
     done = []
     parallel_for(40, 4, done.append)
@@ -224,35 +215,35 @@ def test_a_signal_stops_the_core() -> None:
 
 
 def test_the_process_ends_while_the_pool_sleeps() -> None:
-    code = "import atexit; from committee._core import parallel_for\n"
+    code = "import atexit; from committee._core.testing import parallel_for\n"
     code += "atexit.register(parallel_for, 20, 5, lambda i: None); parallel_for(20, 5, lambda i: None); print('bye')"
     assert run_python(code) == "bye"
 
 
 def test_threads_are_chosen_by_the_work() -> None:
-    cores = count_usable_cores()
-    assert choose_threads(0, 100.0, 1000.0) == 1
-    assert choose_threads(0, 1999.0, 1000.0) == 1
-    assert choose_threads(0, 1e12, 1.0) == cores
-    assert choose_threads(0, 2000.0, 1000.0) == min(2, cores)
-    assert choose_threads(0, math.nan, 1.0) == 1
-    assert [choose_threads(k, 0.0, 1.0) for k in (1, 7, 256, 9999)] == [1, 7, 256, 256]
-    assert choose_threads(-1, 0.0, 1.0) == cores
+    cores = testing.count_usable_cores()
+    assert testing.choose_threads(0, 100.0, 1000.0) == 1
+    assert testing.choose_threads(0, 1999.0, 1000.0) == 1
+    assert testing.choose_threads(0, 1e12, 1.0) == cores
+    assert testing.choose_threads(0, 2000.0, 1000.0) == min(2, cores)
+    assert testing.choose_threads(0, math.nan, 1.0) == 1
+    assert [testing.choose_threads(k, 0.0, 1.0) for k in (1, 7, 256, 9999)] == [1, 7, 256, 256]
+    assert testing.choose_threads(-1, 0.0, 1.0) == cores
     # Threads that need so much work each: two are always granted.
-    assert [choose_threads(8, work, 1.0, 10.0) for work in (0.0, 29.0, 30.0, 79.0, 1e12)] == [2, 2, 3, 7, 8]
-    assert choose_threads(1, 0.0, 1.0, 10.0) == 1
-    assert choose_threads(0, 1e12, 1.0, 1e12) == min(2, cores)
-    assert choose_threads(-1, 0.0, 1.0, 10.0) == min(2, cores)
-    assert choose_threads(-cores - 5, 0.0, 1.0) == 1
+    assert [testing.choose_threads(8, work, 1.0, 10.0) for work in (0.0, 29.0, 30.0, 79.0, 1e12)] == [2, 2, 3, 7, 8]
+    assert testing.choose_threads(1, 0.0, 1.0, 10.0) == 1
+    assert testing.choose_threads(0, 1e12, 1.0, 1e12) == min(2, cores)
+    assert testing.choose_threads(-1, 0.0, 1.0, 10.0) == min(2, cores)
+    assert testing.choose_threads(-cores - 5, 0.0, 1.0) == 1
 
 
 @linux_only
 def test_cores_follow_the_affinity_mask() -> None:
     before = os.sched_getaffinity(0)
-    assert 1 <= count_usable_cores() <= len(before)
+    assert 1 <= testing.count_usable_cores() <= len(before)
     try:
         os.sched_setaffinity(0, {min(before)})
-        assert count_usable_cores() == 1
+        assert testing.count_usable_cores() == 1
     finally:
         os.sched_setaffinity(0, before)
 
@@ -309,4 +300,4 @@ CPUSET_MOUNT = "36 1 0:31 / /sys/fs/cgroup/cpuset rw shared:9 - cgroup cgroup rw
     ],
 )
 def test_quotas_are_read_on_the_way_up(tmp_path: Path, files: dict[str, str], quota: float) -> None:
-    assert read_cpu_quota(write_tree(tmp_path, files)) == quota
+    assert testing.read_cpu_quota(write_tree(tmp_path, files)) == quota

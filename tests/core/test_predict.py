@@ -58,7 +58,7 @@ def assert_same_bytes(got: np.ndarray, wanted: np.ndarray) -> None:
 def make(draw: Draw, n_trees: int, seed: int) -> tuple[list[naive.Tree], _core.Trees, np.random.Generator]:
     rng = np.random.default_rng(seed)
     grown = [draw_tree(rng, draw) for _ in range(n_trees)]
-    return grown, _core.build_trees(grown, draw.outputs, draw.n_features), rng
+    return grown, _core.testing.build_trees(grown, draw.outputs, draw.n_features), rng
 
 
 def list_combines(draw: Draw) -> list[str]:
@@ -75,7 +75,7 @@ def test_all_paths_give_the_bytes_of_the_naive_walk(name: str, dtype: type) -> N
         wanted = naive.predict(grown, draw.outputs, X, combine)
         for path in PATHS:
             if has_path(path, draw, grown):
-                assert_same_bytes(trees._predict_path(X, combine, path=path), wanted)
+                assert_same_bytes(_core.testing.predict_by_path(trees, X, combine, path=path), wanted)
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,7 +111,7 @@ def test_random_forests(
         wanted = naive.predict(grown, outputs, X, combine, list(weights))
         for path in PATHS:
             if has_path(path, draw, grown):
-                assert_same_bytes(trees._predict_path(X, combine, weights, path=path), wanted)
+                assert_same_bytes(_core.testing.predict_by_path(trees, X, combine, weights, path=path), wanted)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -119,8 +119,8 @@ def test_random_forests(
 def test_threads_change_nothing(path: str, n_jobs: int) -> None:
     _, trees, rng = make(Draw(n_leaves=31, outputs=[3], grid=40), 40, seed=5)
     X = draw_rows(rng, 3000, Draw())
-    wanted = trees._predict_path(X, "mean", n_jobs=1, path="plain")
-    assert_same_bytes(trees._predict_path(X, "mean", n_jobs=n_jobs, path=path), wanted)
+    wanted = _core.testing.predict_by_path(trees, X, "mean", n_jobs=1, path="plain")
+    assert_same_bytes(_core.testing.predict_by_path(trees, X, "mean", n_jobs=n_jobs, path=path), wanted)
     assert_same_bytes(trees.apply(X, n_jobs), trees.apply(X, 1))
 
 
@@ -128,22 +128,24 @@ def test_threads_change_nothing(path: str, n_jobs: int) -> None:
 def test_any_strides(path: str) -> None:
     _, trees, rng = make(Draw(n_leaves=31, n_features=4), 9, seed=6)
     X = np.ascontiguousarray(draw_rows(rng, 500, Draw(n_features=4)))
-    wanted = trees._predict_path(X, path="plain")
+    wanted = _core.testing.predict_by_path(trees, X, path="plain")
     everywhere = np.full((1000, 9), np.nan, np.float32)
     everywhere[1::2, 7::-2] = X
     for view in (np.asfortranarray(X), everywhere[1::2, 7::-2], X[::-1][::-1], np.asfortranarray(X[::-1])[::-1]):
-        assert_same_bytes(trees._predict_path(view, path=path), wanted)
+        assert_same_bytes(_core.testing.predict_by_path(trees, view, path=path), wanted)
         assert_same_bytes(trees.apply(view), trees.apply(X))
-    assert_same_bytes(trees._predict_path(np.broadcast_to(X[:1], X.shape), path=path), np.repeat(wanted[:1], 500, 0))
+    assert_same_bytes(
+        _core.testing.predict_by_path(trees, np.broadcast_to(X[:1], X.shape), path=path), np.repeat(wanted[:1], 500, 0)
+    )
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 8, 9, 63, 64, 65, 255, 256, 257, 1025])
 def test_rows_do_not_depend_on_their_neighbours(n_rows: int) -> None:
     _, trees, rng = make(Draw(n_leaves=20, outputs=[2]), 13, seed=7)
     X = draw_rows(rng, 1025, Draw())
-    whole = trees._predict_path(X, path="plain")
+    whole = _core.testing.predict_by_path(trees, X, path="plain")
     for path in PATHS:
-        assert_same_bytes(trees._predict_path(X[:n_rows], path=path), whole[:n_rows])
+        assert_same_bytes(_core.testing.predict_by_path(trees, X[:n_rows], path=path), whole[:n_rows])
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -154,10 +156,10 @@ def test_slots_and_ranges(path: str) -> None:
     slots = np.arange(12, dtype=np.uint32) % 3
     weights = rng.normal(size=12)
     wanted = naive.predict(grown, [], X, "sum", list(weights), list(slots), 3)
-    assert_same_bytes(trees._predict_path(X, "sum", weights, slots, 3, path=path), wanted)
+    assert_same_bytes(_core.testing.predict_by_path(trees, X, "sum", weights, slots, 3, path=path), wanted)
     wanted = naive.predict(grown[2:7], [], X, "mean")
-    assert_same_bytes(trees._predict_path(X, "mean", first=2, last=7, path=path), wanted)
-    assert_same_bytes(trees.select(2, 7)._predict_path(X, "mean", path=path), wanted)
+    assert_same_bytes(_core.testing.predict_by_path(trees, X, "mean", first=2, last=7, path=path), wanted)
+    assert_same_bytes(_core.testing.predict_by_path(trees.select(2, 7), X, "mean", path=path), wanted)
 
 
 def test_more_thresholds_than_a_byte_can_name() -> None:
@@ -165,11 +167,14 @@ def test_more_thresholds_than_a_byte_can_name() -> None:
     grown, trees, rng = make(draw, 60, seed=9)
     assert len({(f, t) for g in grown for f, t in zip(g["feature"], g["threshold"], strict=True) if f >= 0}) > 1000
     X = draw_rows(rng, 300, draw)
-    assert_same_bytes(trees._predict_path(X, "sum", path="sequence"), trees._predict_path(X, "sum", path="plain"))
+    assert_same_bytes(
+        _core.testing.predict_by_path(trees, X, "sum", path="sequence"),
+        _core.testing.predict_by_path(trees, X, "sum", path="plain"),
+    )
     with pytest.raises(ValueError, match="no coded form"):
-        trees._predict_path(X, "sum", path="coded")
+        _core.testing.predict_by_path(trees, X, "sum", path="coded")
     for _ in range(3):
-        assert_same_bytes(trees.predict(X[:1], "sum"), trees._predict_path(X[:1], "sum", path="plain"))
+        assert_same_bytes(trees.predict(X[:1], "sum"), _core.testing.predict_by_path(trees, X[:1], "sum", path="plain"))
 
 
 @pytest.mark.parametrize("n_thresholds", [1, 2, 254, 255])
@@ -181,17 +186,17 @@ def test_codes_of_a_single_row(n_thresholds: int, exact_floats: bool) -> None:
     grid = np.sort(rng.normal(size=n_thresholds)).astype(np.float32 if exact_floats else np.float64)
     for tree in grown:
         tree["threshold"] = rng.permutation(np.resize(grid, len(tree["threshold"]))).astype(np.float64)
-    trees = _core.build_trees(grown, [], draw.n_features)
+    trees = _core.testing.build_trees(grown, [], draw.n_features)
     X = np.concatenate([draw_rows(rng, 20, draw, 0.3), np.float32(rng.choice(grid, (20, 3)))])
-    assert_same_bytes(trees._predict_path(X, "sum", path="coded"), naive.predict(grown, [], X, "sum"))
-    for row, wanted in zip(X, trees._predict_path(X, "sum", path="plain"), strict=True):
+    assert_same_bytes(_core.testing.predict_by_path(trees, X, "sum", path="coded"), naive.predict(grown, [], X, "sum"))
+    for row, wanted in zip(X, _core.testing.predict_by_path(trees, X, "sum", path="plain"), strict=True):
         assert_same_bytes(trees.predict(row[None], "sum"), wanted[None])
 
 
 def test_single_rows_from_many_threads() -> None:
     _, trees, rng = make(Draw(n_leaves=31), 50, seed=21)
     rows = draw_rows(rng, 64, Draw())
-    wanted = trees._predict_path(rows, "sum", path="plain")
+    wanted = _core.testing.predict_by_path(trees, rows, "sum", path="plain")
     with ThreadPoolExecutor(8) as pool:
         for i, got in enumerate(pool.map(lambda i: trees.predict(rows[i : i + 1], "sum"), range(64))):
             assert_same_bytes(got, wanted[i : i + 1])
@@ -204,14 +209,14 @@ def test_infinite_thresholds_and_values(dtype: type) -> None:
     for tree in grown:
         inner = np.flatnonzero(tree["feature"] >= 0)
         tree["threshold"][inner[::2]] = rng.choice([np.inf, -np.inf, 0.0, -0.0], len(inner[::2]))
-    trees = _core.build_trees(grown, [], draw.n_features)
+    trees = _core.testing.build_trees(grown, [], draw.n_features)
     X = draw_rows(rng, 200, draw, dtype=dtype)
     X[rng.random(X.shape) < 0.2] = np.inf
     X[rng.random(X.shape) < 0.2] = -np.inf
     X[rng.random(X.shape) < 0.2] = -0.0
     wanted = naive.predict(grown, [], X, "sum")
     for path in PATHS:
-        assert_same_bytes(trees._predict_path(X, "sum", path=path), wanted)
+        assert_same_bytes(_core.testing.predict_by_path(trees, X, "sum", path=path), wanted)
 
 
 def test_a_float_against_a_double_threshold_is_compared_as_a_double() -> None:
@@ -219,11 +224,11 @@ def test_a_float_against_a_double_threshold_is_compared_as_a_double() -> None:
     grown, _, _ = make(draw, 1, seed=11)
     tree = grown[0]
     tree["threshold"][0] = 0.1  # float32(0.1) lies above
-    trees = _core.build_trees(grown, [], 1)
+    trees = _core.testing.build_trees(grown, [], 1)
     right, left = (tree["value"][tree[f"children_{side}"][0], 0] for side in ("right", "left"))
     for path in PATHS:
-        assert trees._predict_path(np.float32([[0.1]]), "sum", path=path)[0, 0] == right
-        assert trees._predict_path(np.array([[0.1]]), "sum", path=path)[0, 0] == left
+        assert _core.testing.predict_by_path(trees, np.float32([[0.1]]), "sum", path=path)[0, 0] == right
+        assert _core.testing.predict_by_path(trees, np.array([[0.1]]), "sum", path=path)[0, 0] == left
 
 
 @pytest.mark.parametrize("n_rows", [3, 2000])
@@ -267,14 +272,16 @@ def test_scikit_learn_forests(missing: bool) -> None:
     if missing:
         X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    trees = _core.build_trees([convert_sklearn(e.tree_, classes=True) for e in forest.estimators_], [3], 12)
+    trees = _core.testing.build_trees([convert_sklearn(e.tree_, classes=True) for e in forest.estimators_], [3], 12)
     for path in PATHS:
-        got = trees._predict_path(X, "mean", path=path)
+        got = _core.testing.predict_by_path(trees, X, "mean", path=path)
         np.testing.assert_allclose(got, forest.predict_proba(X), rtol=1e-12, atol=1e-15)
     stump = RandomForestRegressor(30, max_leaf_nodes=9, random_state=0).fit(X, X[:, 0] if not missing else y)
-    trees = _core.build_trees([convert_sklearn(e.tree_, classes=False) for e in stump.estimators_], [], 12)
+    trees = _core.testing.build_trees([convert_sklearn(e.tree_, classes=False) for e in stump.estimators_], [], 12)
     for path in PATHS:
-        np.testing.assert_allclose(trees._predict_path(X, path=path)[:, 0], stump.predict(X), rtol=1e-12)
+        np.testing.assert_allclose(
+            _core.testing.predict_by_path(trees, X, path=path)[:, 0], stump.predict(X), rtol=1e-12
+        )
 
 
 def test_scikit_learn_leaves() -> None:
@@ -282,7 +289,7 @@ def test_scikit_learn_leaves() -> None:
     X = X.astype(np.float32)
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     grown = [convert_sklearn(e.tree_, classes=False) for e in forest.estimators_]
-    nodes = _core.build_trees(grown, [], 8).apply(X)
+    nodes = _core.testing.build_trees(grown, [], 8).apply(X)
     for t, leaves in enumerate(forest.apply(X).T):
         # Nodes are numbered otherwise, but rows that share a leaf there share one here.
         assert len(set(zip(leaves, nodes[:, t], strict=True))) == len(set(leaves)) == len(set(nodes[:, t]))
@@ -294,7 +301,7 @@ def test_the_sequence_is_derived_once_by_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: trees.predict(X, "sum"), range(16)))
     for got in results:
-        assert_same_bytes(got, trees._predict_path(X, "sum", path="plain"))
+        assert_same_bytes(got, _core.testing.predict_by_path(trees, X, "sum", path="plain"))
 
 
 def test_bad_arguments_get_a_sentence() -> None:
@@ -338,9 +345,9 @@ def test_bad_arguments_get_a_sentence() -> None:
         plain.predict(X, "sum", slots=np.uint32([0, 1]), out_width=2)
     _, deep, _ = make(Draw(n_leaves=300), 1, seed=15)
     with pytest.raises(ValueError, match="no split sequence"):
-        deep._predict_path(X, path="sequence")
+        _core.testing.predict_by_path(deep, X, path="sequence")
     with pytest.raises(ValueError, match="path must"):
-        deep._predict_path(X, path="scenic")
+        _core.testing.predict_by_path(deep, X, path="scenic")
 
 
 def test_sound_tables() -> None:

@@ -48,12 +48,12 @@ def read_shape(tree: Tree, node: int = 0) -> tuple[object, ...]:
 def test_random_trees_against_the_textbook(seed: int) -> None:
     tree = make_prunable(np.random.default_rng(seed), n_leaves=2 + 12 * seed)
     _, alphas, risks = naive.prune(tree)
-    got_alphas, got_risks = _core.pruning_path_grown(tree)
+    got_alphas, got_risks = _core.testing.pruning_path_grown(tree)
     np.testing.assert_allclose(got_alphas, alphas, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(got_risks, risks, rtol=1e-9, atol=1e-15)
     between = [(a + b) / 2 for a, b in itertools.pairwise(alphas)]
     for alpha in [0.0, *between, 10.0]:
-        pruned = _core.prune_grown(tree, alpha)
+        pruned = _core.testing.prune_grown(tree, alpha)
         assert read_shape(pruned) == read_shape(naive.prune(tree, alpha)[0])
         assert len(pruned["feature"]) == 2 * naive.count_leaves(pruned, 0) - 1
 
@@ -63,7 +63,7 @@ def test_the_path_of_scikit_learn(name: str) -> None:
     model, X, y = load(name)
     wanted = model.cost_complexity_pruning_path(X, y)
     grown = convert_sklearn(model.fit(X, y).tree_, classes="diabetes" not in name)
-    alphas, impurities = _core.pruning_path_grown(grown)
+    alphas, impurities = _core.testing.pruning_path_grown(grown)
     assert len(alphas) == len(wanted.ccp_alphas)
     np.testing.assert_allclose(alphas, wanted.ccp_alphas, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(impurities, wanted.impurities, rtol=1e-9, atol=1e-12)
@@ -74,18 +74,18 @@ def test_the_pruned_trees_of_scikit_learn(name: str) -> None:
     model, X, y = load(name)
     classes = "diabetes" not in name
     grown = convert_sklearn(model.fit(X, y).tree_, classes)
-    path = _core.pruning_path_grown(grown)[0]
+    path = _core.testing.pruning_path_grown(grown)[0]
     steps = np.flatnonzero(np.diff(path) > 1e-9 * path[-1])
     for step in steps[:: max(1, len(steps) // 8)]:
         alpha = (path[step] + path[step + 1]) / 2
         wanted = model.set_params(ccp_alpha=alpha).fit(X, y).tree_
-        assert read_shape(_core.prune_grown(grown, alpha)) == read_shape(convert_sklearn(wanted, classes))
+        assert read_shape(_core.testing.prune_grown(grown, alpha)) == read_shape(convert_sklearn(wanted, classes))
 
 
 def test_nothing_is_pruned_at_zero_and_all_at_infinity() -> None:
     tree = make_prunable(np.random.default_rng(1), 20)
-    assert len(_core.prune_grown(tree, 0.0)["feature"]) == 39
-    assert len(_core.prune_grown(tree, np.inf)["feature"]) == 1
+    assert len(_core.testing.prune_grown(tree, 0.0)["feature"]) == 39
+    assert len(_core.testing.prune_grown(tree, np.inf)["feature"]) == 1
 
 
 def test_links_that_tie_go_together() -> None:
@@ -99,15 +99,15 @@ def test_links_that_tie_go_together() -> None:
         "impurity": np.array([1.0, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25]),
         "value": np.zeros((7, 1)),
     }
-    assert len(_core.prune_grown(tree, 0.125)["feature"]) == 3
-    assert len(_core.prune_grown(tree, 0.124)["feature"]) == 7
-    np.testing.assert_array_equal(_core.pruning_path_grown(tree)[0], [0.0, 0.125, 0.125, 0.5])
+    assert len(_core.testing.prune_grown(tree, 0.125)["feature"]) == 3
+    assert len(_core.testing.prune_grown(tree, 0.124)["feature"]) == 7
+    np.testing.assert_array_equal(_core.testing.pruning_path_grown(tree)[0], [0.0, 0.125, 0.125, 0.5])
 
 
 def test_categories_survive_pruning() -> None:
     rng = np.random.default_rng(3)
     tree = draw_tree(rng, Draw(n_leaves=30, categorical=(0, 1, 2)))
-    pruned = _core.prune_grown(tree, 0.05)
+    pruned = _core.testing.prune_grown(tree, 0.05)
     sets = {tuple(codes) for codes in tree["left_categories"].values()}
     assert 1 < len(pruned["feature"]) < 59
     assert pruned["left_categories"]

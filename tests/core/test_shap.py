@@ -33,7 +33,7 @@ def combine_leaves(arena, outputs, combine, weights):
 
 def make_case(name, seed, n_trees=3):
     rng, draw = np.random.default_rng(seed), DRAWS[name]
-    arena = _core.build_trees([draw_tree(rng, draw) for _ in range(n_trees)], draw.outputs, N_FEATURES)
+    arena = _core.testing.build_trees([draw_tree(rng, draw) for _ in range(n_trees)], draw.outputs, N_FEATURES)
     return arena, draw, draw_rows(rng, 5, draw, 0.2, np.float64), rng.random(n_trees), rng
 
 
@@ -102,7 +102,7 @@ def test_values_and_pairs_add_up(seed, n_leaves, n_features):
     grown = [draw_tree(rng, draw) for _ in range(3)]
     for tree in grown:
         tree["weighted_n_node_samples"][rng.random(len(tree["feature"])) < 0.2] = 0.0
-    arena = _core.build_trees(grown, [], n_features)
+    arena = _core.testing.build_trees(grown, [], n_features)
     X = draw_rows(rng, 35, draw, 0.2, np.float32)
     answer = arena.predict(X, "sum")
     values, base = _core.explain_rows(arena, X, "sum", None, None, 1, False, 1)
@@ -128,7 +128,7 @@ def test_a_chain_of_a_thousand_features_adds_up():
         "impurity": np.zeros(2 * n + 1),
         "value": np.random.default_rng(0).normal(size=(2 * n + 1, 1)),
     }
-    arena = _core.build_trees([chain], [], n)
+    arena = _core.testing.build_trees([chain], [], n)
     X = np.random.default_rng(1).choice([-1.0, 1.0], p=[0.002, 0.998], size=(3, n))
     values, base = _core.explain_rows(arena, X, "sum", None, None, 1, False, 1)
     np.testing.assert_allclose(base + values.sum(axis=1), arena.predict(X, "sum"), atol=1e-9)

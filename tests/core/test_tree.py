@@ -34,7 +34,9 @@ DRAWS = {
 
 def make(draw: Draw, n_trees: int = 4, seed: int = 0, keep: bool = True) -> _core.Trees:
     rng = np.random.default_rng(seed)
-    return _core.build_trees([draw_tree(rng, draw) for _ in range(n_trees)], draw.outputs, draw.n_features, keep)
+    return _core.testing.build_trees(
+        [draw_tree(rng, draw) for _ in range(n_trees)], draw.outputs, draw.n_features, keep
+    )
 
 
 def assert_same_trees(got: _core.Trees, wanted: _core.Trees) -> None:
@@ -75,16 +77,16 @@ def test_values_are_kept_in_the_narrowest_type(draw: Draw, dtype: str) -> None:
     tree = draw_tree(np.random.default_rng(0), draw)
     if draw.counts:
         tree["value"][tree["feature"] < 0, 0] = draw.counts
-    assert _core.build_trees([tree], draw.outputs, 5).values.dtype == dtype
+    assert _core.testing.build_trees([tree], draw.outputs, 5).values.dtype == dtype
     if draw.counts:
         tree["value"][:, 0] += 1
-        assert _core.build_trees([tree], draw.outputs, 5).values.dtype != dtype
+        assert _core.testing.build_trees([tree], draw.outputs, 5).values.dtype != dtype
 
 
 def test_plain_values_are_never_counts() -> None:
     tree = draw_tree(np.random.default_rng(0), Draw())
     tree["value"] = np.ones_like(tree["value"])
-    assert _core.build_trees([tree], [], 5).values.dtype == np.float64
+    assert _core.testing.build_trees([tree], [], 5).values.dtype == np.float64
 
 
 def test_thresholds_are_floats_where_all_are_float32_numbers() -> None:
@@ -97,13 +99,13 @@ def test_thresholds_are_floats_where_all_are_float32_numbers() -> None:
 def test_leaf_weights_are_kept_where_they_cannot_be_derived() -> None:
     draw = Draw(outputs=[3], counts=5)
     tree = draw_tree(np.random.default_rng(0), draw)
-    assert len(_core.build_trees([tree], [3], 5).leaf_weights) == 8
+    assert len(_core.testing.build_trees([tree], [3], 5).leaf_weights) == 8
     tree["weighted_n_node_samples"] = tree["value"].sum(axis=1)
-    assert len(_core.build_trees([tree], [3], 5).leaf_weights) == 0
+    assert len(_core.testing.build_trees([tree], [3], 5).leaf_weights) == 0
     plain = draw_tree(np.random.default_rng(0), Draw())
-    assert len(_core.build_trees([plain], [], 5).leaf_weights) == 8
+    assert len(_core.testing.build_trees([plain], [], 5).leaf_weights) == 8
     plain["weighted_n_node_samples"] = plain["n_node_samples"].astype(float)
-    made = _core.build_trees([plain], [], 5)
+    made = _core.testing.build_trees([plain], [], 5)
     assert len(made.leaf_weights) == 0
     np.testing.assert_allclose(made.describe(0, "squared_error")["weighted_n_node_samples"].min() >= 1, True)
 
@@ -113,9 +115,9 @@ def test_describe_gives_back_what_was_built(name: str) -> None:
     draw = DRAWS[name]
     rng = np.random.default_rng(3)
     grown = draw_tree(rng, draw)
-    trees = _core.build_trees([grown], draw.outputs, draw.n_features)
+    trees = _core.testing.build_trees([grown], draw.outputs, draw.n_features)
     shown = trees.describe(0, "gini")
-    again = _core.build_trees([shown], draw.outputs, draw.n_features)
+    again = _core.testing.build_trees([shown], draw.outputs, draw.n_features)
     assert_same_trees(again.stripped(), trees.stripped())
     np.testing.assert_array_equal(again.leaf_samples, trees.leaf_samples)
 
@@ -143,7 +145,7 @@ def test_describe_agrees_with_scikit_learn_in_every_node(criterion: str) -> None
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).random(len(y))
     tree = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(X, y, weights).tree_
-    shown = _core.build_trees([convert_sklearn(tree, classes=True)], [3], 4).describe(0, criterion)
+    shown = _core.testing.build_trees([convert_sklearn(tree, classes=True)], [3], 4).describe(0, criterion)
     wanted = dict(zip(map(tuple, walk_paths(tree)), range(tree.node_count), strict=True))
     for path, node in ((tuple(p), i) for i, p in enumerate(walk_paths_of(shown))):
         there = wanted[path]
@@ -157,7 +159,7 @@ def test_describe_agrees_with_scikit_learn_in_every_node(criterion: str) -> None
 def test_describe_gives_the_means_of_a_regression() -> None:
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeRegressor(random_state=0).fit(X[:, :3], X[:, 3], y + 1.0).tree_
-    shown = _core.build_trees([convert_sklearn(tree, classes=False)], [], 3).describe(0, "squared_error")
+    shown = _core.testing.build_trees([convert_sklearn(tree, classes=False)], [], 3).describe(0, "squared_error")
     wanted = dict(zip(map(tuple, walk_paths(tree)), range(tree.node_count), strict=True))
     for node, path in enumerate(walk_paths_of(shown)):
         np.testing.assert_allclose(shown["value"][node], tree.value[wanted[tuple(path)], 0])
@@ -373,10 +375,10 @@ def test_damaged_states_are_refused_or_valid_but_never_crash(name: str) -> None:
             outcomes[False] += 1
             continue
         outcomes[True] += 1
-        wanted = trees._predict_path(X, "sum", path="plain")
-        assert trees._predict_path(X, "sum", path="interleaved").tobytes() == wanted.tobytes()
+        wanted = _core.testing.predict_by_path(trees, X, "sum", path="plain")
+        assert _core.testing.predict_by_path(trees, X, "sum", path="interleaved").tobytes() == wanted.tobytes()
         if not draw.categorical:
-            assert trees._predict_path(X, "sum", path="sequence").tobytes() == wanted.tobytes()
+            assert _core.testing.predict_by_path(trees, X, "sum", path="sequence").tobytes() == wanted.tobytes()
         for t in range(trees.n_trees):
             trees.describe(t, "gini")
         assert_same_trees(_core.concatenate_trees([trees]).stripped(), trees.stripped())
@@ -412,12 +414,12 @@ def test_grown_trees_that_are_none_are_refused(change: dict[str, Any]) -> None:
         "impurity": [0.5, 0, 0],
         "value": [0.0, 1, 2],
     }
-    assert _core.build_trees([tree], [], 5).n_trees == 1
+    assert _core.testing.build_trees([tree], [], 5).n_trees == 1
     with pytest.raises(ValueError):
-        _core.build_trees([{**tree, **change}], [], 5)
+        _core.testing.build_trees([{**tree, **change}], [], 5)
 
 
 def test_trees_of_different_width_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="same number of values"):
-        _core.build_trees([draw_tree(rng, Draw()), draw_tree(rng, Draw(width=2))], [], 5)
+        _core.testing.build_trees([draw_tree(rng, Draw()), draw_tree(rng, Draw(width=2))], [], 5)

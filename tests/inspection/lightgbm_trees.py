@@ -16,7 +16,7 @@ def convert_booster(booster: Any, n_features: int) -> tuple[Any, np.ndarray]:
     dump = booster.dump_model()
     trees = [_convert_tree(tree["tree_structure"]) for tree in dump["tree_info"]]
     slots = np.arange(len(trees), dtype=np.uint32) % dump["num_tree_per_iteration"]
-    return get_engine().build_trees(trees, [], n_features), slots.astype(np.uint32)  # type: ignore[attr-defined]
+    return get_engine().testing.build_trees(trees, [], n_features), slots.astype(np.uint32)  # type: ignore[attr-defined]
 
 
 def _convert_tree(root: dict[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,9 @@ def test_weights_are_those_of_scikit_learn():
 @pytest.mark.parametrize("features", [[2], [2, 8]])
 def test_the_traversal_is_the_recursion_of_scikit_learn(features):
     peer = PeerForest(n_estimators=9, max_leaf_nodes=30, random_state=0).fit(X, Y)
-    trees = get_engine().build_trees([convert_sklearn(t.tree_, classes=False) for t in peer.estimators_], [], 10)
+    trees = get_engine().testing.build_trees(
+        [convert_sklearn(t.tree_, classes=False) for t in peer.estimators_], [], 10
+    )
     wanted = peer_dependence(peer, X, features, method="recursion", grid_resolution=12)
     # The peer reads the grid in single precision.
     axes = [axis.astype(np.float32).astype(float) for axis in wanted["grid_values"]]

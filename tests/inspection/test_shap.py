@@ -111,7 +111,7 @@ def test_the_shap_package_agrees_on_single_trees():
     shap = pytest.importorskip("shap")
     # The package sums up in single precision here and there, so that the size of the target matters.
     peer = PeerTree(max_leaf_nodes=40, random_state=0).fit(X, Y / 100)
-    trees = get_engine().build_trees([convert_sklearn(peer.tree_, classes=False)], [], 10)
+    trees = get_engine().testing.build_trees([convert_sklearn(peer.tree_, classes=False)], [], 10)
     rows, engine = X[:50], get_engine()
     explainer = shap.TreeExplainer(peer, feature_perturbation="tree_path_dependent")
     values, base = engine.explain_rows(trees, rows, "mean", None, None, 1, False, 1)

@@ -1,6 +1,6 @@
 """A decision tree as the textbook walks it: one row, one tree, one comparison at a time.
 
-A tree is a dict of arrays with scikit-learn's names, one entry a node (see `_core.build_trees`).
+A tree is a dict of arrays with scikit-learn's names, one entry a node (see `_core.testing.build_trees`).
 """
 
 from typing import Any

@@ -56,6 +56,14 @@ class Loss {
 // repeated for each; their predictions never cross. std::invalid_argument for an unknown name.
 std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n_scores,
                                 std::span<const double> levels = {});
-std::vector<std::string> list_losses();
+
+struct LossInfo {
+  std::string name;
+  LossShape shape;
+};
+// All losses that make_loss knows.
+std::vector<LossInfo> describe_losses();
+const char* name_link(Link link);
+const char* name_target_range(TargetRange range);
 
 }  // namespace committee

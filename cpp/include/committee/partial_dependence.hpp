@@ -5,7 +5,7 @@
 namespace committee {
 
 // Points in the space of a few features at which the sum of the trees is wanted.
-struct DependenceQuestion {
+struct DependenceQuery {
   TreeSum sum;
   std::span<const u32> features;   // each at most once
   std::span<const double> points;  // [point][feature of `features`]
@@ -16,7 +16,7 @@ struct DependenceQuestion {
 
 // Weighted traversal [Friedman2001]: at a split on another feature both sides are taken, in
 // proportion to the training weights of the children. No data needed. out: [point][column].
-void average_by_weight(const DependenceQuestion& question, InterruptWatch& watch, double* out);
+void average_by_weight(const DependenceQuery& query, InterruptWatch& watch, double* out);
 
 // By brute force: every row with its features replaced by those of every point. A tree is walked
 // once for all points of a row. individual: [row][point][column], or null. average:
@@ -25,7 +25,7 @@ struct DependenceRows {
   MatrixView x;
   std::span<const double> weights;
 };
-void average_by_rows(const DependenceQuestion& question, const DependenceRows& rows,
+void average_by_rows(const DependenceQuery& query, const DependenceRows& rows,
                      InterruptWatch& watch, double* average, double* individual);
 
 }  // namespace committee

@@ -37,7 +37,7 @@ struct GrownStump {
 // from round to round, and a row whose factor is the common one is never touched. Exact splits look
 // into a bin only if its corners say that a better split may hide there: criteria are convex in the
 // class weights left of the boundary, so that no boundary within a bin is better than the best
-// corner of the box that its cell spans.
+// corner of the box that its entry spans.
 class StumpTrainer {
  public:
   StumpTrainer(const StumpInput& input, const StumpOptions& options);  // std::invalid_argument

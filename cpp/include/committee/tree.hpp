@@ -160,6 +160,13 @@ Trees concatenate_trees(std::span<const Trees> parts, int n_threads = 1);
 // Trees first .. last - 1 of an arena as an arena of their own (a view of the nodes and values that
 // shares the owner; only the offsets are made anew, to start at zero).
 Trees select_trees(const Trees& trees, std::size_t first, std::size_t last);
+// The same trees over some features only: features[i] becomes feature i (the first i that names
+// it). std::invalid_argument if a node splits by a feature that is not among them.
+Trees renumber_features(const Trees& trees, std::span<const u32> features);
+// The same splits with other numbers, [leaf][width], as leaf values. `leaf_weights`: of each leaf,
+// or empty; numbers of rows and impurities, which belong to the former values, are dropped.
+Trees replace_leaf_values(const Trees& trees, std::span<const double> values, u32 width,
+                          std::span<const double> leaf_weights);
 // The weight in a leaf (its number in the arena): stored, or the sum of the first output's class
 // weights, or the number of its rows. Not known (NaN) for plain values without leaf_samples.
 double leaf_weight(const Trees& trees, std::size_t leaf);
@@ -172,6 +179,7 @@ struct PruningPath {
   std::vector<double> alphas, impurities;
 };
 PruningPath find_pruning_path(const GrownTree& tree);
-void prune_tree(GrownTree& tree, double ccp_alpha);
+// Returns the former number of each node that is left; empty: the tree has not changed.
+std::vector<u32> prune_tree(GrownTree& tree, double ccp_alpha);
 
 }  // namespace committee

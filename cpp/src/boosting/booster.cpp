@@ -10,9 +10,9 @@ namespace committee {
 
 namespace {
 
-// Updates of cells that are worth a thread of its own for a tree where nobody says how many there
-// are to be, and those that more than two threads need each: with less they wait for one another
-// longer than they work.
+// Updates of histogram entries that are worth a thread of its own for a tree where nobody says how
+// many there are to be, and those that more than two threads need each: with less they wait for one
+// another longer than they work.
 constexpr double kWorkPerThread = 400'000.0, kLeastWork = 48'000.0;
 
 int count_threads(const BinnedMatrix& data, int n_jobs) {
@@ -56,7 +56,7 @@ struct Boosting::State {
   }
 
   std::size_t count_apart() const;
-  bool follows_residuals() const {
+  bool updates_residuals() const {
     return !gradients_given && held_out.empty() && Residuals::suit(*loss, drawn, params, records);
   }
   Round plan_round() const;
@@ -177,7 +177,7 @@ void Boosting::compute_gradients() {
   State& s = *state_;
   s.loss->adapt(s.view(), n_rows(), s.input.weights);
   s.gradients_given = false;
-  if (s.follows_residuals()) {
+  if (s.updates_residuals()) {
     s.residuals.prepare(s.view());
     return;
   }
@@ -281,7 +281,7 @@ Boosting::Round Boosting::State::plan_round() const {
     plan.hessian_unit = std::ldexp(gradients.hessian_unit(k), words.hessian_shift) * drawn.unit;
     round.scores.push_back({gradients.pairs(k), plan});
   }
-  if (follows_residuals()) residuals.plan(round.scores[0].plan);
+  if (updates_residuals()) residuals.plan(round.scores[0].plan);
   round.width = params.vector_leaves ? n_scores : 1;
   round.trees.resize(n_scores / round.width);
   round.gains.resize(round.trees.size());
@@ -294,23 +294,23 @@ void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& whe
   StoredTree& stored = round.trees[t];
   const u32 first = stored.slot = static_cast<u32>(t) * round.width;
   stored.tree = where.grow(std::span(round.scores).subspan(first, round.width), n_grown + t, watch);
-  stored.cuts = where.cuts();
+  stored.split_bins = where.split_bins();
   round.gains[t] = where.gains();
-  if (round.scores[0].plan.follows) {
+  if (round.scores[0].plan.incremental) {
     residuals.settle(round.scores[0].plan, params.learning_rate, stored.tree, scores.data());
     return;
   }
   for (u32 k = first; k < first + round.width; ++k) {
     const LeafUpdate update{
         *loss, view(), gradients, drawn, round.scores[k].plan, params.learning_rate, k, n_at_work};
-    settle_leaves(update, where, k - first, stored.tree, scores.data() + k * input.data->n_rows);
+    set_leaf_values(update, where, k - first, stored.tree, scores.data() + k * input.data->n_rows);
   }
 }
 
 void Boosting::grow_trees(InterruptWatch& watch) {
   State& s = *state_;
   Round round = s.plan_round();
-  if (!round.scores[0].plan.follows) s.residuals.forget();  // the words will be others
+  if (!round.scores[0].plan.incremental) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size(), n_apart = s.count_apart();
   std::vector<GrowWorker*> free;
   for (const auto& worker : s.workers) free.push_back(worker.get());

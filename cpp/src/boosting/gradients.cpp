@@ -101,12 +101,12 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
         std::count_if(given.begin(), given.end(), [](double w) { return w > 0; });
     unit = static_cast<double>(n_present) / static_cast<double>(total);
   }
-  places_.resize(values.size());
+  encodings_.resize(values.size());
   const bool repeated = repeats();
-  u32 place = 0;
+  u32 position = 0;
   for (std::size_t row = 0; row < values.size(); ++row) {
-    places_[row] = place;
-    place += repeated ? values[row] : std::min(1u, values[row]);
+    encodings_[row] = position;
+    position += repeated ? values[row] : std::min(1u, values[row]);
   }
 }
 
@@ -308,25 +308,25 @@ i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, co
     return make(gradients + begin, plan, key, begin, n, words);
   }
   gradients += begin;
-  const auto round = [&](i64 g, i64 h, u32 place) {
+  const auto round = [&](i64 g, i64 h, u32 position) {
     i64 a = g_half, b = h_half;
     if (plan.stochastic) {
-      a = static_cast<i64>(scramble(place, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
-      b = static_cast<i64>(scramble(place, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
+      a = static_cast<i64>(scramble(position, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
+      b = static_cast<i64>(scramble(position, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
     }
     return pack((g + a) >> gs, (h + b) >> hs);
   };
   const bool repeated = weights.repeats();
   for (std::size_t i = 0; i < n; ++i) {
-    const u32 w = weights[begin + i], place = weights.place(begin + i);
+    const u32 w = weights[begin + i], position = weights.position(begin + i);
     const i64 g = gradients[i].gradient, h = gradients[i].hessian;
     if (!repeated) {
-      words[i] = round(w * g, w * h, place);
+      words[i] = round(w * g, w * h, position);
     } else if (!plan.stochastic) {
-      words[i] = w * round(g, h, place);
+      words[i] = w * round(g, h, position);
     } else {  // every repetition by a chance of its own
       words[i] = 0;
-      for (u32 k = 0; k < w; ++k) words[i] += round(g, h, place + k);
+      for (u32 k = 0; k < w; ++k) words[i] += round(g, h, position + k);
     }
   }
   return std::accumulate(words, words + n, i64{0});

@@ -1,6 +1,6 @@
 // Gradients and hessians of all rows in fixed point: 30 bits below a power of two that bounds them,
-// so that sums are exact and nobody's order matters. Leaf values are made of these; histograms take
-// them rounded to what n rows of them leave room for (Words).
+// so that sums are exact and the order of additions does not matter. Leaf values are made of these;
+// histograms take them rounded to what n rows of them leave room for (Words).
 #pragma once
 #include "base/fixed_weights.hpp"
 #include "base/rng.hpp"
@@ -39,12 +39,12 @@ struct RowWeights {
   bool repeats() const;
   // The number that a row's chances of rounding are drawn by: of rows before it, had each been
   // there as often as it weighs, or once where weights do not mean repetition.
-  u32 place(std::size_t row) const {
-    return places_.empty() ? static_cast<u32>(row) : places_[row];
+  u32 position(std::size_t row) const {
+    return encodings_.empty() ? static_cast<u32>(row) : encodings_[row];
   }
 
  private:
-  std::vector<u32> places_;
+  std::vector<u32> encodings_;
 };
 
 // The words of a histogram: gradient << 32 | hessian, rounded by shifts so that the sum over all

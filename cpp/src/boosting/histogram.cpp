@@ -1,4 +1,4 @@
-// Rows added to the cells of a histogram.
+// Adding rows to a histogram.
 #include <algorithm>
 #include <bit>
 #include <type_traits>
@@ -29,10 +29,10 @@ inline u64 load_bins(const u8* at) {
   return bins;
 }
 
-template <std::size_t... kSlot>
-[[gnu::always_inline]] inline void add_columns(u64 bins, i64* cells, std::size_t step, i64 word,
-                                               std::index_sequence<kSlot...>) {
-  ((cells[kSlot * step + (bins >> (8 * kSlot) & 0xFF)] += word), ...);
+template <std::size_t... kBundle>
+[[gnu::always_inline]] inline void add_columns(u64 bins, i64* histogram, std::size_t step, i64 word,
+                                               std::index_sequence<kBundle...>) {
+  ((histogram[kBundle * step + (bins >> (8 * kBundle) & 0xFF)] += word), ...);
 }
 
 struct RowsToAdd {
@@ -41,12 +41,14 @@ struct RowsToAdd {
 };
 
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
-// columns' cells is known where it is 256. What a row begins with is loaded before the cells of the
-// row before it, and each eight before the cells of the eight before: they would wait otherwise.
+// columns' entries is known where it is 256. What a row begins with is loaded before the entries of
+// the row before it, and each eight before the entries of the eight before: they would wait
+// otherwise.
 template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
-void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_given, i64* cells) {
+void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_given,
+              i64* histogram) {
   const std::size_t step = kStep > 0 ? kStep : step_given;
-  const std::size_t tail = block.tail, n_eights = block.n_slots / 8;
+  const std::size_t tail = block.tail, n_eights = block.n_bundles / 8;
   const int shift = std::countr_zero(block.stride);  // a product would take longer
   const u8* const records = block.bytes.data() + (rows.begin << shift);
   const RowItem* const listed = rows.listed;
@@ -65,7 +67,7 @@ void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_gi
   const auto add_row = [=](const Head& head) __attribute__((always_inline)) {
     const u8* record = head.record;
     u64 bins = head.bins;
-    i64* at = cells;
+    i64* at = histogram;
     for (std::size_t k = 0; k < n_eights; ++k, at += 8 * step) {
       record += 8;
       const u64 next = load_bins(record);  // behind the last column is at least the word
@@ -93,20 +95,21 @@ void add_rows(const SlotBlock& block, const RowsToAdd& rows, std::size_t step_gi
 }
 
 template <bool kNarrow, bool kListed, std::size_t kStep>
-void add_block_of(const SlotBlock& block, const RowsToAdd& rows, std::size_t step, i64* cells) {
+void add_block_of(const BundleBlock& block, const RowsToAdd& rows, std::size_t step,
+                  i64* histogram) {
   [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
     constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
         add_rows<kNarrow, kListed, kStep, kRest>...};
-    kKernels[block.n_slots % 8](block, rows, step, cells);
+    kKernels[block.n_bundles % 8](block, rows, step, histogram);
   }(std::make_index_sequence<8>());
 }
 
-// Cells of several words fill more than the first cache: of so many rows some slots are added to,
-// whose cells fit into it, then the next slots.
+// Entries of several words fill more than the first-level cache: so many rows are added to some
+// bundles whose entries fit into it, then to the next bundles.
 constexpr std::size_t kVectorRows = 2048;
 constexpr std::size_t kVectorWords = 6144;
 
-struct SlotRange {
+struct BundleRange {
   std::size_t begin, end;
 };
 
@@ -117,12 +120,12 @@ class RowWords {
   RowWords(const i64* at, std::size_t) : last_(at[kWidth - 1]) {
     for (std::size_t k = 0; k < kWidth / 2; ++k) pairs_[k] = load_pair(at + 2 * k);
   }
-  [[gnu::always_inline]] void add_to(i64* cell) const {
+  [[gnu::always_inline]] void add_to(i64* entry) const {
     for (std::size_t k = 0; k < kWidth / 2; ++k) {
-      const Pair sum = load_pair(cell + 2 * k) + pairs_[k];
-      std::memcpy(cell + 2 * k, &sum, sizeof sum);
+      const Pair sum = load_pair(entry + 2 * k) + pairs_[k];
+      std::memcpy(entry + 2 * k, &sum, sizeof sum);
     }
-    if constexpr (kWidth % 2 == 1) cell[kWidth - 1] += last_;
+    if constexpr (kWidth % 2 == 1) entry[kWidth - 1] += last_;
   }
 
  private:
@@ -140,8 +143,8 @@ template <>
 class RowWords<0> {
  public:
   RowWords(const i64* at, std::size_t width) : words_(at), width_(width) {}
-  void add_to(i64* cell) const {
-    for (std::size_t k = 0; k < width_; ++k) cell[k] += words_[k];
+  void add_to(i64* entry) const {
+    for (std::size_t k = 0; k < width_; ++k) entry[k] += words_[k];
   }
 
  private:
@@ -149,13 +152,13 @@ class RowWords<0> {
   std::size_t width_;
 };
 
-// kWidth words a cell, or as many as given where that is zero.
+// kWidth words an entry, or as many as given where that is zero.
 template <std::size_t kWidth>
-void add_vectors(const SlotBlock& block, const RowsToAdd& rows, const SlotRange& slots,
-                 std::size_t step, const Records::Words& given, i64* cells) {
+void add_vectors(const BundleBlock& block, const RowsToAdd& rows, const BundleRange& bundles,
+                 std::size_t step, const Records::Words& given, i64* histogram) {
   const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
   const u8* const records = block.bytes.data();
-  const SlotRange range = slots;
+  const BundleRange range = bundles;
   const auto row_at = [&](std::size_t i) {
     return rows.listed ? rows.listed[i].row : rows.begin + i;
   };
@@ -169,36 +172,36 @@ void add_vectors(const SlotBlock& block, const RowsToAdd& rows, const SlotRange&
     const u8* const record = records + row * stride;
     const i64* const words = given.words + row * width;
     const RowWords<kWidth> own(words, width);
-    i64* at = cells + range.begin * step * width;
-    for (std::size_t slot = range.begin; slot < range.end; ++slot, at += step * width)
-      own.add_to(at + record[slot] * width);
+    i64* at = histogram + range.begin * step * width;
+    for (std::size_t bundle = range.begin; bundle < range.end; ++bundle, at += step * width)
+      own.add_to(at + record[bundle] * width);
   }
 }
 
-void add_vector_block(const SlotBlock& block, const RowsToAdd& rows, std::size_t step,
-                      const Records::Words& words, i64* cells) {
+void add_vector_block(const BundleBlock& block, const RowsToAdd& rows, std::size_t step,
+                      const Records::Words& words, i64* histogram) {
   constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
                                                     add_vectors<3>, add_vectors<4>, add_vectors<5>,
                                                     add_vectors<6>, add_vectors<7>, add_vectors<8>};
   const auto add = kKernels[words.width < std::size(kKernels) ? words.width : 0];
   const std::size_t at_once = std::max<std::size_t>(1, kVectorWords / (step * words.width));
-  i64* const own = cells + block.first_slot * step * words.width;
+  i64* const own = histogram + block.first_bundle * step * words.width;
   for (std::size_t begin = 0; begin < rows.n; begin += kVectorRows) {
     const RowsToAdd some{rows.listed ? rows.listed + begin : nullptr, rows.begin + begin,
                          std::min(kVectorRows, rows.n - begin)};
-    for (std::size_t slot = 0; slot < block.n_slots; slot += at_once)
-      add(block, some, {slot, std::min<std::size_t>(slot + at_once, block.n_slots)}, step, words,
-          own);
+    for (std::size_t bundle = 0; bundle < block.n_bundles; bundle += at_once)
+      add(block, some, {bundle, std::min<std::size_t>(bundle + at_once, block.n_bundles)}, step,
+          words, own);
   }
 }
 
 template <bool kListed>
-void add_block(const SlotBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
-               i64* cells) {
+void add_block(const BundleBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
+               i64* histogram) {
   const auto add =
       step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
                   : (narrow ? add_block_of<true, kListed, 0> : add_block_of<false, kListed, 0>);
-  add(block, rows, step, cells + block.first_slot * step);
+  add(block, rows, step, histogram + block.first_bundle * step);
 }
 
 }  // namespace
@@ -208,26 +211,27 @@ i64 Records::word(std::size_t row) const {
   return words_.narrow ? load_word<true>(at) : load_word<false>(at);
 }
 
-void Records::add_listed(const RowItem* rows, std::size_t n, i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_block<true>(block, words_.narrow, {rows, 0, n}, cells_per_slot_, cells);
+void Records::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
+  for (const BundleBlock& block : blocks_)
+    add_block<true>(block, words_.narrow, {rows, 0, n}, entries_per_bundle_, histogram);
 }
 
-void Records::add_range(std::size_t begin, std::size_t end, i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, cells_per_slot_, cells);
+void Records::add_range(std::size_t begin, std::size_t end, i64* histogram) const {
+  for (const BundleBlock& block : blocks_)
+    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, entries_per_bundle_,
+                     histogram);
 }
 
 void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
-                         i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_vector_block(block, {rows, 0, n}, cells_per_slot_, of_rows, cells);
+                         i64* histogram) const {
+  for (const BundleBlock& block : blocks_)
+    add_vector_block(block, {rows, 0, n}, entries_per_bundle_, of_rows, histogram);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
-                        i64* cells) const {
-  for (const SlotBlock& block : blocks_)
-    add_vector_block(block, {nullptr, begin, end - begin}, cells_per_slot_, of_rows, cells);
+                        i64* histogram) const {
+  for (const BundleBlock& block : blocks_)
+    add_vector_block(block, {nullptr, begin, end - begin}, entries_per_bundle_, of_rows, histogram);
 }
 
 }  // namespace committee

@@ -11,7 +11,8 @@ namespace {
 
 // Few rows are not worth it; of many too few bits of a gradient would be left.
 constexpr std::size_t kLeastRows = 4096, kMostRows = std::size_t{1} << 18;
-// A leaf's part in the next root costs as much as adding so many rows; bytes of the leaves' cells.
+// Updating the next root by a leaf costs as much as adding so many rows; bytes of the leaves'
+// histograms.
 constexpr std::size_t kRowsPerLeaf = 256, kMostKept = std::size_t{16} << 20;
 constexpr int kMostBits = 30;
 constexpr std::size_t kBlockRows = 512;
@@ -26,7 +27,7 @@ bool Residuals::suit(const Loss& loss, const RowWeights& weights, const Boosting
   return params.follow_residuals && loss.shape().residual && loss.n_scores() == 1 &&
          !records.words().coarse && n_rows >= kLeastRows && n_rows <= kMostRows && n_leaves > 0 &&
          n_leaves * kRowsPerLeaf <= n_rows &&
-         n_leaves * records.n_cells() * sizeof(i64) <= kMostKept && params.subsample >= 1.0 &&
+         n_leaves * records.n_entries() * sizeof(i64) <= kMostKept && params.subsample >= 1.0 &&
          !(params.goss_other > 0.0) && !(params.ccp_alpha > 0.0) && params.learning_rate <= 1.0;
 }
 
@@ -86,7 +87,7 @@ void Residuals::plan(SearchPlan& plan) const {
   plan.hessian_unit = weights_.unit;
   plan.constant_hessian = weights_.values.empty();
   plan.halves = halves_;
-  plan.follows = true;
+  plan.incremental = true;
   plan.largest_gradient = bound_;
 }
 
@@ -116,42 +117,43 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
     for (std::size_t l = 0; l < leaves.size(); ++l) {
       if (changes[l] == 0) continue;
       const auto rows = n_blocks == 1 ? grower_.rows_of(leaves[l])
-                                      : cut_block(grower_.rows_of(leaves[l]), begin, end);
+                                      : select_block(grower_.rows_of(leaves[l]), begin, end);
       for (const RowItem& item : rows) scores[item.row] += values[l];
       records_.change_words(rows, changes[l], weights_.values);
     }
   });
-  grower_.follow(changes);
+  grower_.update_root(changes);
   bound_ += largest;
 }
 
-// The root's cells, and its total, from the words of all rows.
+// The root's histogram, and its total, from the words of all rows.
 void BoostingGrower::sum_root() {
-  if (root_cells_.size() == 0) root_cells_ = AlignedBuffer<i64>(std::max<std::size_t>(1, n_cells_));
-  borrow_thread_cells();
+  if (root_histogram_.size() == 0)
+    root_histogram_ = AlignedBuffer<i64>(std::max<std::size_t>(1, n_entries_));
+  borrow_thread_histograms();
   const std::size_t n = data_.n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
   std::vector<i64> totals(n_blocks, 0);
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* cells = block == 0 ? root_cells_.data() : thread_cells_[block - 1];
-    std::fill_n(cells, n_cells_, i64{0});
+    i64* histogram = block == 0 ? root_histogram_.data() : thread_histograms_[block - 1];
+    std::fill_n(histogram, n_entries_, i64{0});
     const std::size_t begin = n * block / n_blocks, end = n * (block + 1) / n_blocks;
-    records_.add_range(begin, end, cells);
+    records_.add_range(begin, end, histogram);
     for (std::size_t i = begin; i < end; ++i) totals[block] += records_.word(i);
   });
   root_total_ = std::accumulate(totals.begin(), totals.end(), i64{0});
-  for (const i64* cells : thread_cells_)
-    for (std::size_t i = 0; i < n_cells_; ++i) root_cells_[i] += cells[i];
+  for (const i64* histogram : thread_histograms_)
+    for (std::size_t i = 0; i < n_entries_; ++i) root_histogram_[i] += histogram[i];
 }
 
-std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_followed_root() {
+std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root() {
   auto root = std::make_unique<OpenLeaf>();
   root->end = n_rows_;
-  root->cells = borrow_cells();
-  std::copy_n(root_cells_.data(), n_cells_, root->cells);
+  root->histogram = borrow_histogram();
+  std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
   for (std::size_t i = 0; i < n_rows_; ++i)
     rows_[i].row = sample_.empty() ? static_cast<u32>(i) : sample_[i];
   root->total = root_total_;
-  root->weight = weigh_rows(0, n_rows_);
+  root->weight = sum_row_weights(0, n_rows_);
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   root->node = add_node(*root);
@@ -159,24 +161,24 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_followed_root() {
   return root;
 }
 
-void BoostingGrower::follow(std::span<const i64> changes) {
+void BoostingGrower::update_root(std::span<const i64> changes) {
   const WordHalves halves = plan_->halves;
-  const std::size_t step = records_.cells_per_slot();
+  const std::size_t step = records_.entries_per_bundle();
   const auto mask = static_cast<i32>(halves.hessian(-1));
-  const int n_threads = leaves_.size() * n_cells_ > kMinParallelEntries ? n_threads_ : 1;
-  parallel_for(records_.n_slots(), n_threads, [&](std::size_t slot) {
+  const int n_threads = leaves_.size() * n_entries_ > kMinParallelEntries ? n_threads_ : 1;
+  parallel_for(records_.n_bundles(), n_threads, [&](std::size_t bundle) {
     i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       const auto steps = static_cast<i32>(halves.gradient(changes[l]));
-      for (const i64* cells : leaves_[l].kept_cells) {
-        if (!cells || steps == 0) continue;
-        const i64* const own = cells + slot * step;
+      for (const i64* histogram : leaves_[l].kept_histograms) {
+        if (!histogram || steps == 0) continue;
+        const i64* const own = histogram + bundle * step;
         // Numbers of rows, which are ints, times steps, which are ints.
         for (std::size_t i = 0; i < step; ++i)
           sums[i] += static_cast<i64>(static_cast<i32>(own[i]) & mask) * steps;
       }
     }
-    i64* const root = root_cells_.data() + slot * step;
+    i64* const root = root_histogram_.data() + bundle * step;
     for (std::size_t i = 0; i < step; ++i)
       root[i] += static_cast<i64>(static_cast<u64>(sums[i]) << halves.hessian_bits);
   });

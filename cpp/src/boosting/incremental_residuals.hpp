@@ -3,7 +3,7 @@
 // multiples of the gradients' unit this holds to the last bit, so that
 //
 //   the words of the rows         get their leaf's value added,
-//   the histogram of the root     gets, for each leaf, that value times the leaf's rows in a cell,
+//   the histogram of the root     gets, for each leaf, that value times the leaf's rows in a bin,
 //   the leaves' values            come from the sums that the histograms have anyway,
 //
 // and what is left of a round is to partition rows and to add up those of the smaller children.
@@ -16,7 +16,7 @@ namespace committee {
 
 class Residuals {
  public:
-  // Whether the next round may follow the words of the one before, or be followed.
+  // Whether the words of the round before may be updated for the next round.
   static bool suit(const Loss& loss, const RowWeights& weights, const BoostingParams& params,
                    const Records& records);
   Residuals(Records& records, BoostingGrower& grower, const RowWeights& weights, int n_threads)
@@ -27,7 +27,7 @@ class Residuals {
   // Makes sure that the words are those of the scores, and that their unit suits them.
   void prepare(const ScoreView& view);
   void plan(SearchPlan& plan) const;
-  // As settle_leaves, of the tree grown last.
+  // As set_leaf_values, of the tree grown last.
   void settle(const SearchPlan& plan, double learning_rate, GrownTree& tree, double* scores);
 
  private:

@@ -7,27 +7,28 @@ namespace committee {
 
 namespace {
 
-// Visits of cells (a scan of two nodes counts eight of each) that are worth waking the threads for.
+// Visits of histogram entries (a scan of two nodes counts eight of each) that pay for waking the
+// threads.
 constexpr std::size_t kMinParallelVisits = 15'000;
 
 }  // namespace
 
-// The scan judges the rows of a side by its share of the hessians. Where that was wrong, rows are
-// counted: of the column that is best, until the best column is one whose rows were counted. The
-// leaf's turn comes no earlier for it: otherwise trees would depend on who happened to count ahead
-// of time.
+// The scan estimates the rows of a side by its share of the hessians. Where that was wrong, the
+// rows of the best column are counted, until the best column is one whose rows were counted. The
+// leaf's gain does not rise by it: otherwise the order of splits would depend on which leaves were
+// counted.
 void BoostingGrower::recount(OpenLeaf& leaf) {
-  const double judged = leaf.best.gain;
+  const double estimated = leaf.best.gain;
   leaf.counted = true;
   leaf.best = BoostSplit{};
   NodeSearch search(*plan_, describe_node(leaf));
   const std::vector<u8> chosen = choose_features(leaf);
   std::vector<BoostSplit> found(data_.n_cols);
   std::vector<u8> counted(data_.n_cols, 0);
-  for (u32 feature = 0; feature < data_.n_cols; ++feature)
-    if (records_.place(feature).slot != ColumnPlace::kNowhere &&
-        (chosen.empty() || chosen[feature] != 0))
-      search_feature(leaf, feature, search, found[feature]);
+  for (const std::vector<u32>& features : bundle_features_)
+    for (const u32 feature : features)
+      if (chosen.empty() || chosen[feature] != 0)
+        search_feature(leaf, feature, search, found[feature]);
   for (;;) {
     u32 best = 0;
     for (u32 feature = 1; feature < data_.n_cols; ++feature)
@@ -41,39 +42,59 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
     found[best] = BoostSplit{};
     search_counted(leaf, best, search, found[best]);
   }
-  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, judged) : 0.0;
+  leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, estimated) : 0.0;
 }
 
 void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
-  const ColumnPlace& place = records_.place(feature);
-  const u8* column = data_.column(feature);
-  u32 counts[kHistogramBins] = {};
-  u64 weights[kHistogramBins] = {};
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[column[rows_[i].row]];
-  const bool weighed = !weights_.values.empty();
-  for (std::size_t i = leaf.begin; weighed && i < leaf.end; ++i)
-    weights[column[rows_[i].row]] += weights_.values[rows_[i].row];
-  if (place.has_missing) {
-    counts[place.n_bins] = counts[kMissingBin];
-    weights[place.n_bins] = weights[kMissingBin];
-  }
+  const ColumnEncoding& encoding = records_.encoding(feature);
+  const ColumnBins& bins = (*data_.bins)[feature];
+  const bool weighted = !weights_.values.empty();
+  std::vector<u32> counts(std::max<std::size_t>(kHistogramBins, encoding.n_bins + 1), 0);
+  std::vector<u64> weights(weighted ? counts.size() : 0, 0);
+  const auto count_rows = [&](auto&& bin_of) {
+    for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[bin_of(rows_[i].row)];
+    for (std::size_t i = leaf.begin; weighted && i < leaf.end; ++i)
+      weights[bin_of(rows_[i].row)] += weights_.values[rows_[i].row];
+  };
+  ColumnView view = describe_column(feature);
+  std::vector<i64> wide_histogram;
   i64 room[kHistogramBins];
-  const ColumnView view{feature,
-                        place.n_bins,
-                        place.has_missing,
-                        (*data_.bins)[feature].categorical,
-                        params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                        records_.column_cells(feature, leaf.cells, leaf.total, room),
-                        counts,
-                        weighed ? weights : nullptr,
-                        params_.min_weight_leaf * static_cast<double>(weights_.total),
-                        leaf.weight};
+  if (bins.wide) {
+    const u32* codes = data_.wide[feature].data();
+    count_rows([&](u32 row) { return codes[row] == kMissingCode ? encoding.n_bins : codes[row]; });
+    accumulate_wide(leaf, feature, wide_histogram);
+    view.histogram = wide_histogram.data();
+  } else {
+    const u8* column = data_.column(feature);
+    count_rows([&](u32 row) { return column[row]; });
+    if (encoding.has_missing) {
+      counts[encoding.n_bins] = counts[kMissingBin];
+      if (weighted) weights[encoding.n_bins] = weights[kMissingBin];
+    }
+    view.histogram = records_.column_histogram(feature, leaf.histogram, leaf.total, room);
+  }
+  view.counts = counts.data();
+  view.weights = weighted ? weights.data() : nullptr;
+  view.least_weight = params_.min_weight_leaf * static_cast<double>(weights_.total);
+  view.total_weight = leaf.weight;
   search.scan(view, best);
 }
 
-// Searches two siblings, or the root alone. The cells of a slot are completed and scanned while
-// they are in the cache; in parallel, threads share the slots.
+ColumnView BoostingGrower::describe_column(u32 feature) const {
+  const ColumnEncoding& encoding = records_.encoding(feature);
+  const ColumnBins& bins = (*data_.bins)[feature];
+  ColumnView view;
+  view.feature = feature;
+  view.n_bins = encoding.n_bins;
+  view.has_missing = encoding.has_missing || bins.wide;
+  view.categorical = bins.categorical;
+  view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
+  return view;
+}
+
+// Searches two siblings, or the root alone. The histogram of a bundle is completed and scanned
+// while it is in the cache; in parallel, threads share the bundles.
 void BoostingGrower::search_siblings(Siblings pair, bool merge) {
   for (int k = 0; k < 2; ++k) {
     OpenLeaf* leaf = pair.leaves[k];
@@ -81,103 +102,94 @@ void BoostingGrower::search_siblings(Siblings pair, bool merge) {
     if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
   }
   if (width_ > 1) find_totals(pair, merge);
-  const std::size_t n_places = slot_features_.size();
-  const std::size_t visits = n_cells_ * (8 + static_cast<std::size_t>(n_threads_));
+  const std::size_t n_bundles = bundle_features_.size();
+  const std::size_t visits = n_entries_ * (8 + static_cast<std::size_t>(n_threads_));
   const std::size_t n_parts =
       merge && visits > kMinParallelVisits ? static_cast<std::size_t>(n_threads_) : 1;
   std::vector<BoostSplit> found(2 * n_parts);
   parallel_for(n_parts, n_threads_, [&](std::size_t part) {
-    const std::size_t begin = n_places * part / n_parts, end = n_places * (part + 1) / n_parts;
+    const std::size_t begin = n_bundles * part / n_parts, end = n_bundles * (part + 1) / n_parts;
     if (width_ > 1) {
-      search_vectors(pair, begin, end, merge, found.data() + 2 * part);
+      search_bundles<VectorSearch>(pair, begin, end, merge, found.data() + 2 * part);
     } else {
-      search_slots(pair, begin, end, merge, found.data() + 2 * part);
+      search_bundles<NodeSearch>(pair, begin, end, merge, found.data() + 2 * part);
     }
   });
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
       pair.leaves[i % 2]->best = std::move(found[i]);
   for (OpenLeaf* leaf : pair.leaves)
-    if (leaf && !leaf->best.found()) drop_cells(leaf->cells);
+    if (leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
 }
 
-// Slots begin .. end - 1. `merge`: what the threads have of the first leaf's cells is added up; the
-// second leaf's are those of the parent less the first's.
-void BoostingGrower::search_slots(const Siblings& pair, std::size_t begin, std::size_t end,
-                                  bool merge, BoostSplit* found) const {
-  std::optional<NodeSearch> searches[2];
-  for (int k = 0; k < 2; ++k) {
-    const OpenLeaf* leaf = pair.leaves[k];
-    if (pair.searched[k]) searches[k].emplace(*plan_, describe_node(*leaf));
-  }
-  for (std::size_t slot = begin; slot < end; ++slot) {
-    complete_slot(pair, slot, merge);
-    for (const u32 feature : slot_features_[slot])
+// Bundles begin .. end - 1. `merge`: the threads' histograms of the first leaf are added up; the
+// second leaf's is that of the parent less the first's. A search is a NodeSearch, or a VectorSearch
+// where leaves are vectors.
+template <class Search>
+void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,
+                                    bool merge, BoostSplit* found) const {
+  std::optional<Search> searches[2];
+  for (int k = 0; k < 2; ++k)
+    if (pair.searched[k]) start_search(*pair.leaves[k], searches[k]);
+  for (std::size_t bundle = begin; bundle < end; ++bundle) {
+    complete_bundle(pair, bundle, merge);
+    for (const u32 feature : bundle_features_[bundle])
       for (int k = 0; k < 2; ++k)
         if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
           search_feature(*pair.leaves[k], feature, *searches[k], found[k]);
   }
 }
 
-void BoostingGrower::complete_slot(const Siblings& pair, std::size_t slot, bool merge) const {
-  if (slot >= records_.n_slots()) return;
-  const std::size_t step = records_.cells_per_slot() * width_;
-  i64* const cells = pair.leaves[0]->cells + slot * step;
-  for (std::size_t t = 0; merge && t < thread_cells_.size(); ++t)
-    for (std::size_t i = 0; i < step; ++i) cells[i] += thread_cells_[t][slot * step + i];
+void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const {
+  if (bundle >= records_.n_bundles()) return;
+  const std::size_t step = records_.entries_per_bundle() * width_;
+  i64* const histogram = pair.leaves[0]->histogram + bundle * step;
+  for (std::size_t t = 0; merge && t < thread_histograms_.size(); ++t)
+    for (std::size_t i = 0; i < step; ++i) histogram[i] += thread_histograms_[t][bundle * step + i];
   if (!pair.leaves[1]) return;
-  i64* const rest = pair.leaves[1]->cells + slot * step;
-  for (std::size_t i = 0; i < step; ++i) rest[i] -= cells[i];
+  i64* const rest = pair.leaves[1]->histogram + bundle * step;
+  for (std::size_t i = 0; i < step; ++i) rest[i] -= histogram[i];
 }
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
-  const ColumnPlace& place = records_.place(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
-  ColumnView view{feature,
-                  place.n_bins,
-                  place.has_missing,
-                  bins.categorical,
-                  params_.monotonic.empty() ? 0 : params_.monotonic[feature],
-                  nullptr,
-                  nullptr};
-  if (bins.wide) {
-    std::vector<i64> cells;
-    accumulate_wide(leaf, feature, cells);
-    view.cells = cells.data();
-    view.has_missing = true;
+  ColumnView view = describe_column(feature);
+  if ((*data_.bins)[feature].wide) {
+    std::vector<i64> histogram;
+    accumulate_wide(leaf, feature, histogram);
+    view.histogram = histogram.data();
     search.scan(view, best);
   } else {
     alignas(64) i64 room[kHistogramBins];
-    view.cells = records_.column_cells(feature, leaf.cells, leaf.total, room);
+    view.histogram = records_.column_histogram(feature, leaf.histogram, leaf.total, room);
     search.scan(view, best);
   }
 }
 
 void BoostingGrower::accumulate_wide(const OpenLeaf& leaf, u32 feature,
-                                     std::vector<i64>& cells) const {
-  const ColumnPlace& place = records_.place(feature);
-  cells.assign(place.n_bins + 1, 0);
+                                     std::vector<i64>& histogram) const {
+  const ColumnEncoding& encoding = records_.encoding(feature);
+  histogram.assign(encoding.n_bins + 1, 0);
   const u32* codes = data_.wide[feature].data();
   for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
     const u32 row = rows_[i].row;
-    cells[codes[row] == kMissingCode ? place.n_bins : codes[row]] += records_.word(row);
+    histogram[codes[row] == kMissingCode ? encoding.n_bins : codes[row]] += records_.word(row);
   }
 }
 
-// Sums of all words: of the first leaf over the cells of any slot, of its sibling what is left of
-// the parent's, which it has taken over.
+// Sums of all words: of the first leaf over the histogram of any bundle, of its sibling what is
+// left of the parent's, which it has taken over.
 void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   std::vector<i64>& first = pair.leaves[0]->totals;
   first.assign(width_, 0);
   const auto add = [&](const i64* words) {
     for (u32 k = 0; k < width_; ++k) first[k] += words[k];
   };
-  if (records_.n_slots() > 0) {
-    for (std::size_t bin = 0; bin < records_.cells_per_slot(); ++bin) {
-      add(pair.leaves[0]->cells + bin * width_);
-      for (std::size_t t = 0; merge && t < thread_cells_.size(); ++t)
-        add(thread_cells_[t] + bin * width_);
+  if (records_.n_bundles() > 0) {
+    for (std::size_t bin = 0; bin < records_.entries_per_bundle(); ++bin) {
+      add(pair.leaves[0]->histogram + bin * width_);
+      for (std::size_t t = 0; merge && t < thread_histograms_.size(); ++t)
+        add(thread_histograms_[t] + bin * width_);
     }
   } else {
     for (std::size_t i = pair.leaves[0]->begin; i < pair.leaves[0]->end; ++i)
@@ -187,49 +199,36 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   for (u32 k = 0; k < width_; ++k) pair.leaves[1]->totals[k] -= first[k];
 }
 
-void BoostingGrower::search_vectors(const Siblings& pair, std::size_t begin, std::size_t end,
-                                    bool merge, BoostSplit* found) const {
-  std::optional<VectorSearch> searches[2];
-  for (int k = 0; k < 2; ++k)
-    if (pair.searched[k]) searches[k].emplace(scores_, pair.leaves[k]->totals);
-  for (std::size_t slot = begin; slot < end; ++slot) {
-    complete_slot(pair, slot, merge);
-    for (const u32 feature : slot_features_[slot])
-      for (int k = 0; k < 2; ++k)
-        if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
-          search_vector(*pair.leaves[k], feature, *searches[k], found[k]);
-  }
-}
-
-void BoostingGrower::search_vector(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
-                                   BoostSplit& best) const {
-  const ColumnPlace& place = records_.place(feature);
+void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
+                                    BoostSplit& best) const {
+  const ColumnEncoding& encoding = records_.encoding(feature);
   const ColumnBins& bins = (*data_.bins)[feature];
   std::vector<i64> room;
-  VectorColumn column{feature, place.n_bins, place.has_missing, bins.categorical, nullptr};
+  VectorColumn column{feature, encoding.n_bins, encoding.has_missing, bins.categorical, nullptr};
   if (bins.wide) {
-    room.assign((place.n_bins + 1) * width_, 0);
+    room.assign((encoding.n_bins + 1) * width_, 0);
     column.has_missing = true;
     const u32* codes = data_.wide[feature].data();
     for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-      const u32 row = rows_[i].row, level = codes[row] == kMissingCode ? place.n_bins : codes[row];
-      for (u32 k = 0; k < width_; ++k) room[level * width_ + k] += vectors_.row(row)[k];
+      const u32 row = rows_[i].row,
+                category = codes[row] == kMissingCode ? encoding.n_bins : codes[row];
+      for (u32 k = 0; k < width_; ++k) room[category * width_ + k] += vectors_.row(row)[k];
     }
-    column.cells = room.data();
+    column.histogram = room.data();
   } else {
-    column.cells = records_.column_cells(feature, leaf.cells, leaf.totals, room);
+    column.histogram = records_.column_histogram(feature, leaf.histogram, leaf.totals, room);
   }
   search.scan(column, best);
 }
 
-// A share of the features, drawn for a node of a level; ascending.
+// A share of the features, drawn for a node or a depth; ascending.
 void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
-                                   u64 level) const {
+                                   u64 depth) const {
   const std::size_t n = features.size();
   const std::size_t wanted = std::max<std::size_t>(
       1, static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(n))));
   if (share >= 1.0 || wanted >= n) return;
-  Rng rng(combine_keys(params_.seed, level), tree_number_, node, Purpose::column);
+  Rng rng(combine_keys(params_.seed, depth), tree_number_, node, Purpose::column);
   for (std::size_t k = 0; k < wanted; ++k)
     std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);
   features.resize(wanted);

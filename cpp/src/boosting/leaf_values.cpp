@@ -74,15 +74,15 @@ double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {
 
 }  // namespace
 
-std::span<const RowItem> cut_block(std::span<const RowItem> rows, std::size_t begin,
-                                   std::size_t end) {
+std::span<const RowItem> select_block(std::span<const RowItem> rows, std::size_t begin,
+                                      std::size_t end) {
   const auto before = [](const RowItem& item, std::size_t row) { return item.row < row; };
   const auto first = std::lower_bound(rows.begin(), rows.end(), begin, before);
   return {first, std::lower_bound(first, rows.end(), end, before)};
 }
 
-void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 place,
-                   GrownTree& tree, double* scores) {
+void set_leaf_values(const LeafUpdate& update, const BoostingGrower& grower, u32 column,
+                     GrownTree& tree, double* scores) {
   const std::vector<GrownLeaf>& leaves = grower.leaves();
   const FixedGradientPair* gradients = update.gradients.pairs(update.score);
   const std::size_t n_rows = update.view.stride;
@@ -90,15 +90,15 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
   const std::size_t n_blocks = shared ? std::max<std::size_t>(update.n_threads, n_rows / kTaskRows)
                                : n_rows >= kManyRows ? n_rows / kRowsPerBlock
                                                      : 1;
-  const auto cut = [&](std::span<const RowItem> rows, std::size_t block) {
+  const auto split_bin = [&](std::span<const RowItem> rows, std::size_t block) {
     if (n_blocks == 1) return rows;
-    return cut_block(rows, n_rows * block / n_blocks, n_rows * (block + 1) / n_blocks);
+    return select_block(rows, n_rows * block / n_blocks, n_rows * (block + 1) / n_blocks);
   };
   std::vector<FixedSums> sums(n_blocks * leaves.size());
   parallel_for(n_blocks, update.n_threads, [&](std::size_t block) {
     for (std::size_t l = 0; l < leaves.size(); ++l)
       sums[block * leaves.size() + l] =
-          sum_gradients(cut(grower.rows_of(leaves[l]), block), gradients, update.weights);
+          sum_gradients(split_bin(grower.rows_of(leaves[l]), block), gradients, update.weights);
   });
   std::vector<FixedSums> totals(leaves.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -119,14 +119,14 @@ void settle_leaves(const LeafUpdate& update, const BoostingGrower& grower, u32 p
                                   static_cast<double>(totals[l].hessian) * h_unit, leaf.lower,
                                   leaf.upper);
     values[l] = update.learning_rate * value;
-    tree.values[leaf.node * tree.width + place] = values[l];
+    tree.values[leaf.node * tree.width + column] = values[l];
     tree.weight[leaf.node] = static_cast<double>(totals[l].weight) * update.weights.unit;
   });
   parallel_for(n_blocks, update.n_threads, [&](std::size_t block) {
     for (std::size_t l = 0; l < leaves.size(); ++l) {
       const double value = values[l];
       for (const auto& rows : {grower.rows_of(leaves[l]), grower.held_out_of(leaves[l])})
-        for (const RowItem& item : cut(rows, block)) scores[item.row] += value;
+        for (const RowItem& item : split_bin(rows, block)) scores[item.row] += value;
     }
   });
 }
@@ -138,7 +138,7 @@ void add_stored_tree(const StoredTree& stored, const BinnedMatrix& data, double 
     const GrownTree::Split& split = tree.splits[node];
     u32 code = data.column(split.feature)[row];
     bool missing = code == kMissingBin;
-    if (!split.categorical) return missing ? split.missing_left : code <= stored.cuts[node];
+    if (!split.categorical) return missing ? split.missing_left : code <= stored.split_bins[node];
     if (!data.wide[split.feature].empty()) {
       code = data.wide[split.feature][row];
       missing = code == kMissingCode;

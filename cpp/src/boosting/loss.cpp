@@ -10,9 +10,6 @@ namespace committee {
 
 namespace {
 
-// A mean that has a link, also where all of the rows are on one side of it.
-constexpr double kLeastShare = 1e-9;
-
 template <class Function>
 class ScalarLoss final : public Loss {
  public:
@@ -134,14 +131,11 @@ class ScalarLoss final : public Loss {
       least = std::min(least, y[i]);
       most = std::max(most, y[i]);
     }
-    if (least == most && std::is_same_v<Function, SquaredLoss>) return least;
-    double mean = sum / total;
-    if constexpr (!std::is_same_v<Function, SquaredLoss>) mean = std::max(mean, kLeastShare);
-    if constexpr (std::is_same_v<Function, LogisticLoss> ||
-                  std::is_same_v<Function, ExponentialLoss>) {
-      mean = std::min(mean, 1.0 - kLeastShare);
-    }
-    return function.link(mean);
+    constexpr const LossShape& kShape = Function::kShape;
+    // The mean of equal values, without rounding.
+    if (least == most && kShape.link == Link::identity) return least;
+    return function.link(
+        std::clamp(sum / total, kShape.mean_bounds.lower, kShape.mean_bounds.upper));
   }
 
   std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
@@ -199,7 +193,8 @@ class MulticlassLoss final : public Loss {
       sums[static_cast<std::size_t>(view.y[i])] += weight;
       total += weight;
     }
-    for (double& sum : sums) sum = natural_log(std::max(sum / total, kLeastShare));
+    for (double& sum : sums)
+      sum = natural_log(std::max(sum / total, SoftmaxLoss::kShape.mean_bounds.lower));
     return sums;
   }
 
@@ -287,11 +282,21 @@ std::unique_ptr<Loss> make_loss(const std::string& name, double parameter, u32 n
   return made;
 }
 
-std::vector<std::string> list_losses() {
-  std::vector<std::string> names;
-  for_each_loss([&](auto function) { names.emplace_back(function.kName); });
-  names.emplace_back(SoftmaxLoss::kName);
-  return names;
+std::vector<LossInfo> describe_losses() {
+  std::vector<LossInfo> losses;
+  for_each_loss([&](auto function) { losses.push_back({function.kName, function.kShape}); });
+  losses.push_back({SoftmaxLoss::kName, SoftmaxLoss::kShape});
+  return losses;
+}
+
+const char* name_link(Link link) {
+  constexpr const char* kNames[] = {"identity", "log", "logit", "half_logit", "softmax"};
+  return kNames[static_cast<int>(link)];
+}
+
+const char* name_target_range(TargetRange range) {
+  constexpr const char* kNames[] = {"real", "non_negative", "positive", "binary", "classes"};
+  return kNames[static_cast<int>(range)];
 }
 
 }  // namespace committee

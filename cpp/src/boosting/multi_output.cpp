@@ -60,8 +60,8 @@ double VectorSearch::measure_gain() const {
   return 0.5 * (sum - own_sum_) - params_.gamma;
 }
 
-void VectorSearch::add(const i64* cell) {
-  for (std::size_t k = 0; k < left_.size(); ++k) left_[k] += cell[k];
+void VectorSearch::add(const i64* entry) {
+  for (std::size_t k = 0; k < left_.size(); ++k) left_[k] += entry[k];
 }
 
 void VectorSearch::scan(const VectorColumn& column, BoostSplit& best) {
@@ -71,28 +71,28 @@ void VectorSearch::scan(const VectorColumn& column, BoostSplit& best) {
   }
   scan_numeric(column, false, best);
   const std::size_t width = total_.size();
-  if (column.has_missing && column.cells[(column.n_bins + 1) * width - 1] != 0)
+  if (column.has_missing && column.histogram[(column.n_bins + 1) * width - 1] != 0)
     scan_numeric(column, true, best);
 }
 
 void VectorSearch::scan_numeric(const VectorColumn& column, bool missing_left, BoostSplit& best) {
   const std::size_t width = total_.size();
-  const i64* const missing = column.cells + column.n_bins * width;
+  const i64* const missing = column.histogram + column.n_bins * width;
   const bool occurs = column.has_missing && missing[width - 1] != 0;
   std::fill(left_.begin(), left_.end(), i64{0});
   if (missing_left) add(missing);
   // With missing values on the right, all values on the left are a split, too.
-  const u32 n_cuts = occurs && !missing_left ? column.n_bins : column.n_bins - 1;
-  for (u32 b = 0; b < n_cuts; ++b) {
-    const i64* const cell = column.cells + b * width;
-    if (cell[width - 1] == 0) continue;  // nobody: the split before
-    add(cell);
+  const u32 n_thresholds = occurs && !missing_left ? column.n_bins : column.n_bins - 1;
+  for (u32 b = 0; b < n_thresholds; ++b) {
+    const i64* const entry = column.histogram + b * width;
+    if (entry[width - 1] == 0) continue;  // empty: the same split as before
+    add(entry);
     if (!is_allowed()) continue;
     const double gain = measure_gain();
     if (!(gain > best.gain) && !(gain == best.gain && column.feature < best.feature)) continue;
     best.gain = gain;
     best.feature = column.feature;
-    best.cut = b;
+    best.split_bin = b;
     best.categorical = false;
     best.missing_left = missing_left;
     best.has_missing = occurs;
@@ -100,29 +100,29 @@ void VectorSearch::scan_numeric(const VectorColumn& column, bool missing_left, B
   }
 }
 
-// The best subset of levels is a prefix in the order of one score's ratios where there is one score
-// [Fisher1958]; here the order of each score is tried. As with one score, levels of few rows stay
-// together on the right.
+// The best subset of categories is a prefix in the order of one score's ratios where there is one
+// score [Fisher1958]; here the order of each score is tried. As with one score, categories of few
+// rows stay together on the right.
 void VectorSearch::scan_categories(const VectorColumn& column, BoostSplit& best) {
   const std::size_t width = total_.size(), last = width - 1;
-  const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
+  const u32 n_entries = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
   std::vector<u32> order;
   extra_l2_ = params_.category_l2;
   for (std::size_t k = 0; k < last; ++k) {
     const double row = static_cast<double>(hessian_of(total_[k])) / count_copies(total_[last]);
     keyed.clear();
-    for (u32 level = 0; level < n_cells; ++level) {
-      const i64* const cell = column.cells + level * width;
-      if (cell[last] == 0 || count_copies(cell[last]) < params_.min_samples_level - 0.5) continue;
-      keyed.emplace_back(static_cast<double>(gradient_of(cell[k])) /
-                             (static_cast<double>(hessian_of(cell[k])) +
+    for (u32 category = 0; category < n_entries; ++category) {
+      const i64* const entry = column.histogram + category * width;
+      if (entry[last] == 0 || count_copies(entry[last]) < params_.min_samples_level - 0.5) continue;
+      keyed.emplace_back(static_cast<double>(gradient_of(entry[k])) /
+                             (static_cast<double>(hessian_of(entry[k])) +
                               std::max(params_.category_smooth * row, 1.0)),
-                         level);
+                         category);
     }
     std::sort(keyed.begin(), keyed.end());
     order.clear();
-    for (const auto& [key, level] : keyed) order.push_back(level);
+    for (const auto& [key, category] : keyed) order.push_back(category);
     scan_prefixes(column, order, best);
     std::reverse(order.begin(), order.end());
     scan_prefixes(column, order, best);
@@ -138,7 +138,7 @@ void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32
   std::size_t length = 0;
   i64 n_left = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
-    add(column.cells + order[k] * width);
+    add(column.histogram + order[k] * width);
     if (!is_allowed()) continue;
     const double gain = measure_gain();
     if (gain > found) found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
@@ -148,9 +148,9 @@ void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32
   best = BoostSplit{};
   best.gain = found;
   best.feature = column.feature;
-  best.cut = static_cast<u32>(length - 1);
+  best.split_bin = static_cast<u32>(length - 1);
   best.left = n_left;
-  best.take_levels(order.first(length), column.n_bins);
+  best.take_categories(order.first(length), column.n_bins);
 }
 
 }  // namespace committee

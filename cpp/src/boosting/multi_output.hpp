@@ -2,8 +2,9 @@
 // worth to all of them together, sum_k [G_Lk^2 / (H_Lk + lambda) + G_Rk^2 / (H_Rk + lambda) -
 // G_k^2 / (H_k + lambda)] / 2 - gamma, and a leaf has the Newton step of each score.
 //
-// A cell holds a word for each score, side by side, and behind them one whose lower half counts
-// rows, so that min_samples_leaf is exact without a second look; its upper half is their weight.
+// A histogram entry holds a word for each score, side by side, and behind them one whose lower half
+// counts rows, so that min_samples_leaf is exact without a second look; its upper half is their
+// weight.
 #pragma once
 #include "boosting/split_search.hpp"
 
@@ -35,11 +36,11 @@ class VectorWords {
   AlignedBuffer<i64> words_;
 };
 
-// Cells of a column: cells[bin * width + score].
+// Histogram of a column: histogram[bin * width + score].
 struct VectorColumn {
   u32 feature = 0, n_bins = 0;
   bool has_missing = false, categorical = false;
-  const i64* cells = nullptr;
+  const i64* histogram = nullptr;
 };
 
 class VectorSearch {
@@ -55,7 +56,7 @@ class VectorSearch {
   double count_copies(i64 word) const;        // rows that the weight of the last word counts as
   bool is_allowed() const;                    // whether both sides are large enough
   double measure_gain() const;
-  void add(const i64* cell);
+  void add(const i64* entry);
   void scan_numeric(const VectorColumn& column, bool missing_left, BoostSplit& best);
   void scan_categories(const VectorColumn& column, BoostSplit& best);
   void scan_prefixes(const VectorColumn& column, std::span<const u32> order, BoostSplit& best);
@@ -63,7 +64,7 @@ class VectorSearch {
   const std::span<const TreeScore> scores_;
   const BoostingParams& params_;
   const std::vector<i64> total_;
-  std::vector<i64> left_;  // of the split that is looked at
+  std::vector<i64> left_;  // of the split at hand
   double own_sum_ = 0.0, extra_l2_ = 0.0;
 };
 

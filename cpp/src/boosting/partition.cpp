@@ -5,24 +5,24 @@
 
 namespace committee {
 
-std::size_t BoostingGrower::partition_rows(RowItem* rows, std::size_t n, RowItem* spare,
+std::size_t BoostingGrower::partition_rows(RowItem* rows, std::size_t n, RowItem* scratch,
                                            const BoostSplit& best, const Partitioning& how) const {
   const auto partition = [&](auto&& goes_left) {
-    if (!how.parallel) return partition_items(rows, n, spare, goes_left);
+    if (!how.parallel) return partition_items(rows, n, scratch, goes_left);
     const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
     std::vector<std::size_t> n_left(n_blocks);
     const auto bound = [&](std::size_t block) { return n * block / n_blocks; };
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
       const std::size_t begin = bound(block), size = bound(block + 1) - begin;
-      const std::size_t left = partition_items(rows + begin, size, spare + begin, goes_left);
+      const std::size_t left = partition_items(rows + begin, size, scratch + begin, goes_left);
       n_left[block] = left;
       if (how.built == Side::none) return;
-      i64* cells = block == 0 ? how.cells : thread_cells_[block - 1];
-      std::fill_n(cells, n_cells_, i64{0});
+      i64* histogram = block == 0 ? how.histogram : thread_histograms_[block - 1];
+      std::fill_n(histogram, n_entries_, i64{0});
       const bool is_left = how.built == Side::left;
-      add_rows(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, cells);
+      add_rows(rows + begin + (is_left ? 0 : left), is_left ? left : size - left, histogram);
     });
-    return join_parts(rows, n, spare, n_left);
+    return join_parts(rows, n, scratch, n_left);
   };
   const ColumnBins& bins = (*data_.bins)[best.feature];
   const bool missing_left = best.missing_left;
@@ -41,28 +41,28 @@ std::size_t BoostingGrower::partition_rows(RowItem* rows, std::size_t n, RowItem
     return partition([=, &table](u32 row) { return table[column[row]] != 0; });
   }
   const u8* column = data_.column(best.feature);
-  const u32 cut = best.cut;
-  // Missing is code 255: to the right of every cut, or, one further, code 0 and to the left.
-  if (!missing_left) return partition([=](u32 row) { return column[row] <= cut; });
-  return partition([=](u32 row) { return static_cast<u8>(column[row] + 1) <= cut + 1; });
+  const u32 split_bin = best.split_bin;
+  // Missing is code 255: to the right of every split, or, one further, code 0 and to the left.
+  if (!missing_left) return partition([=](u32 row) { return column[row] <= split_bin; });
+  return partition([=](u32 row) { return static_cast<u8>(column[row] + 1) <= split_bin + 1; });
 }
 
 // Blocks that were partitioned each by itself: all that is left comes first, then all that is
 // right, both in their old order.
-std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* spare,
+std::size_t BoostingGrower::join_parts(RowItem* rows, std::size_t n, RowItem* scratch,
                                        std::span<const std::size_t> n_left) {
   std::size_t n_right = 0, out = 0;
   for (std::size_t block = 0; block < n_left.size(); ++block) {
     const std::size_t begin = n * block / n_left.size(), end = n * (block + 1) / n_left.size();
     const std::size_t left = n_left[block], right = end - begin - left;
     if (end < n) {  // what is right of the last block is where it belongs
-      std::memcpy(spare + n_right, rows + begin + left, right * sizeof(RowItem));
+      std::memcpy(scratch + n_right, rows + begin + left, right * sizeof(RowItem));
       n_right += right;
     }
     std::memmove(rows + out, rows + begin, left * sizeof(RowItem));
     out += left;
   }
-  std::memcpy(rows + out, spare, n_right * sizeof(RowItem));
+  std::memcpy(rows + out, scratch, n_right * sizeof(RowItem));
   return out;
 }
 

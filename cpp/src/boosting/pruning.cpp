@@ -1,4 +1,4 @@
-// What happens to a boosted tree after it has grown and before its leaves get values.
+// Pruning of a grown tree, before its leaves get values.
 #include "boosting/tree_grower.hpp"
 
 namespace committee {
@@ -14,23 +14,22 @@ void BoostingGrower::prune() {
     if (!tree_.is_leaf(node)) risk[tree_.left[node]] = risk[node] - unit * node_gains_[node];
     tree_.weight[node] = 1.0;
     tree_.impurity[node] = risk[node];
-    tree_.values[node * n_scores_] = static_cast<double>(node);  // to be recognised by
   }
-  prune_tree(tree_, params_.ccp_alpha);
-  std::vector<u32> cuts;
+  const std::vector<u32> former = prune_tree(tree_, params_.ccp_alpha);
+  std::vector<u32> split_bins;
   std::vector<double> gains;
   leaves_.clear();
   for (u32 node = 0; node < tree_.size(); ++node) {
-    const auto before = static_cast<std::size_t>(tree_.values[node * n_scores_]);
-    cuts.push_back(cuts_[before]);
+    const u32 before = former.empty() ? node : former[node];
+    split_bins.push_back(split_bins_[before]);
     gains.push_back(node_gains_[before]);
     if (tree_.is_leaf(node)) {
-      leaves_.push_back(node_places_[before]);
+      leaves_.push_back(node_ranges_[before]);
       leaves_.back().node = node;
     }
-    tree_.values[node * n_scores_] = tree_.weight[node] = tree_.impurity[node] = 0.0;
+    tree_.weight[node] = tree_.impurity[node] = 0.0;
   }
-  cuts_ = std::move(cuts);
+  split_bins_ = std::move(split_bins);
   node_gains_ = std::move(gains);
 }
 

@@ -2,7 +2,7 @@
 // word, so that adding a row to a histogram touches one cache line. Private to a fit, because the
 // words change with every tree; the shared BinnedMatrix stays as it is.
 //
-// A byte of a record is a place: the bins of one column, or the number of a combination of the bins
+// A byte of a record is a bundle: the bin of one column, or the number of a combination of the bins
 // of several columns of few values (one-hot blocks above all), which costs one update instead of
 // one a column and is taken apart again, exactly, before a column is looked at.
 #pragma once
@@ -11,22 +11,22 @@
 
 namespace committee {
 
-struct ColumnPlace {
-  static constexpr u32 kNowhere = 0xFFFFFFFFu;
-  u32 slot = kNowhere;       // byte of the record; kNowhere: a constant or wide column
-  u32 n_bins = 0;            // cells 0 .. n_bins - 1 hold values
-  bool has_missing = false;  // cell n_bins holds the missing ones
+struct ColumnEncoding {
+  static constexpr u32 kNoBundle = 0xFFFFFFFFu;
+  u32 bundle = kNoBundle;    // byte of the record; kNoBundle: a constant or wide column
+  u32 n_bins = 0;            // entries 0 .. n_bins - 1 hold values
+  bool has_missing = false;  // entry n_bins holds the missing ones
   bool joint = false;
-  // Joint only: the cell that most combinations have, and (combination, cell) of all others.
+  // Joint only: the bin that most combinations have, and (combination, bin) of all others.
   u8 rest = 0;
   std::vector<std::pair<u8, u8>> codes;
-  u32 n_cells() const { return n_bins + (has_missing ? 1 : 0); }
+  u32 n_entries() const { return n_bins + (has_missing ? 1 : 0); }
 };
 
-struct SlotBlock {
+struct BundleBlock {
   std::size_t stride = 0;  // bytes of a record: 16, 32 or 64
   std::size_t tail = 0;    // where its word begins
-  u32 first_slot = 0, n_slots = 0;
+  u32 first_bundle = 0, n_bundles = 0;
   AlignedBuffer<u8> bytes;
 };
 
@@ -38,18 +38,18 @@ struct RowItem {
 class Records {
  public:
   struct Layout {
-    bool join = true;      // columns of few values may share a place
+    bool join = true;      // columns of few values may share a byte
     bool precise = false;  // words of 8 bytes and as fine, because weights will change
   };
   Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout, int n_threads);
   // A copy has words of its own.
   Records(const Records& other);
   Records& operator=(const Records&) = delete;
-  const ColumnPlace& place(u32 column) const { return places_[column]; }
-  std::size_t n_columns() const { return places_.size(); }
-  std::size_t n_slots() const { return n_slots_; }
-  std::size_t cells_per_slot() const { return cells_per_slot_; }
-  std::size_t n_cells() const { return n_slots_ * cells_per_slot_; }
+  const ColumnEncoding& encoding(u32 column) const { return encodings_[column]; }
+  std::size_t n_columns() const { return encodings_.size(); }
+  std::size_t n_bundles() const { return n_bundles_; }
+  std::size_t entries_per_bundle() const { return entries_per_bundle_; }
+  std::size_t n_entries() const { return n_bundles_ * entries_per_bundle_; }
   std::size_t bytes() const;
   const WordPlan& words() const { return words_; }
   // Other weights for the next trees; words are of 8 bytes.
@@ -61,46 +61,46 @@ class Records {
   // The same word, times a row's weight (none: one), added to those of some rows; words are of 8
   // bytes.
   void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
-  // Adds rows to cells[n_cells()]: those listed, or begin .. end - 1.
-  void add_listed(const RowItem* rows, std::size_t n, i64* cells) const;
-  void add_range(std::size_t begin, std::size_t end, i64* cells) const;
-  // The same for cells of `width` words each, of which those of a row are at words[row * width].
+  // Adds rows to histogram[n_entries()]: those listed, or begin .. end - 1.
+  void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
+  void add_range(std::size_t begin, std::size_t end, i64* histogram) const;
+  // The same for entries of `width` words each, of which those of a row are at words[row * width].
   struct Words {
     const i64* words;
     u32 width;
   };
-  void add_listed(const RowItem* rows, std::size_t n, const Words& of_rows, i64* cells) const;
-  void add_range(std::size_t begin, std::size_t end, const Words& of_rows, i64* cells) const;
+  void add_listed(const RowItem* rows, std::size_t n, const Words& of_rows, i64* histogram) const;
+  void add_range(std::size_t begin, std::size_t end, const Words& of_rows, i64* histogram) const;
   i64 word(std::size_t row) const;
-  // Cells of a column; where it shares its place they are put together in `room` from the node's
-  // total.
-  const i64* column_cells(u32 column, const i64* cells, i64 total, i64* room) const;
-  // The same for cells of several words, total.size() of them.
-  const i64* column_cells(u32 column, const i64* cells, std::span<const i64> total,
-                          std::vector<i64>& room) const;
+  // Histogram of a column; where the column shares its byte it is put together in `room` from the
+  // node's total.
+  const i64* column_histogram(u32 column, const i64* histogram, i64 total, i64* room) const;
+  // The same for entries of several words, total.size() of them.
+  const i64* column_histogram(u32 column, const i64* histogram, std::span<const i64> total,
+                              std::vector<i64>& room) const;
 
  private:
   struct Joint {
     std::vector<u32> columns;
-    std::vector<u8> codes;               // per row
-    std::vector<u32> n_rows;             // of each code, that weigh something
-    std::vector<std::vector<u8>> cells;  // of each code: the cell in every column
+    std::vector<u8> codes;                   // per row
+    std::vector<u32> n_rows;                 // of each code, that weigh something
+    std::vector<std::vector<u8>> code_bins;  // of each code: the bin in every column
   };
   std::vector<Joint> join_columns(const BinnedMatrix& data, const RowWeights& weights) const;
   // False, and nothing done, if more than most_codes combinations would occur.
   bool join_column(Joint& joint, u32 column, const u8* bins, const RowWeights& weights,
                    u32 most_codes) const;
-  // Whether that is less work, for so many rows, than a place for every column.
+  // Whether that is less work, for so many rows, than a byte for every column.
   bool pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
                     double n_copies) const;
-  void place_joint(const Joint& joint, u32 slot);
+  void encode_joint(const Joint& joint, u32 bundle);
   void lay_out(const RowWeights& weights, bool precise);
   void copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints, int n_threads);
 
   std::size_t n_rows_ = 0;
-  std::vector<ColumnPlace> places_;
-  std::size_t n_slots_ = 0, cells_per_slot_ = 0;
-  std::vector<SlotBlock> blocks_;
+  std::vector<ColumnEncoding> encodings_;
+  std::size_t n_bundles_ = 0, entries_per_bundle_ = 0;
+  std::vector<BundleBlock> blocks_;
   WordPlan words_;
 };
 

@@ -78,7 +78,7 @@ void compare_sums(const i64* sums, u32 first, u32 last, const FloatBalance& by,
   }
 }
 
-// With this many cells for each row of a node, and more, empty ones are left out.
+// With this many histogram entries for each row of a node, and more, empty ones are left out.
 constexpr double kSparse = 4.0;
 // Candidates within single precision of the best one are compared in double.
 constexpr float kNearBest = 0.9999f;
@@ -109,8 +109,8 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
   // Half a row less: where all hessians are equal this is exactly min_samples_leaf rows.
   least_for_rows_ = static_cast<i64>(
       std::ceil((params_.min_samples_leaf - 0.5) * hessian / static_cast<double>(node.n_rows)));
-  balance_ = weigh(params_.reg_lambda / plan.hessian_unit);
-  if (plan.follows) {
+  balance_ = make_balance(params_.reg_lambda / plan.hessian_unit);
+  if (plan.incremental) {
     // What the sums of this node may need of an int's 31 bits is cut off.
     const u64 largest = static_cast<u64>(plan.largest_gradient) * static_cast<u64>(hessian);
     shift_ = plan.halves.hessian_bits + std::max(0, static_cast<int>(std::bit_width(largest)) - 31);
@@ -122,7 +122,7 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
   }
 }
 
-NodeSearch::Balance NodeSearch::weigh(double l2) const {
+NodeSearch::Balance NodeSearch::make_balance(double l2) const {
   const double g = static_cast<double>(plan_.halves.gradient(node_.total)),
                h = static_cast<double>(plan_.halves.hessian(node_.total));
   Balance balance;
@@ -145,43 +145,43 @@ void NodeSearch::scan(const ColumnView& column, BoostSplit& best) {
 }
 
 void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
-  const i64 missing = column.has_missing ? column.cells[column.n_bins] : 0;
+  const i64 missing = column.has_missing ? column.histogram[column.n_bins] : 0;
   const u32 n_missing = column.has_missing && column.counts ? column.counts[column.n_bins] : 0;
   const bool occurs = missing != 0 || n_missing > 0;
   // Missing values right (all values left is a split then), and again with them left.
-  const u32 n_cuts = occurs ? column.n_bins : column.n_bins - 1;
+  const u32 n_thresholds = occurs ? column.n_bins : column.n_bins - 1;
   if (plan_.by_values || column.counts) {
     Side left;
-    scan_by_values(column, left, n_cuts, false, best);
+    scan_by_values(column, left, n_thresholds, false, best);
     if (!occurs) return;
     left.add(column, column.n_bins);
     scan_by_values(column, left, column.n_bins - 1, true, best);
   } else {
-    scan_fast(column, 0, n_cuts, false, best);
+    scan_fast(column, 0, n_thresholds, false, best);
     if (occurs) scan_fast(column, missing, column.n_bins - 1, true, best);
   }
 }
 
-void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
+void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds, bool missing_left,
                            BoostSplit& best) {
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = plan_.halves.hessian(node_.total) - least;
-  const bool sparse = kSparse * n_copies_ < n_cuts;
+  const bool sparse = kSparse * n_copies_ < n_thresholds;
   i64 sum = base;
-  u32 first = 0, last = n_cuts;
+  u32 first = 0, last = n_thresholds;
   if (sparse) {
-    last = list_sums(column, base, n_cuts);
+    last = list_sums(column, base, n_thresholds);
   } else {
     u32 b = 0;
-    for (; b + 4 <= n_cuts; b += 4) {
-      const i64* const cells = column.cells + b;
-      const i64 two = cells[0] + cells[1];
-      sums_[b] = sum + cells[0];
+    for (; b + 4 <= n_thresholds; b += 4) {
+      const i64* const histogram = column.histogram + b;
+      const i64 two = histogram[0] + histogram[1];
+      sums_[b] = sum + histogram[0];
       sums_[b + 1] = sum + two;
-      sums_[b + 2] = sum + two + cells[2];
-      sums_[b + 3] = sum += two + (cells[2] + cells[3]);
+      sums_[b + 2] = sum + two + histogram[2];
+      sums_[b + 3] = sum += two + (histogram[2] + histogram[3]);
     }
-    for (; b < n_cuts; ++b) sums_[b] = sum += column.cells[b];
+    for (; b < n_thresholds; ++b) sums_[b] = sum += column.histogram[b];
   }
   while (first < last && plan_.halves.hessian(sums_[first]) < least) ++first;
   while (last > first && plan_.halves.hessian(sums_[last - 1]) > most) --last;
@@ -189,7 +189,7 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
   for (u32 pad = 0; pad < 7; ++pad) sums_[last + pad] = sums_[last - 1];
 
   BestFraction best_of[2];
-  if (plan_.follows) {
+  if (plan_.incremental) {
     const int bits = plan_.halves.hessian_bits;
     const FloatBalance balance{balance_.l2, balance_.whole,
                                std::ldexp(balance_.ratio, bits - shift_)};
@@ -213,24 +213,25 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool 
   }
   if (at >= 0)
     take(column, gain * gain_unit_ - params_.gamma, sums_[at],
-         sparse ? places_[at] : static_cast<u32>(at), missing_left, best);
+         sparse ? positions_[at] : static_cast<u32>(at), missing_left, best);
 }
 
-// The sums after each cell that is not empty, and after the first one: an empty cell splits as the
+// The sums after each entry that is not empty, and after the first one: an empty bin splits as the
 // one before it does. Returns how many.
-u32 NodeSearch::list_sums(const ColumnView& column, i64 base, u32 n_cuts) {
-  const i64* const cells = column.cells;
+u32 NodeSearch::list_sums(const ColumnView& column, i64 base, u32 n_thresholds) {
+  const i64* const histogram = column.histogram;
   i64 sum = base;
   u32 n = 0;
-  for (u32 begin = 0; begin < n_cuts; begin += 4) {
-    const u32 end = std::min(begin + 4, n_cuts);
+  for (u32 begin = 0; begin < n_thresholds; begin += 4) {
+    const u32 end = std::min(begin + 4, n_thresholds);
     if (begin > 0 && end == begin + 4 &&
-        (cells[begin] | cells[begin + 1] | cells[begin + 2] | cells[begin + 3]) == 0)
+        (histogram[begin] | histogram[begin + 1] | histogram[begin + 2] | histogram[begin + 3]) ==
+            0)
       continue;
     for (u32 b = begin; b < end; ++b) {
-      sums_[n] = sum += cells[b];
-      places_[n] = b;
-      n += cells[b] != 0 || b == 0;
+      sums_[n] = sum += histogram[b];
+      positions_[n] = b;
+      n += histogram[b] != 0 || b == 0;
     }
   }
   return n;
@@ -265,11 +266,11 @@ double NodeSearch::measure_by_values(i64 left, i32 direction) const {
   return parent_objective_ - objective(gl, hl, vl) - objective(gr, hr, vr);
 }
 
-void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_cuts, bool missing_left,
-                                BoostSplit& best) {
-  for (u32 b = 0; b < n_cuts; ++b) {
-    // An empty cell splits as the one before it does.
-    if (b > 0 && column.cells[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
+void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_thresholds,
+                                bool missing_left, BoostSplit& best) {
+  for (u32 b = 0; b < n_thresholds; ++b) {
+    // An empty bin splits as the one before it does.
+    if (b > 0 && column.histogram[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
     left.add(column, b);
     if (!is_allowed(column, left)) continue;
     const double gain =
@@ -281,43 +282,43 @@ void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_cuts,
   }
 }
 
-void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 cut, bool missing_left,
-                      BoostSplit& best) const {
+void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 split_bin,
+                      bool missing_left, BoostSplit& best) const {
   if (!(gain > best.gain) && !(gain == best.gain && column.feature < best.feature)) return;
   best.gain = gain;
   best.feature = column.feature;
-  best.cut = cut;
+  best.split_bin = split_bin;
   best.categorical = false;
   best.missing_left = missing_left;
-  best.has_missing = column.has_missing && (column.cells[column.n_bins] != 0 ||
+  best.has_missing = column.has_missing && (column.histogram[column.n_bins] != 0 ||
                                             (column.counts && column.counts[column.n_bins] > 0));
   best.left = left;
 }
 
-// Levels in the order of their gradient over hessian, in which the best subset is a prefix
-// [Fisher1958]; towards zero for levels of few rows, whose ratio is mostly noise. Levels of fewer
-// rows than min_samples_level, and levels that do not occur, stay together on the right. Rows are
-// counted by weight, so that a weight means repetition.
+// Categories in the order of their gradient over hessian, in which the best subset is a prefix
+// [Fisher1958]; towards zero for categories of few rows, whose ratio is mostly noise. Categories of
+// fewer rows than min_samples_level, and categories that do not occur, stay together on the right.
+// Rows are counted by weight, so that a weight means repetition.
 void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
   // Hessian of an average row.
   const double row = static_cast<double>(plan_.halves.hessian(node_.total)) / n_copies_;
-  const u32 n_cells = column.n_bins + (column.has_missing ? 1 : 0);
+  const u32 n_entries = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
-  for (u32 level = 0; level < n_cells; ++level) {
-    const double h = static_cast<double>(plan_.halves.hessian(column.cells[level]));
+  for (u32 category = 0; category < n_entries; ++category) {
+    const double h = static_cast<double>(plan_.halves.hessian(column.histogram[category]));
     const double n_rows = column.weights
-                              ? static_cast<double>(column.weights[level]) * plan_.weight_unit
-                          : column.counts ? column.counts[level]
+                              ? static_cast<double>(column.weights[category]) * plan_.weight_unit
+                          : column.counts ? column.counts[category]
                                           : h / row;
     const bool enough = n_rows >= params_.min_samples_level - 0.5;
-    if (column.cells[level] == 0 || !enough) continue;
-    keyed.emplace_back(static_cast<double>(plan_.halves.gradient(column.cells[level])) /
+    if (column.histogram[category] == 0 || !enough) continue;
+    keyed.emplace_back(static_cast<double>(plan_.halves.gradient(column.histogram[category])) /
                            (h + params_.category_smooth * row),
-                       level);
+                       category);
   }
   std::sort(keyed.begin(), keyed.end());
   std::vector<u32> order;
-  for (const auto& [key, level] : keyed) order.push_back(level);
+  for (const auto& [key, category] : keyed) order.push_back(category);
   scan_prefixes(column, order, best);
   std::reverse(order.begin(), order.end());
   scan_prefixes(column, order, best);
@@ -325,7 +326,8 @@ void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
 
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
                                BoostSplit& best) {
-  const Balance balance = weigh((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
+  const Balance balance =
+      make_balance((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
   Side left;
   i64 best_sum = 0;
   std::size_t length = 0;
@@ -346,20 +348,20 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
   best = BoostSplit{};
   best.gain = found;
   best.feature = column.feature;
-  best.cut = static_cast<u32>(length - 1);
+  best.split_bin = static_cast<u32>(length - 1);
   best.left = best_sum;
-  best.take_levels(order.first(length), column.n_bins);
+  best.take_categories(order.first(length), column.n_bins);
 }
 
-void BoostSplit::take_levels(std::span<const u32> levels, u32 n_bins) {
+void BoostSplit::take_categories(std::span<const u32> categories, u32 n_bins) {
   categorical = has_missing = true;
   missing_left = false;
   left_codes.assign((n_bins + 31) / 32, 0u);
-  for (const u32 level : levels) {
-    if (level == n_bins) {
+  for (const u32 category : categories) {
+    if (category == n_bins) {
       missing_left = true;
     } else {
-      left_codes[level / 32] |= 1u << (level % 32);
+      left_codes[category / 32] |= 1u << (category % 32);
     }
   }
 }

@@ -1,5 +1,6 @@
 // The best split of a node of a boosted tree: gain = [G_L^2 / (H_L + lambda) + G_R^2 / (H_R +
-// lambda) - G^2 / (H + lambda)] / 2 - gamma [ChenGuestrin2016, eq. 7], over cells of packed words.
+// lambda) - G^2 / (H + lambda)] / 2 - gamma [ChenGuestrin2016, eq. 7], over histograms of packed
+// words.
 #pragma once
 #include "boosting/row_records.hpp"
 #include "committee/boosting_params.hpp"
@@ -13,7 +14,7 @@ struct WordHalves {
   i64 gradient(i64 word) const { return word >> hessian_bits; }
   i64 hessian(i64 word) const { return word & ((i64{1} << hessian_bits) - 1); }
 };
-// Of words that are not followed from round to round.
+// Of words that are made anew each round.
 inline i64 gradient_of(i64 word) {
   return WordHalves{}.gradient(word);
 }
@@ -23,14 +24,14 @@ inline i64 hessian_of(i64 word) {
 
 struct BoostSplit {
   double gain = -std::numeric_limits<double>::infinity();
-  u32 feature = kNone, cut = 0;  // cells <= cut go left
+  u32 feature = kNone, split_bin = 0;  // bins <= split_bin go left
   bool categorical = false, missing_left = false, has_missing = false;
   i64 left = 0;                 // sum of the words of the left child
   std::vector<u32> left_codes;  // categorical: bit set
   bool found() const { return feature != kNone; }
-  // By category: these levels go left (level n_bins: missing values).
-  void take_levels(std::span<const u32> levels, u32 n_bins);
-  // A total order, so that the winner does not depend on who looks first.
+  // By category: these go left (n_bins: missing values).
+  void take_categories(std::span<const u32> categories, u32 n_bins);
+  // A total order, so that the winner does not depend on the order of the search.
   bool beats(const BoostSplit& other) const {
     return gain != other.gain ? gain > other.gain : feature < other.feature;
   }
@@ -46,9 +47,9 @@ struct SearchPlan {
   bool by_values = false;
   bool constant_hessian = false;  // all rows have the same
   WordHalves halves;
-  // Words are kept from round to round, and so are the cells of leaves; none of their gradients is
-  // larger than this.
-  bool follows = false;
+  // Words are kept from round to round, and so are the histograms of leaves; none of their
+  // gradients is larger than this.
+  bool incremental = false;
   i64 largest_gradient = 0;
 };
 
@@ -64,9 +65,9 @@ struct ColumnView {
   u32 feature = 0, n_bins = 0;
   bool has_missing = false, categorical = false;
   i32 monotonic = 0;
-  const i64* cells = nullptr;
-  const u32* counts = nullptr;  // rows of each cell; null: judged by their share of the hessians
-  // Weight of each cell's rows (null: one each), and what a side of a split must have of the
+  const i64* histogram = nullptr;
+  const u32* counts = nullptr;  // rows of each bin; null: estimated by their share of the hessians
+  // Weight of each bin's rows (null: one each), and what a side of a split must have of the
   // node's.
   const u64* weights = nullptr;
   double least_weight = 0.0;
@@ -93,29 +94,29 @@ class NodeSearch {
       return d * d * whole / (a * c) + shift;
     }
   };
-  Balance weigh(double l2) const;
+  Balance make_balance(double l2) const;
   void scan_numeric(const ColumnView& column, BoostSplit& best);
-  u32 list_sums(const ColumnView& column, i64 base, u32 n_cuts);
-  void scan_fast(const ColumnView& column, i64 base, u32 n_cuts, bool missing_left,
+  u32 list_sums(const ColumnView& column, i64 base, u32 n_thresholds);
+  void scan_fast(const ColumnView& column, i64 base, u32 n_thresholds, bool missing_left,
                  BoostSplit& best);
   // The left side of a split.
   struct Side {
     i64 sum = 0;
     u64 n_rows = 0, weight = 0;
-    void add(const ColumnView& column, u32 cell) {
-      sum += column.cells[cell];
-      if (column.counts) n_rows += column.counts[cell];
-      if (column.weights) weight += column.weights[cell];
+    void add(const ColumnView& column, u32 bin) {
+      sum += column.histogram[bin];
+      if (column.counts) n_rows += column.counts[bin];
+      if (column.weights) weight += column.weights[bin];
     }
   };
-  void scan_by_values(const ColumnView& column, Side left, u32 n_cuts, bool missing_left,
+  void scan_by_values(const ColumnView& column, Side left, u32 n_thresholds, bool missing_left,
                       BoostSplit& best);
   void scan_categories(const ColumnView& column, BoostSplit& best);
   void scan_prefixes(const ColumnView& column, std::span<const u32> order, BoostSplit& best);
   double measure_by_values(i64 left, i32 direction) const;
   bool is_allowed(const ColumnView& column, const Side& left) const;
   double objective(double gradient, double hessian, double value) const;
-  void take(const ColumnView& column, double gain, i64 left, u32 cut, bool missing_left,
+  void take(const ColumnView& column, double gain, i64 left, u32 split_bin, bool missing_left,
             BoostSplit& best) const;
 
   const SearchPlan& plan_;
@@ -129,7 +130,7 @@ class NodeSearch {
   double parent_objective_ = 0.0;
   int shift_ = 32;  // of a word, so that its gradient fits into an int
   alignas(64) i64 sums_[kHistogramBins + 16];
-  u32 places_[kHistogramBins + 16];  // of the sums, where empty cells are left out
+  u32 positions_[kHistogramBins + 16];  // bins of the sums, where empty ones are left out
 };
 
 }  // namespace committee

@@ -9,12 +9,13 @@ namespace {
 
 // The threads share a node of more rows; of smaller nodes each thread takes one.
 constexpr std::size_t kMaxSerialRows = 4096;
-constexpr std::size_t kFillRows = 512;  // rows between making their words and adding them to cells
+constexpr std::size_t kFillRows =
+    512;  // rows between making their words and adding them to the histogram
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
-// Steps of gradients that are followed are finer than that.
-constexpr double kLeastGainFollowed = 1.0;
+// Gradients that are updated incrementally have finer steps.
+constexpr double kLeastGainIncremental = 1.0;
 
 // Rows that were partitioned into the first n_left and the rest, in ascending order again.
 void merge_back(RowItem* rows, std::size_t n_left, std::size_t n) {
@@ -34,7 +35,7 @@ BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
       n_scores_(n_scores),
       n_threads_(n_threads),
       width_(n_scores > 1 ? n_scores + 1 : 1),
-      n_cells_(records.n_cells() * width_) {
+      n_entries_(records.n_entries() * width_) {
   if (!params.interaction_groups.empty()) {
     const std::size_t words = (params.interaction_groups.size() + 63) / 64;
     feature_groups_.assign(data.n_cols, std::vector<u64>(words, 0));
@@ -43,12 +44,12 @@ BoostingGrower::BoostingGrower(const BinnedMatrix& data, Records& records,
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
   }
   if (width_ > 1) vectors_ = VectorWords(data.n_rows, n_scores);
-  slot_features_.resize(records.n_slots() + 1);
+  bundle_features_.resize(records.n_bundles() + 1);
   for (u32 f = 0; f < data.n_cols; ++f) {
-    if (records.place(f).slot != ColumnPlace::kNowhere) {
-      slot_features_[records.place(f).slot].push_back(f);
+    if (records.encoding(f).bundle != ColumnEncoding::kNoBundle) {
+      bundle_features_[records.encoding(f).bundle].push_back(f);
     } else if ((*data.bins)[f].wide) {
-      slot_features_.back().push_back(f);
+      bundle_features_.back().push_back(f);
     }
   }
   std::vector<u32> present;
@@ -66,11 +67,11 @@ void BoostingGrower::choose_rows(std::vector<u32> sample, std::vector<u32> held_
   n_held_out_ = out_sample_.size();
   if (rows_.size() < n_rows_) {
     rows_ = AlignedBuffer<RowItem>(n_rows_);
-    spare_ = AlignedBuffer<RowItem>(n_rows_);
+    scratch_ = AlignedBuffer<RowItem>(n_rows_);
   }
   if (held_out_.size() < n_held_out_) {
     held_out_ = AlignedBuffer<RowItem>(n_held_out_);
-    out_spare_ = AlignedBuffer<RowItem>(n_held_out_);
+    out_scratch_ = AlignedBuffer<RowItem>(n_held_out_);
   }
 }
 
@@ -82,7 +83,7 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
   least_gain_ = 0.0;
   for (const auto& [gradients, plan] : scores) {
     const double unit = plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
-    const double least = plan.follows                   ? kLeastGainFollowed
+    const double least = plan.incremental               ? kLeastGainIncremental
                          : plan.by_values || width_ > 1 ? kLeastGainByValues
                                                         : kLeastGain;
     least_gain_ = std::max(least_gain_, least * unit);
@@ -91,9 +92,9 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
   next_order_ = 0;
   tree_ = GrownTree{};
   tree_.width = n_scores_;
-  cuts_.clear();
+  split_bins_.clear();
   node_gains_.clear();
-  node_places_.clear();
+  node_ranges_.clear();
   leaves_.clear();
   tree_features_.resize(data_.n_cols);
   std::iota(tree_features_.begin(), tree_features_.end(), 0u);
@@ -118,12 +119,12 @@ GrownTree BoostingGrower::grow(std::span<const TreeScore> scores, u64 tree, Inte
     }
     split(std::move(leaf), queue);
   }
-  reclaim_cells();
+  reclaim_histograms();
   if (params_.ccp_alpha > 0.0) prune();
   return std::move(tree_);
 }
 
-// Best-first by gain, or in the order of the levels; equals in the order of their making.
+// Best-first by gain, or by depth; equals in the order of creation.
 bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
   if (!params_.level_wise && a.best.gain != b.best.gain) return a.best.gain < b.best.gain;
   return a.order > b.order;
@@ -140,7 +141,7 @@ bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
 void BoostingGrower::push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
   if (!is_worthwhile(*leaf)) {
     close(*leaf);
-    drop_cells(leaf->cells);
+    drop_histogram(leaf->histogram);
     return;
   }
   queue.push_back(std::move(leaf));
@@ -163,10 +164,10 @@ void BoostingGrower::close(const OpenLeaf& leaf) {
                leaf.out_end - leaf.out_begin);
   }
   leaves_.push_back(leaf);
-  if (leaf.cells) {
-    leaves_.back().kept_cells = {leaf.cells, nullptr};
+  if (leaf.histogram) {
+    leaves_.back().kept_histograms = {leaf.histogram, nullptr};
   } else if (leaf.expanded) {
-    leaves_.back().kept_cells = {leaf.left->cells, leaf.right->cells};
+    leaves_.back().kept_histograms = {leaf.left->histogram, leaf.right->histogram};
   }
 }
 
@@ -197,13 +198,13 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   // share of the hessians has to tell, so that a thread can add its rows while it has them.
   const bool left_first =
       2 * plan_->halves.hessian(leaf.best.left) <= plan_->halves.hessian(leaf.total);
-  const bool filled = !last || plan_->follows;
+  const bool filled = !last || plan_->incremental;
   leaf.built = parallel && filled ? (left_first ? Side::left : Side::right) : Side::none;
-  i64* built = leaf.built == Side::none ? nullptr : borrow_cells();
-  leaf.n_left = partition_rows(rows_.data() + leaf.begin, leaf.size(), spare_.data() + leaf.begin,
+  i64* built = leaf.built == Side::none ? nullptr : borrow_histogram();
+  leaf.n_left = partition_rows(rows_.data() + leaf.begin, leaf.size(), scratch_.data() + leaf.begin,
                                leaf.best, {parallel, leaf.built, built});
   if (!leaf.counted && is_too_small(leaf)) {
-    return_cells(built);
+    return_histogram(built);
     merge_back(rows_.data() + leaf.begin, leaf.n_left, leaf.size());
     recount(leaf);
     return;
@@ -213,7 +214,7 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   if (filled) {
     fill_children(leaf, built, !last);
   } else {
-    return_cells(leaf.cells);
+    return_histogram(leaf.histogram);
   }
 }
 
@@ -222,12 +223,12 @@ bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
   const std::size_t fewest = std::min(leaf.n_left, leaf.size() - leaf.n_left);
   if (fewest < std::max(1u, params_.min_samples_leaf)) return true;
   if (!(params_.min_weight_leaf > 0.0)) return false;
-  const u64 left = weigh_rows(leaf.begin, leaf.begin + leaf.n_left);
+  const u64 left = sum_row_weights(leaf.begin, leaf.begin + leaf.n_left);
   const double least = params_.min_weight_leaf * static_cast<double>(weights_.total);
   return static_cast<double>(std::min(left, leaf.weight - left)) < least;
 }
 
-u64 BoostingGrower::weigh_rows(std::size_t begin, std::size_t end) const {
+u64 BoostingGrower::sum_row_weights(std::size_t begin, std::size_t end) const {
   if (weights_.values.empty()) return end - begin;
   u64 weight = 0;
   for (std::size_t i = begin; i < end; ++i) weight += weights_.values[rows_[i].row];
@@ -235,12 +236,12 @@ u64 BoostingGrower::weigh_rows(std::size_t begin, std::size_t end) const {
 }
 
 void BoostingGrower::make_children(OpenLeaf& leaf) {
-  const u64 left_weight = weigh_rows(leaf.begin, leaf.begin + leaf.n_left);
+  const u64 left_weight = sum_row_weights(leaf.begin, leaf.begin + leaf.n_left);
   if (!leaf.best.has_missing) leaf.best.missing_left = 2 * left_weight > leaf.weight;
   std::size_t n_out_left = 0;
   if (leaf.out_end > leaf.out_begin)
     n_out_left = partition_rows(held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin,
-                                out_spare_.data() + leaf.out_begin, leaf.best, {});
+                                out_scratch_.data() + leaf.out_begin, leaf.best, {});
   leaf.left = std::make_unique<OpenLeaf>();
   leaf.right = std::make_unique<OpenLeaf>();
   leaf.left->begin = leaf.begin;
@@ -298,37 +299,37 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built, bool searched) {
   const bool left_first = built ? leaf.built == Side::left : left.size() <= right.size();
   OpenLeaf& first = left_first ? left : right;
   OpenLeaf& second = left_first ? right : left;
-  if (!may_split(first) && !may_split(second) && !plan_->follows) {
-    return_cells(leaf.cells);
-    return_cells(built);
+  if (!may_split(first) && !may_split(second) && !plan_->incremental) {
+    return_histogram(leaf.histogram);
+    return_histogram(built);
     return;
   }
-  first.cells = built ? built : borrow_cells();
-  second.cells = std::exchange(leaf.cells, nullptr);
+  first.histogram = built ? built : borrow_histogram();
+  second.histogram = std::exchange(leaf.histogram, nullptr);
   second.totals = std::move(leaf.totals);  // find_totals takes off those of the first
   if (!built) {
-    std::fill_n(first.cells, n_cells_, i64{0});
-    add_rows(rows_.data() + first.begin, first.size(), first.cells);
+    std::fill_n(first.histogram, n_entries_, i64{0});
+    add_rows(rows_.data() + first.begin, first.size(), first.histogram);
   }
   Siblings pair{{&first, &second}};
   pair.wanted = searched;
   search_siblings(std::move(pair), built != nullptr);
 }
 
-void BoostingGrower::add_rows(const RowItem* rows, std::size_t n, i64* cells) const {
+void BoostingGrower::add_rows(const RowItem* rows, std::size_t n, i64* histogram) const {
   if (width_ > 1) {
-    records_.add_listed(rows, n, {vectors_.data(), width_}, cells);
+    records_.add_listed(rows, n, {vectors_.data(), width_}, histogram);
   } else {
-    records_.add_listed(rows, n, cells);
+    records_.add_listed(rows, n, histogram);
   }
 }
 
-i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
+i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* histogram) {
   const u64 key =
       combine_keys(combine_keys(params_.seed, static_cast<u64>(Purpose::rounding)), tree_number_);
   if (width_ > 1) {
     vectors_.write(scores_, weights_, word_plan_, key, begin, end);
-    if (cells) records_.add_range(begin, end, {vectors_.data(), width_}, cells);
+    if (histogram) records_.add_range(begin, end, {vectors_.data(), width_}, histogram);
     return static_cast<i64>(end - begin);
   }
   const FixedGradientPair* const gradients = scores_[0].gradients;
@@ -342,28 +343,28 @@ i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* cells) {
     total = make_words(gradients, weights_, word_plan_, key, begin, end, words);
     records_.write_words(begin, end, words);
   }
-  if (cells) records_.add_range(begin, end, cells);
+  if (histogram) records_.add_range(begin, end, histogram);
   return total;
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
-  if (plan_->follows) return open_followed_root();
-  borrow_thread_cells();
+  if (plan_->incremental) return open_incremental_root();
+  borrow_thread_histograms();
   auto root = std::make_unique<OpenLeaf>();
   root->end = n_rows_;
   root->out_end = n_held_out_;
-  root->cells = borrow_cells();
+  root->histogram = borrow_histogram();
   root->counted = width_ > 1;
   const std::size_t n = data_.n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
   const bool all = sample_.empty();
   std::vector<i64> totals(n_blocks, 0);
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
-    std::fill_n(cells, n_cells_, i64{0});
+    i64* histogram = block == 0 ? root->histogram : thread_histograms_[block - 1];
+    std::fill_n(histogram, n_entries_, i64{0});
     const std::size_t last = n * (block + 1) / n_blocks;
     for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
       const std::size_t end = std::min(last, begin + kFillRows);
-      const i64 total = fill_root(begin, end, all ? cells : nullptr);
+      const i64 total = fill_root(begin, end, all ? histogram : nullptr);
       if (!all) continue;
       totals[block] += total;
       for (std::size_t i = begin; i < end; ++i) rows_[i].row = static_cast<u32>(i);
@@ -373,15 +374,15 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   for (std::size_t i = 0; i < n_held_out_; ++i) held_out_[i] = {out_sample_[i]};
   if (!all) {
     parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-      i64* cells = block == 0 ? root->cells : thread_cells_[block - 1];
+      i64* histogram = block == 0 ? root->histogram : thread_histograms_[block - 1];
       const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
-      add_rows(rows_.data() + begin, end - begin, cells);
+      add_rows(rows_.data() + begin, end - begin, histogram);
       for (std::size_t i = begin; i < end; ++i)
         totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
     });
   }
   for (const i64 total : totals) root->total += total;
-  root->weight = weigh_rows(0, n_rows_);
+  root->weight = sum_row_weights(0, n_rows_);
   if (!feature_groups_.empty())
     root->groups = std::make_shared<const std::vector<u64>>(feature_groups_[0].size(), ~u64{0});
   root->node = add_node(*root);
@@ -391,9 +392,9 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
 
 u32 BoostingGrower::add_node(const OpenLeaf& leaf) {
   const std::vector<double> none(n_scores_, 0.0);
-  cuts_.push_back(0);
+  split_bins_.push_back(0);
   node_gains_.push_back(0.0);
-  if (params_.ccp_alpha > 0.0) node_places_.push_back(leaf);
+  if (params_.ccp_alpha > 0.0) node_ranges_.push_back(leaf);
   return tree_.add_node(static_cast<u32>(leaf.size()), 0.0, 0.0, none);
 }
 
@@ -404,7 +405,7 @@ void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
     child->node = add_node(*child);
     child->order = ++next_order_;
   }
-  cuts_[leaf->node] = leaf->best.cut;
+  split_bins_[leaf->node] = leaf->best.split_bin;
   tree_.left[leaf->node] = leaf->left->node;
   tree_.right[leaf->node] = leaf->right->node;
   push(std::move(leaf->left), queue);
@@ -420,46 +421,49 @@ GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
   if (split.categorical) {
     split.left_categories = std::make_shared<const std::vector<u32>>(leaf.best.left_codes);
   } else {
-    split.threshold = leaf.best.cut < bins.thresholds.size()
-                          ? bins.thresholds[leaf.best.cut]
+    split.threshold = leaf.best.split_bin < bins.thresholds.size()
+                          ? bins.thresholds[leaf.best.split_bin]
                           : std::numeric_limits<double>::infinity();
   }
   return split;
 }
 
 std::size_t BoostingGrower::bytes() const {
-  return cells_.size() * n_cells_ * sizeof(i64) + vectors_.bytes() +
-         (rows_.size() + spare_.size() + held_out_.size() + out_spare_.size()) * sizeof(RowItem);
+  return histograms_.size() * n_entries_ * sizeof(i64) + vectors_.bytes() +
+         (rows_.size() + scratch_.size() + held_out_.size() + out_scratch_.size()) *
+             sizeof(RowItem);
 }
 
-i64* BoostingGrower::borrow_cells() {
-  const std::lock_guard lock(cells_mutex_);
-  if (free_cells_.empty()) {
-    cells_.emplace_back(std::max<std::size_t>(1, n_cells_));
-    return cells_.back().data();
+i64* BoostingGrower::borrow_histogram() {
+  const std::lock_guard lock(histograms_mutex_);
+  if (free_histograms_.empty()) {
+    histograms_.emplace_back(std::max<std::size_t>(1, n_entries_));
+    return histograms_.back().data();
   }
-  i64* cells = free_cells_.back();
-  free_cells_.pop_back();
-  return cells;
+  i64* histogram = free_histograms_.back();
+  free_histograms_.pop_back();
+  return histogram;
 }
 
-void BoostingGrower::borrow_thread_cells() {
-  while (thread_cells_.size() + 1 < static_cast<std::size_t>(n_threads_))
-    thread_cells_.push_back(borrow_cells());
+void BoostingGrower::borrow_thread_histograms() {
+  while (thread_histograms_.size() + 1 < static_cast<std::size_t>(n_threads_))
+    thread_histograms_.push_back(borrow_histogram());
 }
 
-// Leaves that were left open, and children that were forgotten, keep no cells beyond their tree.
-void BoostingGrower::reclaim_cells() {
-  free_cells_.clear();
-  for (AlignedBuffer<i64>& cells : cells_)
-    if (std::find(thread_cells_.begin(), thread_cells_.end(), cells.data()) == thread_cells_.end())
-      free_cells_.push_back(cells.data());
+// Leaves that were left open, and children that were forgotten, keep no histogram beyond their
+// tree.
+void BoostingGrower::reclaim_histograms() {
+  free_histograms_.clear();
+  for (AlignedBuffer<i64>& histogram : histograms_)
+    if (std::find(thread_histograms_.begin(), thread_histograms_.end(), histogram.data()) ==
+        thread_histograms_.end())
+      free_histograms_.push_back(histogram.data());
 }
 
-void BoostingGrower::return_cells(i64*& cells) {
-  if (!cells) return;
-  const std::lock_guard lock(cells_mutex_);
-  free_cells_.push_back(std::exchange(cells, nullptr));
+void BoostingGrower::return_histogram(i64*& histogram) {
+  if (!histogram) return;
+  const std::lock_guard lock(histograms_mutex_);
+  free_histograms_.push_back(std::exchange(histogram, nullptr));
 }
 
 }  // namespace committee

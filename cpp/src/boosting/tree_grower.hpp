@@ -1,8 +1,8 @@
-// Grows one boosted tree. Beside tree/builder_loop.hpp, which grows every other tree of the house,
+// Grows one boosted tree. Beside tree/builder_loop.hpp, which grows all other trees,
 // because a boosted tree lives by what that loop does not have: records of its own that carry the
 // gradients, histograms that stay with the open leaves (the smaller child is built, its sibling is
 // the parent less it), rows that stay in the order of the leaves, so that scores are updated
-// without asking the tree, and cells of one packed word that are scanned four at a time.
+// without a tree walk, and histogram entries of one packed word that are scanned four at a time.
 #pragma once
 #include <array>
 #include <mutex>
@@ -14,15 +14,15 @@
 
 namespace committee {
 
-// A leaf of the tree grown last, with the places of its rows in the grower's lists.
+// A leaf of the tree grown last, with the positions of its rows in the grower's lists.
 struct GrownLeaf {
   u32 node = 0;
   std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   i64 total = 0;  // sum of the words; of vectors the number of rows
-  // Where words are followed: its cells, or those of two parts of it.
-  std::array<const i64*, 2> kept_cells = {};
+  // Where words are updated incrementally: its histogram, or those of two parts of it.
+  std::array<const i64*, 2> kept_histograms = {};
 };
 
 class BoostingGrower {
@@ -30,13 +30,13 @@ class BoostingGrower {
   // `n_scores`: that a tree is grown for; more than one: its leaves are vectors.
   BoostingGrower(const BinnedMatrix& data, Records& records, const RowWeights& weights,
                  const BoostingParams& params, u32 n_scores, int n_threads);
-  // Rows of the next trees, ascending: those that grow them, and those that only follow.
+  // Rows of the next trees, ascending: those that grow them, and those that are only partitioned.
   void choose_rows(std::vector<u32> sample, std::vector<u32> held_out);
   // `tree`: its number in the ensemble, for the random keys. Leaf values are left at zero.
   GrownTree grow(std::span<const TreeScore> scores, u64 tree, InterruptWatch& watch);
 
   const std::vector<GrownLeaf>& leaves() const { return leaves_; }
-  // Rows of a leaf, ascending: those that have grown it, and those that have followed.
+  // Rows of a leaf, ascending: those that have grown it, and those that were only partitioned.
   std::span<const RowItem> rows_of(const GrownLeaf& leaf) const {
     return {rows_.data() + leaf.begin, leaf.end - leaf.begin};
   }
@@ -44,12 +44,12 @@ class BoostingGrower {
     return {held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin};
   }
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
-  const std::vector<u32>& cuts() const { return cuts_; }
+  const std::vector<u32>& split_bins() const { return split_bins_; }
   std::size_t bytes() const;
-  // Where words are followed from tree to tree, so are the cells of the root: summed up once, and
+  // Where words are updated from tree to tree, so is the histogram of the root: summed up once, and
   // changed by what the words of each leaf's rows were changed by (words without a hessian).
   void sum_root();
-  void follow(std::span<const i64> changes);
+  void update_root(std::span<const i64> changes);
   const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
  private:
@@ -59,7 +59,7 @@ class BoostingGrower {
     u64 key = kRootKey, order = 0;
     u64 weight = 0;           // of its rows
     std::vector<i64> totals;  // of vectors the sum of each word
-    i64* cells = nullptr;
+    i64* histogram = nullptr;
     bool counted = false;  // the best split is known to leave enough rows on both sides
     bool expanded = false;
     BoostSplit best;
@@ -72,15 +72,15 @@ class BoostingGrower {
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
 
   std::unique_ptr<OpenLeaf> open_root();
-  std::unique_ptr<OpenLeaf> open_followed_root();
-  // Makes the words of rows begin .. end - 1 and adds them to cells, if any; their sum.
-  i64 fill_root(std::size_t begin, std::size_t end, i64* cells);
-  u64 weigh_rows(std::size_t begin, std::size_t end) const;  // of the list
+  std::unique_ptr<OpenLeaf> open_incremental_root();
+  // Makes the words of rows begin .. end - 1 and adds them to the histogram, if any; their sum.
+  i64 fill_root(std::size_t begin, std::size_t end, i64* histogram);
+  u64 sum_row_weights(std::size_t begin, std::size_t end) const;  // of the list
   NodeFacts describe_node(const OpenLeaf& leaf) const {
     return {leaf.total, leaf.size(), leaf.weight, leaf.lower, leaf.upper};
   }
   u32 add_node(const OpenLeaf& leaf);
-  void add_rows(const RowItem* rows, std::size_t n, i64* cells) const;
+  void add_rows(const RowItem* rows, std::size_t n, i64* histogram) const;
   void expand_next(LeafQueue& queue, std::size_t n_left);
   void expand(OpenLeaf& leaf, bool last, bool parallel);
   void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
@@ -92,15 +92,16 @@ class BoostingGrower {
   bool is_too_small(const OpenLeaf& leaf) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
-  // `built`: each thread adds its rows of that side to cells of its own, the first one to `cells`.
+  // `built`: each thread adds its rows of that side to a histogram of its own, the first one to
+  // `histogram`.
   struct Partitioning {
     bool parallel = false;
     Side built = Side::none;
-    i64* cells = nullptr;
+    i64* histogram = nullptr;
   };
-  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* spare, const BoostSplit& best,
+  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* scratch, const BoostSplit& best,
                              const Partitioning& how) const;
-  static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* spare,
+  static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* scratch,
                                 std::span<const std::size_t> n_left);
   void make_children(OpenLeaf& leaf);
   void fill_children(OpenLeaf& leaf, i64* built, bool searched);
@@ -108,17 +109,23 @@ class BoostingGrower {
     OpenLeaf* leaves[2];  // the second may be null
     bool searched[2] = {};
     std::vector<u8> chosen[2] = {};  // features, as choose_features says
-    bool wanted = true;              // cells are completed in any case
+    bool wanted = true;              // histograms are completed in any case
   };
   void search_siblings(Siblings pair, bool merge);
-  void search_slots(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
-                    BoostSplit* found) const;
-  void search_vectors(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
+  template <class Search>
+  void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
                       BoostSplit* found) const;
-  void complete_slot(const Siblings& pair, std::size_t slot, bool merge) const;
+  void start_search(const OpenLeaf& leaf, std::optional<NodeSearch>& search) const {
+    search.emplace(*plan_, describe_node(leaf));
+  }
+  void start_search(const OpenLeaf& leaf, std::optional<VectorSearch>& search) const {
+    search.emplace(scores_, leaf.totals);
+  }
+  void complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const;
   void find_totals(const Siblings& pair, bool merge) const;
-  void search_vector(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
-                     BoostSplit& best) const;
+  ColumnView describe_column(u32 feature) const;
+  void search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
+                      BoostSplit& best) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                       BoostSplit& best) const;
   void recount(OpenLeaf& leaf);
@@ -126,18 +133,18 @@ class BoostingGrower {
                       BoostSplit& best) const;
   bool may_split(const OpenLeaf& leaf) const;
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
-  void draw_features(std::vector<u32>& features, double share, u64 node, u64 level) const;
-  void accumulate_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& cells) const;
-  void prune();  // after growing: merges leaves that are not worth their price
+  void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;
+  void accumulate_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& histogram) const;
+  void prune();  // after growing: merges leaves whose gain is below ccp_alpha
   GrownTree::Split describe(const OpenLeaf& leaf) const;
 
-  i64* borrow_cells();
-  void return_cells(i64*& cells);
-  void drop_cells(i64*& cells) {  // of a leaf that will not be split
-    if (!plan_->follows) return_cells(cells);
+  i64* borrow_histogram();
+  void return_histogram(i64*& histogram);
+  void drop_histogram(i64*& histogram) {  // of a leaf that will not be split
+    if (!plan_->incremental) return_histogram(histogram);
   }
-  void reclaim_cells();
-  void borrow_thread_cells();
+  void reclaim_histograms();
+  void borrow_thread_histograms();
 
   const BinnedMatrix& data_;
   Records& records_;
@@ -145,19 +152,19 @@ class BoostingGrower {
   const BoostingParams& params_;
   const u32 n_scores_;
   const int n_threads_;
-  const u32 width_;            // words of a cell
-  const std::size_t n_cells_;  // words of a node
+  const u32 width_;              // words of an entry
+  const std::size_t n_entries_;  // words of a node
   std::size_t n_rows_ = 0, n_held_out_ = 0;
   std::vector<u32> sample_, out_sample_;  // as chosen; empty sample: every row
-  AlignedBuffer<RowItem> rows_, spare_, held_out_, out_spare_;
-  std::vector<AlignedBuffer<i64>> cells_;
-  AlignedBuffer<i64> root_cells_;  // followed
+  AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
+  std::vector<AlignedBuffer<i64>> histograms_;
+  AlignedBuffer<i64> root_histogram_;  // updated incrementally
   i64 root_total_ = 0;
-  std::vector<i64*> free_cells_;
-  std::vector<i64*> thread_cells_;
-  std::mutex cells_mutex_;
+  std::vector<i64*> free_histograms_;
+  std::vector<i64*> thread_histograms_;
+  std::mutex histograms_mutex_;
   std::vector<std::vector<u64>> feature_groups_;
-  std::vector<std::vector<u32>> slot_features_;  // of each slot; the last entry: wide categories
+  std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
 
   // Of the tree at hand.
   std::span<const TreeScore> scores_;
@@ -168,9 +175,9 @@ class BoostingGrower {
   u64 tree_number_ = 0, next_order_ = 0;
   std::vector<u32> tree_features_;
   GrownTree tree_;
-  std::vector<u32> cuts_;
+  std::vector<u32> split_bins_;
   std::vector<double> node_gains_;
-  std::vector<GrownLeaf> node_places_;  // per node, if the tree will be pruned
+  std::vector<GrownLeaf> node_ranges_;  // per node, if the tree will be pruned
   std::vector<GrownLeaf> leaves_;
 };
 

@@ -26,14 +26,14 @@ struct AskedTree {
         first_column(committee::first_column(sum, t)) {}
 };
 
-std::vector<u32> place_features(const DependenceQuestion& question) {
-  std::vector<u32> places(question.sum.trees.n_features, kNoPlace);
-  for (u32 k = 0; k < question.features.size(); ++k) {
-    if (question.features[k] >= places.size() || places[question.features[k]] != kNoPlace)
+std::vector<u32> map_features(const DependenceQuery& query) {
+  std::vector<u32> places(query.sum.trees.n_features, kNoPlace);
+  for (u32 k = 0; k < query.features.size(); ++k) {
+    if (query.features[k] >= places.size() || places[query.features[k]] != kNoPlace)
       throw std::invalid_argument("The features must be columns of X, each at most once.");
-    places[question.features[k]] = k;
+    places[query.features[k]] = k;
   }
-  if (question.features.empty() || question.points.size() % question.features.size() != 0)
+  if (query.features.empty() || query.points.size() % query.features.size() != 0)
     throw std::invalid_argument("Every point must have a value for each feature.");
   return places;
 }
@@ -41,8 +41,8 @@ std::vector<u32> place_features(const DependenceQuestion& question) {
 // All points go through a tree together: a split on an asked feature parts the list of them.
 class PointWalk {
  public:
-  PointWalk(const DependenceQuestion& question, std::span<const u32> places)
-      : question_(question), places_(places), order_(question.n_points()) {
+  PointWalk(const DependenceQuery& query, std::span<const u32> places)
+      : query_(query), places_(places), order_(query.n_points()) {
     for (u32 i = 0; i < order_.size(); ++i) order_[i] = i;
   }
 
@@ -82,9 +82,9 @@ class PointWalk {
       visit.node = node.left + (side == 1 ? 1 : 0);
       return;
     }
-    const std::size_t width = question_.features.size();
+    const std::size_t width = query_.features.size();
     const auto goes_left = [&](u32 point) {
-      return asked.tree.goes_left(node, question_.points[point * width + place]);
+      return asked.tree.goes_left(node, query_.points[point * width + place]);
     };
     const auto first = order_.begin() + static_cast<std::ptrdiff_t>(visit.first);
     const auto last = order_.begin() + static_cast<std::ptrdiff_t>(visit.last);
@@ -96,7 +96,7 @@ class PointWalk {
   }
 
   void add_leaf_values(const AskedTree& asked, const Visit& visit, double* out) const {
-    const std::size_t width = question_.sum.trees.width, out_width = question_.sum.out_width;
+    const std::size_t width = query_.sum.trees.width, out_width = query_.sum.out_width;
     const double* const value = &asked.leaves[asked.tree[visit.node].leaf * width];
     for (std::size_t i = visit.first; i < visit.last; ++i) {
       double* const at = out + order_[i] * out_width + asked.first_column;
@@ -104,7 +104,7 @@ class PointWalk {
     }
   }
 
-  const DependenceQuestion& question_;
+  const DependenceQuery& query_;
   std::span<const u32> places_;
   std::vector<u32> order_;
   std::vector<Visit> open_;
@@ -126,17 +126,17 @@ void add_blocks(std::size_t n, std::size_t size, int n_threads, Add&& add, doubl
 
 }  // namespace
 
-void average_by_weight(const DependenceQuestion& question, InterruptWatch& watch, double* out) {
-  const TreeSum& sum = question.sum;
+void average_by_weight(const DependenceQuery& query, InterruptWatch& watch, double* out) {
+  const TreeSum& sum = query.sum;
   check_sum(sum, sum.trees.n_features);
-  const std::vector<u32> places = place_features(question);
-  const std::size_t size = question.n_points() * sum.out_width;
+  const std::vector<u32> places = map_features(query);
+  const std::size_t size = query.n_points() * sum.out_width;
   const double nodes = static_cast<double>(sum.trees.node_offsets[sum.trees.n_trees]);
   const double work = kVisitCost * nodes * static_cast<double>(size + 1);
   add_blocks(
-      sum.trees.n_trees, size, choose_threads(question.n_jobs, work, kThreadCost),
+      sum.trees.n_trees, size, choose_threads(query.n_jobs, work, kThreadCost),
       [&](std::size_t first, std::size_t last, double* sums) {
-        PointWalk walk(question, places);
+        PointWalk walk(query, places);
         for (std::size_t t = first; t < last; ++t) {
           watch.poll();
           walk.add_tree(AskedTree(sum, t, true), [](u32) { return 2; }, sums);
@@ -145,13 +145,13 @@ void average_by_weight(const DependenceQuestion& question, InterruptWatch& watch
       out);
 }
 
-void average_by_rows(const DependenceQuestion& question, const DependenceRows& rows,
+void average_by_rows(const DependenceQuery& query, const DependenceRows& rows,
                      InterruptWatch& watch, double* average, double* individual) {
-  const TreeSum& sum = question.sum;
+  const TreeSum& sum = query.sum;
   const MatrixView& x = rows.x;
   check_sum(sum, x.n_cols);
-  const std::vector<u32> places = place_features(question);
-  const std::size_t size = question.n_points() * sum.out_width;
+  const std::vector<u32> places = map_features(query);
+  const std::size_t size = query.n_points() * sum.out_width;
   double total = rows.weights.empty() ? static_cast<double>(x.n_rows) : 0.0;
   for (const double weight : rows.weights) total += weight;
   if ((!rows.weights.empty() && rows.weights.size() != x.n_rows) || !(total > 0.0))
@@ -162,9 +162,9 @@ void average_by_rows(const DependenceQuestion& question, const DependenceRows& r
                       static_cast<double>(sum.trees.n_trees) * static_cast<double>(size + 10);
   std::vector<double> sums(size);
   add_blocks(
-      x.n_rows, size, choose_threads(question.n_jobs, work, kThreadCost),
+      x.n_rows, size, choose_threads(query.n_jobs, work, kThreadCost),
       [&](std::size_t first, std::size_t last, double* block) {
-        PointWalk walk(question, places);
+        PointWalk walk(query, places);
         std::vector<double> own(size);
         for (std::size_t r = first; r < last; ++r) {
           watch.poll();

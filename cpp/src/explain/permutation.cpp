@@ -9,7 +9,7 @@ namespace committee {
 
 namespace {
 
-constexpr int kStepsPerLook = 2;      // between two looks at whether all walks have ended
+constexpr int kStepsPerCheck = 2;     // between two looks at whether all walks have ended
 constexpr std::size_t kInFlight = 8;  // walks under way at a time
 // Rows of a task: many share what is read of a tree, few let every thread have some.
 constexpr std::size_t kFewestRows = 512, kMostRows = 4096;
@@ -76,7 +76,7 @@ class Rewalk {
       }
       for (u32 moved = 1; moved;) {
         moved = 0;
-        for (int steps = 0; steps < kStepsPerLook; ++steps) {
+        for (int steps = 0; steps < kStepsPerCheck; ++steps) {
 #pragma GCC unroll 8
           for (std::size_t i = 0; i < kInFlight; ++i) {
             const Node<T>& node = nodes_[at[i]];

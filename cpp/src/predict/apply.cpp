@@ -12,7 +12,7 @@ template <class X>
 void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row, std::size_t n_rows,
                  u32* leaves) {
   const RowBlock<X> block(x, first_row, n_rows);
-  const bool missing = trees.n_trees < kLookTrees || block.has_missing();
+  const bool missing = trees.n_trees < kTreesToCheckMissing || block.has_missing();
   TreeWalker<X> walker(trees, n_rows, missing);
   std::array<u32, kEnds> nodes;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {

@@ -26,15 +26,15 @@ void link_rows(const Loss& loss, double* scores, std::size_t n, double* block) {
 }
 
 // Adds the baseline to the sums of n rows and makes of them what is asked.
-void finish_rows(const BoostedAnswer& answer, double* sums, std::size_t n, double* out) {
-  const std::size_t width = answer.baseline.size();
+void finish_rows(const BoostedPrediction& prediction, double* sums, std::size_t n, double* out) {
+  const std::size_t width = prediction.baseline.size();
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < width; ++k) sums[i * width + k] += answer.baseline[k];
+    for (std::size_t k = 0; k < width; ++k) sums[i * width + k] += prediction.baseline[k];
   }
-  if (!answer.loss) return;
+  if (!prediction.loss) return;
   std::vector<double> block(n > 1 && width > 1 ? n * width : 0);
-  link_rows(*answer.loss, sums, n, block.data());
-  if (!answer.two_classes) return;
+  link_rows(*prediction.loss, sums, n, block.data());
+  if (!prediction.two_classes) return;
   for (std::size_t i = 0; i < n; ++i) {
     const double mean = sums[i];
     out[2 * i] = 1.0 - mean;
@@ -42,34 +42,36 @@ void finish_rows(const BoostedAnswer& answer, double* sums, std::size_t n, doubl
   }
 }
 
-void check_answer(const BoostedAnswer& answer) {
-  const std::size_t width = answer.baseline.size();
-  if (answer.loss && answer.loss->n_scores() != width)
+void check_prediction(const BoostedPrediction& prediction) {
+  const std::size_t width = prediction.baseline.size();
+  if (prediction.loss && prediction.loss->n_scores() != width)
     throw std::invalid_argument("The baseline must have one entry for each score of the loss.");
-  if (answer.two_classes && (!answer.loss || width != 1))
+  if (prediction.two_classes && (!prediction.loss || width != 1))
     throw std::invalid_argument("A pair of probabilities comes from one score and its loss.");
 }
 
 }  // namespace
 
-void answer_rows(const BoostedAnswer& answer, const MatrixView& x, int n_jobs, double* out) {
-  check_answer(answer);
+void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int n_jobs,
+                  double* out) {
+  check_prediction(prediction);
   PredictOptions options;
   options.combine = Combine::sum;
-  options.slots = answer.slots;
+  options.slots = prediction.slots;
   options.n_jobs = n_jobs;
-  const std::size_t width = answer.baseline.size();
-  // Sums lie where the answer will, or apart if the answer is wider.
+  const std::size_t width = prediction.baseline.size();
+  // Sums lie where the prediction will, or apart if the prediction is wider.
   std::array<double, kMostNear> near;
-  AlignedBuffer<double> far(answer.two_classes && x.n_rows > near.size() ? x.n_rows : 0);
-  double* const sums = !answer.two_classes ? out : far.empty() ? near.data() : far.data();
-  answer.predictor.predict(x, options, sums, width);
+  AlignedBuffer<double> far(prediction.two_classes && x.n_rows > near.size() ? x.n_rows : 0);
+  double* const sums = !prediction.two_classes ? out : far.empty() ? near.data() : far.data();
+  prediction.predictor.predict(x, options, sums, width);
   const auto finish = [&](std::size_t first, std::size_t n) {
-    finish_rows(answer, sums + first * width, n, out + first * answer.width());
+    finish_rows(prediction, sums + first * width, n, out + first * prediction.width());
   };
   if (x.n_rows <= kLossBlock) return finish(0, x.n_rows);
-  const double work =
-      answer.loss ? kLinkCost * static_cast<double>(x.n_rows) * static_cast<double>(width) : 0.0;
+  const double work = prediction.loss
+                          ? kLinkCost * static_cast<double>(x.n_rows) * static_cast<double>(width)
+                          : 0.0;
   parallel_for((x.n_rows + kLossBlock - 1) / kLossBlock, choose_threads(n_jobs, work, kThreadCost),
                [&](std::size_t b) {
                  const std::size_t first = b * kLossBlock;

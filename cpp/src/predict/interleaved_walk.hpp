@@ -11,7 +11,7 @@ namespace committee {
 // Enough walks to hide the latency of the second-level cache; more do not fit into the registers.
 inline constexpr int kInFlight = 8;
 // Steps between two looks at whether walks have ended (an ended walk stays in its leaf).
-inline constexpr int kStepsPerLook = 4;
+inline constexpr int kStepsPerCheck = 4;
 
 // Walks through a tree that are under way: the row of each, and where it stands.
 struct Walks {
@@ -74,7 +74,7 @@ void walk_to_ends(const Stepper& stepper, u32 root, std::size_t n_nodes, std::sp
   // Most leaves of a tree with 2^d nodes lie deeper than d - 3.
   const int first_steps = std::max(static_cast<int>(std::bit_width(n_nodes)) - 3, 1);
   if (walks.n >= kInFlight) take_steps(stepper, first_steps, true, walks, ends);
-  while (walks.n >= kInFlight) take_steps(stepper, kStepsPerLook, false, walks, ends);
+  while (walks.n >= kInFlight) take_steps(stepper, kStepsPerCheck, false, walks, ends);
   for (std::size_t i = 0; i < walks.n; ++i) {
     const typename Stepper::Row row = stepper.row(walks.row[i]);
     u64 at = walks.at[i], last = at + 1;

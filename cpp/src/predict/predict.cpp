@@ -138,7 +138,7 @@ template <class X>
 void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_rows) {
   const RowBlock<X> block(job.x, first_row, n_rows);
   std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
-  const bool missing = job.n_trees() < kLookTrees || block.has_missing();
+  const bool missing = job.n_trees() < kTreesToCheckMissing || block.has_missing();
   TreeWalker<X> walker(*job.terms.trees, n_rows, missing);
   std::array<u32, kEnds> leaves;
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {

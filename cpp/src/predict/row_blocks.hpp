@@ -15,7 +15,7 @@ namespace committee {
 // Estimated nanoseconds of one row through one tree, to decide on threads.
 inline constexpr double kWalkCost = 15.0;
 // Trees that pay for looking whether a block has missing values at all.
-inline constexpr std::size_t kLookTrees = 8;
+inline constexpr std::size_t kTreesToCheckMissing = 8;
 // Rows whose leaves are known before their values are added.
 inline constexpr std::size_t kEnds = kMostEnds;
 

@@ -4,14 +4,9 @@
 #include <array>
 #include <bit>
 
+#include "predict/interleaved_walk.hpp"
+
 namespace committee {
-
-namespace {
-
-// Steps between two checks of which walks have ended. Most rows end far above the deepest leaf.
-constexpr int kStepsPerCheck = 4;
-
-}  // namespace
 
 std::unique_ptr<const CodedTrees> CodedTrees::make(const Trees& trees) {
   if (!trees.category_offsets.empty() ||

@@ -27,31 +27,31 @@ Bytes repeat_byte(u8 byte) {
 template <class T>
 void SplitSequence::build(const Trees& trees) {
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes);
-  std::vector<Question> questions;
+  std::vector<SplitKey> split_keys;
   for (std::size_t i = 0; i < trees.node_offsets[trees.n_trees]; ++i) {
     if (!nodes[i].is_leaf())
-      questions.emplace_back(nodes[i].feature(), static_cast<double>(nodes[i].threshold));
+      split_keys.emplace_back(nodes[i].feature(), static_cast<double>(nodes[i].threshold));
   }
-  std::sort(questions.begin(), questions.end());
-  questions.erase(std::unique(questions.begin(), questions.end()), questions.end());
-  make_runs(questions);
-  for (std::size_t t = 0; t < trees.n_trees; ++t) append_tree<T>(trees, t, questions);
+  std::sort(split_keys.begin(), split_keys.end());
+  split_keys.erase(std::unique(split_keys.begin(), split_keys.end()), split_keys.end());
+  make_runs(split_keys);
+  for (std::size_t t = 0; t < trees.n_trees; ++t) append_tree<T>(trees, t, split_keys);
   places_ = {};
 }
 
-void SplitSequence::make_runs(std::span<const Question> questions) {
-  places_.reserve(questions.size());
-  for (std::size_t i = 0; i < questions.size();) {
+void SplitSequence::make_runs(std::span<const SplitKey> split_keys) {
+  places_.reserve(split_keys.size());
+  for (std::size_t i = 0; i < split_keys.size();) {
     std::size_t end = i;
-    while (end < questions.size() && end - i < kThresholds &&
-           questions[end].first == questions[i].first)
+    while (end < split_keys.size() && end - i < kThresholds &&
+           split_keys[end].first == split_keys[i].first)
       ++end;
     Run run;
-    run.feature = questions[i].first;
+    run.feature = split_keys[i].first;
     run.first = static_cast<u32>(thresholds_.size());
     run.padded = std::bit_ceil(static_cast<u32>(end - i + 1));
     for (std::size_t q = i; q < end; ++q) {
-      thresholds_.push_back(questions[q].second);
+      thresholds_.push_back(split_keys[q].second);
       places_.push_back({static_cast<u32>(runs_.size()), static_cast<u32>(q - i)});
     }
     thresholds_.resize(run.first + run.padded - 1, std::numeric_limits<double>::infinity());
@@ -62,7 +62,7 @@ void SplitSequence::make_runs(std::span<const Question> questions) {
 
 template <class T>
 void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
-                                std::span<const Question> questions) {
+                                std::span<const SplitKey> split_keys) {
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
   const std::size_t n_nodes = trees.n_nodes(tree);
   std::vector<u8> id(n_nodes, 0), leaves(trees.n_leaves(tree));
@@ -73,9 +73,9 @@ void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
       leaves[id[k]] = static_cast<u8>(node.left);
       continue;
     }
-    const Question question(node.feature(), static_cast<double>(node.threshold));
+    const SplitKey split_key(node.feature(), static_cast<double>(node.threshold));
     const auto found =
-        std::lower_bound(questions.begin(), questions.end(), question) - questions.begin();
+        std::lower_bound(split_keys.begin(), split_keys.end(), split_key) - split_keys.begin();
     const Place place = places_[static_cast<std::size_t>(found)];
     Run& run = runs_[place.run];
     i32& column = node.missing_left() ? run.column_left : run.column_right;

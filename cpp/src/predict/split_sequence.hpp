@@ -11,9 +11,9 @@ namespace committee {
 //
 // A code column is a feature, a run of at most kThresholds of the thresholds that the arena's trees
 // ask of it, and a side for the missing. The code of x is the number of those thresholds below x,
-// so that "x <= threshold[b]" and "code <= b" are the same question. As signed bytes: where missing
-// values go right, codes are -128 .. 126 and missing is 127; where they go left, -127 .. 127 and
-// missing is -128.
+// so that "x <= threshold[b]" and "code <= b" are the same split_key. As signed bytes: where
+// missing values go right, codes are -128 .. 126 and missing is 127; where they go left, -127 ..
+// 127 and missing is -128.
 class SplitSequence {
  public:
   static constexpr std::size_t kRows = 64;  // rows replayed together; blocks are multiples of it
@@ -55,14 +55,14 @@ class SplitSequence {
         column_left = -1;  // where its codes go, by the side of the missing; -1: unused
   };
   // A threshold that some node asks of a feature.
-  using Question = std::pair<u32, double>;
+  using SplitKey = std::pair<u32, double>;
 
   SplitSequence() = default;
   template <class T>
   void build(const Trees& trees);
-  void make_runs(std::span<const Question> questions);
+  void make_runs(std::span<const SplitKey> split_keys);
   template <class T>
-  void append_tree(const Trees& trees, std::size_t tree, std::span<const Question> questions);
+  void append_tree(const Trees& trees, std::size_t tree, std::span<const SplitKey> split_keys);
   template <class X, class T>
   void encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
                  const std::vector<T>& thresholds, std::int8_t* codes, std::size_t stride) const;
@@ -74,7 +74,7 @@ class SplitSequence {
     u32 run;
     u32 code;
   };
-  std::vector<Place> places_;  // of each question; emptied when the sequences are made
+  std::vector<Place> places_;  // of each split_key; emptied when the sequences are made
   std::vector<double> thresholds_;
   std::vector<float> float_thresholds_;  // the same, if they are all float32 numbers
   std::vector<Split> splits_;            // all trees, one after the other

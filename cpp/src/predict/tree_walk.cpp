@@ -71,7 +71,7 @@ template <class W, class GetRoot, class GetRow>
 void walk_together(const W& walk, GetRoot root, GetRow row, u64* at) {
   for (int r = 0; r < kInFlight; ++r) at[r] = 0;
   for (u32 ended = 0; !ended;) {
-    for (int s = 0; s < kStepsPerLook; ++s) {
+    for (int s = 0; s < kStepsPerCheck; ++s) {
 #pragma GCC unroll 8
       for (int r = 0; r < kInFlight; ++r) at[r] = walk.step(root(r), at[r], row(r));
     }

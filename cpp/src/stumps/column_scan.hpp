@@ -21,7 +21,7 @@ struct FoundSplit {
 };
 
 // The histogram of a column: the weight of class k in bin b is slots[k * stride + b].
-struct ColumnCells {
+struct ColumnHistogram {
   const u64* slots = nullptr;
   std::size_t stride = 0;
   u32 n_bins = 0;
@@ -49,10 +49,10 @@ class ColumnSearch {
   virtual ~ColumnSearch() = default;
   virtual void begin_round(const u64* total) = 0;
   // The best boundary between bins; the cut is a bin.
-  virtual void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found) = 0;
+  virtual void scan_bins(const ColumnHistogram& histogram, u32 feature, FoundSplit& found) = 0;
   // The best boundary within the bins that may hide one of `least`, if it beats what was found; the
   // cut is a rank. `least` rises as better ones are found.
-  virtual void scan_within(const ColumnCells& cells, const ColumnOrder& rows, u32 feature,
+  virtual void scan_within(const ColumnHistogram& histogram, const ColumnOrder& rows, u32 feature,
                            double& least, FoundSplit& found) = 0;
 };
 
@@ -66,7 +66,7 @@ class CriterionSearch final : public ColumnSearch {
         total_(n_classes),
         left_(n_classes),
         right_(n_classes),
-        cell_(n_classes),
+        entry_(n_classes),
         corner_(n_classes),
         missing_(n_classes) {}
 
@@ -76,16 +76,16 @@ class CriterionSearch final : public ColumnSearch {
     impurity_term_ = criterion_.impurity_term(total, size(), weight_);
   }
 
-  void scan_bins(const ColumnCells& cells, u32 feature, FoundSplit& found) override {
-    const bool has_missing = read_cell(cells, kMissingBin, missing_);
+  void scan_bins(const ColumnHistogram& histogram, u32 feature, FoundSplit& found) override {
+    const bool has_missing = read_entry(histogram, kMissingBin, missing_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       start_left(pass == 1);
       u32 previous = kNone;
-      for (u32 bin = 0; bin < cells.n_bins; ++bin) {
-        if (!read_cell(cells, bin, cell_)) continue;
+      for (u32 bin = 0; bin < histogram.n_bins; ++bin) {
+        if (!read_entry(histogram, bin, entry_)) continue;
         const Cut at{feature, previous, bin, pass == 1, has_missing};
         if (previous != kNone) consider(at, score(left_), found);
-        for (u32 k = 0; k < size(); ++k) left_[k] += cell_[k];
+        for (u32 k = 0; k < size(); ++k) left_[k] += entry_[k];
         previous = bin;
       }
       if (has_missing && pass == 0 && previous != kNone)
@@ -93,17 +93,17 @@ class CriterionSearch final : public ColumnSearch {
     }
   }
 
-  void scan_within(const ColumnCells& cells, const ColumnOrder& rows, u32 feature, double& least,
-                   FoundSplit& found) override {
-    const bool has_missing = read_cell(cells, kMissingBin, missing_);
+  void scan_within(const ColumnHistogram& histogram, const ColumnOrder& rows, u32 feature,
+                   double& least, FoundSplit& found) override {
+    const bool has_missing = read_entry(histogram, kMissingBin, missing_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
       start_left(pass == 1);
-      for (u32 bin = 0; bin < cells.n_bins; ++bin) {
-        if (!read_cell(cells, bin, cell_)) continue;
+      for (u32 bin = 0; bin < histogram.n_bins; ++bin) {
+        if (!read_entry(histogram, bin, entry_)) continue;
         if (may_hide(least)) {
           scan_rows(rows, bin, {feature, kNone, kNone, pass == 1, has_missing}, least, found);
         } else {
-          for (u32 k = 0; k < size(); ++k) left_[k] += cell_[k];
+          for (u32 k = 0; k < size(); ++k) left_[k] += entry_[k];
         }
       }
     }
@@ -135,10 +135,10 @@ class CriterionSearch final : public ColumnSearch {
     for (u32 k = 0; k < size(); ++k) all += counts[k];
     return all;
   }
-  // False if the cell is empty.
-  bool read_cell(const ColumnCells& cells, u32 bin, Held& cell) const {
+  // False if the entry is empty.
+  bool read_entry(const ColumnHistogram& histogram, u32 bin, Held& entry) const {
     u64 any = 0;
-    for (u32 k = 0; k < size(); ++k) any |= cell[k] = cells.slots[k * cells.stride + bin];
+    for (u32 k = 0; k < size(); ++k) any |= entry[k] = histogram.slots[k * histogram.stride + bin];
     return any != 0;
   }
   void start_left(bool with_missing) {
@@ -156,13 +156,13 @@ class CriterionSearch final : public ColumnSearch {
   }
 
   // Whether a boundary within the bin may score `least`. Class weights left of it lie in the box
-  // that the bin's cell spans, and a convex score is below the highest at the box's corners;
+  // that the bin's entry spans, and a convex score is below the highest at the box's corners;
   // strictly so below that of the two corners which are the bin's own boundaries, unless another is
   // as high.
   bool may_hide(double least) {
     if (size() > kMostCorners || std::is_same_v<Criterion, GainRatio>) return true;
     for (u32 corner = 1; corner + 1 < (1u << size()); ++corner) {
-      for (u32 k = 0; k < size(); ++k) corner_[k] = left_[k] + ((corner >> k & 1) ? cell_[k] : 0);
+      for (u32 k = 0; k < size(); ++k) corner_[k] = left_[k] + ((corner >> k & 1) ? entry_[k] : 0);
       if (may_reach(corner_, least)) return true;
     }
     return false;
@@ -221,7 +221,7 @@ class CriterionSearch final : public ColumnSearch {
 
   const Criterion criterion_;
   u32 n_classes_;
-  Held total_, left_, right_, cell_, corner_, missing_;
+  Held total_, left_, right_, entry_, corner_, missing_;
   double weight_ = 0.0, impurity_term_ = 0.0;
 };
 

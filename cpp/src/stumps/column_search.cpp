@@ -41,7 +41,7 @@ void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
       worker.categories->begin_node(total.data(), limits);
       search_categories(col, worker, found);
     } else {
-      worker.search->scan_bins(view_cells(col), static_cast<u32>(col), found);
+      worker.search->scan_bins(view_histogram(col), static_cast<u32>(col), found);
       if (presort_ && found.best.found()) rank_cut(col, found.best);
     }
   });
@@ -72,7 +72,7 @@ void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
       const ColumnOrder order{order_.data() + col * n,
                               bin_starts_.data() + col * (kHistogramBins + 1),
                               presort_->rank.data() + col * n, weights_.data(), labels_.data()};
-      workers_[t].search->scan_within(view_cells(col), order, static_cast<u32>(col), least,
+      workers_[t].search->scan_within(view_histogram(col), order, static_cast<u32>(col), least,
                                       found_[col]);
     }
   });
@@ -80,16 +80,16 @@ void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
 
 void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
                                              FoundSplit& found) const {
-  const ColumnCells cells = view_cells(col);
+  const ColumnHistogram histogram = view_histogram(col);
   const u32 n_levels = bins(col).n_bins, missing = bins(col).wide ? n_levels : kMissingBin;
-  worker.cells.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
+  worker.histogram.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
   worker.listed.clear();
   for (u32 code = 0; code <= n_levels; ++code) {
-    u64* cell = worker.cells.data() + static_cast<std::size_t>(code) * n_classes_;
+    u64* entry = worker.histogram.data() + static_cast<std::size_t>(code) * n_classes_;
     const u32 bin = code == n_levels ? missing : code;
-    for (u32 k = 0; k < n_classes_; ++k) cell[k] = cells.slots[k * cells.stride + bin];
-    if (!accumulator_.is_empty(cell))
-      worker.listed.push_back({code == n_levels ? kMissingCode : code, cell});
+    for (u32 k = 0; k < n_classes_; ++k) entry[k] = histogram.slots[k * histogram.stride + bin];
+    if (!accumulator_.is_empty(entry))
+      worker.listed.push_back({code == n_levels ? kMissingCode : code, entry});
   }
   FeatureView view;
   view.feature = static_cast<u32>(col);
@@ -98,7 +98,7 @@ void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
   if (!found.best.found()) return;
   found.left.assign(n_classes_, 0);
   auto add = [&](std::size_t code) {
-    for (u32 k = 0; k < n_classes_; ++k) found.left[k] += worker.cells[code * n_classes_ + k];
+    for (u32 k = 0; k < n_classes_; ++k) found.left[k] += worker.histogram[code * n_classes_ + k];
   };
   for (const u32 code : found.best.left_codes) add(code);
   if (found.best.has_missing && found.best.missing_left) add(n_levels);

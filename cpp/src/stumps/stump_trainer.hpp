@@ -33,13 +33,13 @@ class StumpTrainer::Rounds {
   struct Worker {
     std::unique_ptr<ColumnSearch> search;
     std::unique_ptr<SplitFinder<ClassAccumulator<u64>>> categories;
-    std::vector<u64> cells;
+    std::vector<u64> histogram;
     std::vector<CategoryCell<u64>> listed;
   };
 
   const ColumnBins& bins(std::size_t col) const { return (*data_.bins)[col]; }
   u64* plane(u32 k) { return slots_.data() + k * plane_size_; }
-  ColumnCells view_cells(std::size_t col) const {
+  ColumnHistogram view_histogram(std::size_t col) const {
     return {slots_.data() + offsets_[col], plane_size_, bins(col).n_bins};
   }
   int count_threads(double work, double least) const {

@@ -108,8 +108,9 @@ class WeakestLinks {
   std::priority_queue<Link, std::vector<Link>, std::greater<>> links_;
 };
 
-// The nodes that can still be reached, in their old relative order, as a tree of their own.
-GrownTree keep_reachable(GrownTree& tree) {
+// The nodes that can still be reached, in their old relative order, as a tree of their own;
+// `former` gets the old number of each.
+GrownTree keep_reachable(GrownTree& tree, std::vector<u32>& former) {
   std::vector<u8> reached(tree.size(), 0);
   std::vector<u32> open{0};
   while (!open.empty()) {
@@ -126,6 +127,7 @@ GrownTree keep_reachable(GrownTree& tree) {
   kept.depth_first = tree.depth_first;
   for (u32 node = 0; node < tree.size(); ++node) {
     if (!reached[node]) continue;
+    former.push_back(node);
     const std::span<const double> value(tree.values.data() + std::size_t{node} * tree.width,
                                         tree.width);
     renamed[node] =
@@ -153,19 +155,21 @@ PruningPath find_pruning_path(const GrownTree& tree) {
   return path;
 }
 
-void prune_tree(GrownTree& tree, double ccp_alpha) {
-  if (!(ccp_alpha > 0.0)) return;
+std::vector<u32> prune_tree(GrownTree& tree, double ccp_alpha) {
+  std::vector<u32> former;
+  if (!(ccp_alpha > 0.0)) return former;
   WeakestLinks links(tree);
   bool changed = false;
   while (!links.empty() && links.weakest() <= ccp_alpha) {
     links.collapse_weakest();
     changed = true;
   }
-  if (!changed) return;
+  if (!changed) return former;
   for (u32 node = 0; node < tree.size(); ++node) {
     if (!links.is_inner(node)) tree.left[node] = tree.right[node] = GrownTree::kNoChild;
   }
-  tree = keep_reachable(tree);
+  tree = keep_reachable(tree, former);
+  return former;
 }
 
 }  // namespace committee

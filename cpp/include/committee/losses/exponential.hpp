@@ -7,7 +7,10 @@ namespace committee {
 
 struct ExponentialLoss {
   static constexpr const char* kName = "exponential";
-  static constexpr LossShape kShape{.largest_step = 5.0};
+  static constexpr LossShape kShape{.link = Link::half_logit,
+                                    .target_range = TargetRange::binary,
+                                    .mean_bounds = kProbabilityMeans,
+                                    .largest_step = 5.0};
   double value(double y, double f) const { return exponential((1.0 - 2.0 * y) * f); }
   GradientPair gradients(double y, double f) const {
     const double sign = 1.0 - 2.0 * y, value = exponential(sign * f);

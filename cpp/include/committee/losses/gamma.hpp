@@ -6,7 +6,10 @@ namespace committee {
 
 struct GammaLoss {
   static constexpr const char* kName = "gamma";
-  static constexpr LossShape kShape{.largest_step = 5.0};
+  static constexpr LossShape kShape{.link = Link::log,
+                                    .target_range = TargetRange::positive,
+                                    .mean_bounds = kPositiveMeans,
+                                    .largest_step = 5.0};
   double value(double y, double f) const { return f + y * exponential(-f); }
   GradientPair gradients(double y, double f) const {
     const double ratio = y * exponential(-f);

@@ -6,7 +6,12 @@ namespace committee {
 
 struct LogisticLoss {
   static constexpr const char* kName = "logistic";
-  static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -2, .largest_step = 10.0};
+  static constexpr LossShape kShape{.link = Link::logit,
+                                    .target_range = TargetRange::binary,
+                                    .mean_bounds = kProbabilityMeans,
+                                    .gradient_power = 0,
+                                    .hessian_power = -2,
+                                    .largest_step = 10.0};
   double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
   // From e^-f: loops take the exponentials of a block first.
   GradientPair gradients_by_power(double y, double power) const {

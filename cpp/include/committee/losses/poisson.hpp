@@ -6,7 +6,10 @@ namespace committee {
 
 struct PoissonLoss {
   static constexpr const char* kName = "poisson";
-  static constexpr LossShape kShape{.largest_step = 5.0};
+  static constexpr LossShape kShape{.link = Link::log,
+                                    .target_range = TargetRange::non_negative,
+                                    .mean_bounds = kPositiveMeans,
+                                    .largest_step = 5.0};
   double value(double y, double f) const { return exponential(f) - y * f; }
   GradientPair gradients(double y, double f) const {
     const double mu = exponential(f);

@@ -1,4 +1,4 @@
-// What a loss tells of itself, and what it gives for a row. The one file that every loss includes
+// The properties of a loss, and its derivatives for a row. The one file that every loss includes
 // beside the logarithms and exponentials of math.hpp.
 #pragma once
 #include "../math.hpp"
@@ -19,8 +19,31 @@ enum class LeafRule : u8 {
   huber,     // their median, moved by the mean of the clipped distances from it
 };
 
+// What a prediction is of a score.
+enum class Link : u8 {
+  identity,
+  log,         // the score is the logarithm of the prediction
+  logit,       // log of the odds of two classes
+  half_logit,  // half of that
+  softmax,     // one score a class, probabilities in proportion to their exponentials
+};
+
+// Where a target must lie.
+enum class TargetRange : u8 { real, non_negative, positive, binary, classes };
+
+// Means within these have a finite link, also where all rows are on one side.
+struct MeanBounds {
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLeast = 1e-9;
+  double lower = -kInfinity, upper = kInfinity;
+};
+inline constexpr MeanBounds kPositiveMeans{MeanBounds::kLeast, MeanBounds::kInfinity};
+inline constexpr MeanBounds kProbabilityMeans{MeanBounds::kLeast, 1.0 - MeanBounds::kLeast};
+
 struct LossShape {
   static constexpr int kUnbounded = 1000;
+  Link link = Link::identity;
+  TargetRange target_range = TargetRange::real;
+  MeanBounds mean_bounds = {};
   bool constant_hessian = false;  // the hessian of every row is one
   bool residual = false;          // and its gradient is score - target
   // |gradient| <= 2^gradient_power and hessian <= 2^hessian_power for any score; kUnbounded: a pass

@@ -8,7 +8,12 @@ namespace committee {
 
 struct SoftmaxLoss {
   static constexpr const char* kName = "softmax";
-  static constexpr LossShape kShape{.gradient_power = 0, .hessian_power = -1, .largest_step = 10.0};
+  static constexpr LossShape kShape{.link = Link::softmax,
+                                    .target_range = TargetRange::classes,
+                                    .mean_bounds = kProbabilityMeans,
+                                    .gradient_power = 0,
+                                    .hessian_power = -1,
+                                    .largest_step = 10.0};
   u32 n_classes = 3;
   // p: probability of class k; is_class: one if the row is of it, or else zero.
   template <class Number>

@@ -7,7 +7,10 @@ namespace committee {
 
 struct TweedieLoss {
   static constexpr const char* kName = "tweedie";
-  static constexpr LossShape kShape{.largest_step = 5.0};
+  static constexpr LossShape kShape{.link = Link::log,
+                                    .target_range = TargetRange::non_negative,
+                                    .mean_bounds = kPositiveMeans,
+                                    .largest_step = 5.0};
   double parameter = 1.5;  // the power, in (1, 2)
   double value(double y, double f) const {
     const double p = parameter;
