@@ -32,18 +32,14 @@ nb::object predict_boosted(const BoundTrees& self, nb::handle x, const nb::objec
 void bind_boosted_predict(nb::module_& m) {
   using namespace committee;
   auto c = nb::borrow<nb::class_<BoundTrees>>(m.attr("Trees"));
-#define COMMITTEE_BIND(name)                                                                       \
-  c.def(#name, &predict_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a, "loss"_a.none(),    \
-        "two_classes"_a = false, "n_jobs"_a = 0,                                                   \
-        nb::sig("def " #name "(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(          \
-            uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "       \
-                                                                     "two_classes: bool = False, " \
-                                                                     "n_jobs: int = 0) "           \
-                                                                     "-> " COMMITTEE_NDARRAY(      \
-                                                                         float64)),                \
-        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by "   \
+  c.def("predict_boosted", &predict_boosted, "X"_a.none(), "slots"_a.none(), "baseline"_a,
+        "loss"_a.none(), "two_classes"_a = false, "n_jobs"_a = 0,
+        nb::sig("def predict_boosted(self, X: numpy.typing.NDArray, slots: " COMMITTEE_NDARRAY(
+            uint32) " | None, baseline: " COMMITTEE_NDARRAY(float64) ", loss: Loss | None, "
+                                                                     "two_classes: bool = False, "
+                                                                     "n_jobs: int = 0) "
+                                                                     "-> " COMMITTEE_NDARRAY(
+                                                                         float64)),
+        "Sums of leaves and baseline, of shape (n_rows, n_scores); with a loss, predictions by "
         "its inverse link; with two_classes the pair 1 - p, p of a single one.");
-  COMMITTEE_BIND(predict_boosted)
-  COMMITTEE_BIND(answer_boosted)  // the former name
-#undef COMMITTEE_BIND
 }

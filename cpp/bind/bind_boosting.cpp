@@ -114,15 +114,12 @@ void bind_loss(nb::module_& m) {
   c.def_prop_ro(
       "delta", [](const Loss& loss) { return loss.delta(0); },
       "Where Huber's loss (of the first output) turns linear.");
-#define COMMITTEE_GRADIENTS(name)                                                                  \
-  c.def(                                                                                           \
-      #name, &find_gradients, nb::arg("y"), nb::arg("scores"),                                     \
-      nb::sig("def " #name "(self, y: " COMMITTEE_NDARRAY(float64) ", scores: " COMMITTEE_NDARRAY( \
-          float64) ") -> tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(float64) "]"),  \
+  c.def(
+      "find_gradients", &find_gradients, nb::arg("y"), nb::arg("scores"),
+      nb::sig(
+          "def find_gradients(self, y: " COMMITTEE_NDARRAY(float64) ", scores: " COMMITTEE_NDARRAY(
+              float64) ") -> tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(float64) "]"),
       "First and second derivative by each score: two arrays (n_rows, n_scores).");
-  COMMITTEE_GRADIENTS(find_gradients)
-  COMMITTEE_GRADIENTS(find_slopes)  // the former name
-#undef COMMITTEE_GRADIENTS
   c.def(
       "find_values",
       [](const Loss& loss, const Vector<double>& y, const Columns& scores) {

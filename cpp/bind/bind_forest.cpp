@@ -55,7 +55,7 @@ void bind_sampling(nb::module_& m) {
 
 void bind_importance(nb::module_& m) {
   m.def(
-      "judge_features",
+      "permute_features",
       [](const BoundTrees& trees, const AnyArray& x, std::optional<Matrix<u32>> labels,
          std::vector<u32> n_classes, std::optional<Matrix<double>> values,
          const std::optional<Vector<double>>& weights, const ForestPlan& plan, u64 seed,

@@ -1,15 +1,15 @@
 """Losses of boosting by name: values, gradients, baseline, link function and the targets that they allow.
 
-The formulas are in ``cpp/include/committee/losses``, one file each. What boosting has to know of a loss besides them is
-in one table here, `describe_loss`.
+A loss is a file in ``cpp/include/committee/losses``: its formulas, its link and the range of its targets.
+`describe_loss` reads these from the engine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import nan
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,17 +50,10 @@ class LossTraits:
     is_adaptive: bool = False
 
 
-_TRAITS = {
-    "squared_error": LossTraits(),
-    "absolute_error": LossTraits(),
-    "huber": LossTraits(takes_alpha=True, is_adaptive=True),
-    "quantile": LossTraits(takes_alpha=True, takes_levels=True),
-    "poisson": LossTraits("log", "non_negative"),
-    "gamma": LossTraits("log", "positive"),
-    "tweedie": LossTraits("log", "non_negative"),
-    "logistic": LossTraits("logit", "classes"),
-    "exponential": LossTraits("half_logit", "classes"),
-    "softmax": LossTraits("softmax", "classes"),
+#: What only some losses have, besides what the engine knows of each.
+_OPTIONS = {
+    "huber": {"takes_alpha": True, "is_adaptive": True},
+    "quantile": {"takes_alpha": True, "takes_levels": True},
 }
 
 
@@ -75,8 +68,9 @@ def list_losses() -> list[str]:
     return _core.list_losses()
 
 
+@cache
 def describe_loss(name: str) -> LossTraits:
-    """LossLink, target range and other traits of a loss.
+    """Link, target range and other traits of a loss.
 
     Parameters
     ----------
@@ -88,7 +82,13 @@ def describe_loss(name: str) -> LossTraits:
     >>> describe_loss("gamma").link
     'log'
     """
-    return _TRAITS[name]
+    info = next(info for info in _core.describe_losses() if info.name == name)
+    is_class = info.target_range in ("binary", "classes")
+    return LossTraits(
+        link=cast("LossLink", info.link),
+        target_range=cast("TargetRange", "classes" if is_class else info.target_range),
+        **_OPTIONS.get(name, {}),
+    )
 
 
 def list_value_losses(link: LossLink | None = None) -> list[str]:
@@ -158,7 +158,7 @@ class LossFunction:
 
     def find_gradients(self, y: NDArray[np.float64], scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients and hessians by each score, both of shape (n_rows, n_scores)."""
-        gradients, hessians = self.made.find_slopes(self.lay_out(y), np.asfortranarray(scores))
+        gradients, hessians = self.made.find_gradients(self.lay_out(y), np.asfortranarray(scores))
         return gradients, hessians
 
     def find_means(self, scores: FloatArray) -> FloatArray:

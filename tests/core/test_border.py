@@ -103,7 +103,7 @@ def test_out_of_bag_rows_lie_in_the_table() -> None:
 def test_features_are_judged_by_the_target_of_the_trees(labels: Any, n_classes: list[int], values: Any) -> None:
     trees, _ = grow_forest({})
     with pytest.raises(ValueError, match="what the trees predict"):
-        _core.judge_features(trees, X, labels, n_classes, values, None, _core.ForestPlan(), 0, 1, 1)
+        _core.permute_features(trees, X, labels, n_classes, values, None, _core.ForestPlan(), 0, 1, 1)
 
 
 def test_boosting_reads_no_target_beyond_its_end() -> None:
@@ -124,7 +124,7 @@ def test_losses_read_no_target_beyond_its_end() -> None:
     two, classes = _core.Loss.make("squared_error", nan, 2), _core.Loss.make("softmax", nan, 2)
     for loss, y in ((two, Y), (classes, np.tile(Y, 2))):
         for ask in (
-            lambda o, t: o.find_slopes(t, scores),
+            lambda o, t: o.find_gradients(t, scores),
             lambda o, t: o.find_values(t, scores),
             lambda o, t: o.find_baseline(t, None, N_ROWS),
         ):

@@ -371,19 +371,19 @@ def test_answers_of_boosted_trees(n_rows: int) -> None:
     X = draw_rows(rng, n_rows, draw)
     slots, baseline = np.arange(30, dtype=np.uint32) % 3, rng.normal(size=3)
     scores = trees.predict(X, "sum", None, slots, 3) + baseline
-    assert_same_bytes(trees.answer_boosted(X, slots, baseline, None), scores)
+    assert_same_bytes(trees.predict_boosted(X, slots, baseline, None), scores)
     softmax = LossFunction("softmax", n_scores=3)
     assert_same_bytes(
-        trees.answer_boosted(X, slots, baseline, softmax.made), np.ascontiguousarray(softmax.find_means(scores))
+        trees.predict_boosted(X, slots, baseline, softmax.made), np.ascontiguousarray(softmax.find_means(scores))
     )
     logistic, start = LossFunction("logistic"), np.array([0.3])
     means = logistic.find_means(trees.predict(X, "sum", None, np.zeros(30, np.uint32), 1) + start)
     for n_jobs in (1, 3):
-        pairs = trees.answer_boosted(X, None, start, logistic.made, True, n_jobs=n_jobs)
+        pairs = trees.predict_boosted(X, None, start, logistic.made, True, n_jobs=n_jobs)
         assert_same_bytes(pairs, np.concatenate((1.0 - means, means), axis=1))
     for options in ((slots, baseline, logistic.made), (slots, baseline, softmax.made, True), (None, start, None, True)):
         with pytest.raises(ValueError):
-            trees.answer_boosted(X, *options)
+            trees.predict_boosted(X, *options)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

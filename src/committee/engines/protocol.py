@@ -128,7 +128,7 @@ class Engine(Protocol):
         """Add the predictions of trees for rows outside their samples, in place and in tree order."""
         ...
 
-    def judge_features(
+    def permute_features(
         self,
         trees: _core.Trees,
         x: FloatMatrix,

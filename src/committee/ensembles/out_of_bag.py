@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 
 from committee.data import ClassTarget, ValueTarget
 from committee.exceptions import DataError, warn_caller
-from committee.foreign_names import check_scorer
 from committee.learners.tree_estimator import split_outputs
+from committee.scoring.known_predictions import KnownPredictions, KnownProbabilities, KnownValues
+from committee.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,59 +192,28 @@ def _explain_variance(true: FloatArray, predicted: FloatArray) -> float:
 
 
 def _score_by_name(name: str, target: ClassTarget | ValueTarget, parameter: str) -> Callable[[Rows, FloatArray], float]:
-    from sklearn.metrics import get_scorer
-
-    check_scorer(name, parameter, "True, a function of the true and the predicted target, or ")
-    scorer = get_scorer(name)
+    scorer = Scorer(
+        name, parameter=parameter, alternatives="True, a function of the true and the predicted target, or "
+    )
 
     def compute(rows: Rows, mean: FloatArray) -> float:
-        numbers = np.arange(len(mean))
-        model: _OobClassifier | _OobRegressor
-        if isinstance(target, ClassTarget):
-            true = target.decode(target.labels[rows])
-            model = _OobClassifier(target, mean)
-        else:
-            true = target.values[rows]
-            model = _OobRegressor(target, mean)
+        true = target.decode(target.labels[rows]) if isinstance(target, ClassTarget) else target.values[rows]
         flat = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         try:
-            return float(scorer(model, numbers, flat))
+            return scorer.score_known(_wrap_mean(target, mean), flat)
         except (AttributeError, TypeError) as error:
             raise DataError(f"The scorer {name!r} cannot score such predictions: {error}") from error
 
     return compute
 
 
-class _OobClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier for scorers that returns predictions known before; its rows are row numbers."""
-
-    def __init__(self, target: ClassTarget, mean: FloatArray) -> None:
-        self.target, self.mean = target, mean
-
-    @property
-    def classes_(self) -> Any:
-        return self.target.classes[0] if self.target.n_outputs == 1 else self.target.classes
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        decoded = self.target.decode(_choose_labels(self.mean[rows], self.target))
-        return decoded[:, 0] if decoded.ndim == 2 and decoded.shape[1] == 1 else decoded
-
-    def predict_proba(self, rows: NDArray[np.intp]) -> Any:
-        outputs = split_outputs(self.mean[rows], self.target.n_classes)
-        return outputs[0] if len(outputs) == 1 else outputs
-
-
-class _OobRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """As `_OobClassifier`, for values."""
-
-    def __init__(self, target: ValueTarget, mean: FloatArray) -> None:
-        self.target, self.mean = target, mean
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, rows: NDArray[np.intp]) -> FloatArray:
-        return self.mean[rows, 0] if self.target.n_outputs == 1 else self.mean[rows]
+def _wrap_mean(target: ClassTarget | ValueTarget, mean: FloatArray) -> KnownPredictions:
+    """Mean predictions as an estimator that a scorer can call."""
+    if not isinstance(target, ClassTarget):
+        return KnownValues(mean)
+    decoded = target.decode(_choose_labels(mean, target))
+    decoded = decoded[:, 0] if decoded.ndim == 2 and decoded.shape[1] == 1 else decoded
+    outputs = split_outputs(mean, target.n_classes)
+    if target.n_outputs == 1:
+        return KnownProbabilities(target.classes[0], outputs[0], decoded)
+    return KnownProbabilities(target.classes, outputs, decoded)

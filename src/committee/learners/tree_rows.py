@@ -103,9 +103,9 @@ def predict_boosted(
     """
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
-        return trees.answer_boosted(rows, slots, baseline, loss, two_classes, jobs)
+        return trees.predict_boosted(rows, slots, baseline, loss, two_classes, jobs)
     blocks = (block for _, block in densify_blocks(rows))
-    return _join(trees.answer_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
+    return _join(trees.predict_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
 
 
 def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.rows import count_rows
-from committee.engines import get_engine
 from committee.ensembles.tree_sequence import TreeSequence
 from committee.learners.tree_params import TreeSettings
 from committee.learners.tree_rows import predict_trees
@@ -166,18 +165,13 @@ def with_leaf_values(trees: Trees, values: FloatArray, *, keep_weights: bool) ->
     keep_weights : bool
         Whether to keep the training weights of the leaves, which explanations of the model need.
     """
-    state: dict[str, Any] = dict(trees.__getstate__())
-    weights = np.asarray(state["leaf_weights"])
-    if keep_weights and not len(weights) and len(state["outputs"]):
+    if not keep_weights:
+        return trees.with_leaf_values(np.ascontiguousarray(values))
+    weights = trees.leaf_weights
+    if not len(weights) and len(trees.outputs):
         # The arena omits what it can derive: the weight of a leaf is the sum over its classes.
         weights = leaf_values(trees).sum(axis=1)
-    state["values"] = np.ascontiguousarray(values)
-    state["outputs"] = []
-    state["leaf_weights"] = weights if keep_weights else weights[:0]
-    for name in ("leaf_samples", "node_impurity"):
-        state[name] = state[name][:0]
-    changed: Trees = get_engine().Trees.from_arrays(state)
-    return changed
+    return trees.with_leaf_values(np.ascontiguousarray(values), weights if len(weights) else None)
 
 
 # --- estimators of any kind ------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from committee.learners.tree_params import count_features, make_grow_params
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from committee.data import Dataset, Schema
     from committee.engines import Trees
     from committee.ensembles.bagging.members import MemberSamples
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeBagBuilder", "TreeMembers", "make_tree_bag"]
 
-_LEAF, _FEATURE = np.uint32(1 << 31), np.uint32((1 << 28) - 1)
 """Bits of a node's tag: whether it is a leaf, and the feature that it splits on (tree.hpp)."""
 
 
@@ -69,7 +66,7 @@ class TreeMembers(TreeSequence):
         schema = replace(self.schema, feature_names=None)
         if self.samples.n_drawn:
             (own,) = self.samples.draw_features([member])
-            tree, importances = renumber_features(tree, own), importances[own]
+            tree, importances = tree.renumber_features(own.astype(np.uint32)), importances[own]
             categories = tuple(schema.categories[k] for k in own)
             schema = replace(schema, n_features=len(own), categories=categories)
         return self._fill(tree, importances, schema, member=member, seed=self.samples.seed)
@@ -154,15 +151,3 @@ def make_tree_bag(
 def number_classes(target: ClassTarget) -> ClassTarget:
     """The target with the numbers of the classes in place of the classes, as members of a bag learn it."""
     return replace(target, classes=[np.arange(n) for n in target.n_classes])
-
-
-def renumber_features(tree: Trees, features: NDArray[np.intp]) -> Trees:
-    """A tree over all features as a tree over the given ones, in ascending order."""
-    state: dict[str, Any] = dict(tree.__getstate__())
-    nodes = state["nodes"].copy()
-    split_on = nodes["tag"] & _FEATURE
-    inner = (nodes["tag"] & _LEAF) == 0
-    nodes["tag"][inner] += np.searchsorted(features, split_on[inner]).astype(np.uint32) - split_on[inner]
-    state["nodes"], state["n_features"] = nodes, len(features)
-    renumbered: Trees = get_engine().Trees.from_arrays(state)
-    return renumbered

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.engines import get_engine
 from committee.learners.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
@@ -74,12 +73,5 @@ class BoostedTreeTable:
     def _view_one(self, number: int) -> DecisionTreeRegressor:
         unknown = np.full(self._schema.n_features, np.nan)
         attributes = {"n_outputs_": self._trees.width, "max_features_": self._schema.n_features}
-        tree = _drop_impurities(self._trees.select(number, number + 1))
+        tree = self._trees.select(number, number + 1).without_impurities()  # these have no meaning in boosting
         return DecisionTreeRegressor().hold_tree(tree, unknown, self._schema, attributes)
-
-
-def _drop_impurities(trees: Trees) -> Trees:
-    """The same trees without the impurities of their nodes, which have no meaning in boosting."""
-    state: dict[str, Any] = dict(trees.__getstate__())
-    bare: Trees = get_engine().Trees.from_arrays({**state, "node_impurity": state["node_impurity"][:0]})
-    return bare

@@ -93,7 +93,7 @@ class OobImportanceMixin(TreeEstimator):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         jobs = resolve_jobs(self.n_jobs)
-        return engine.judge_features(
+        return engine.permute_features(
             self._trees, rows, labels, n_classes, values, weights, plan, self._seed, n_repeats, jobs
         )
 
