@@ -16,7 +16,7 @@ GrowResult grow(const GrowInput& input, const GrowParams& params) {
 }
 
 void bind_params(nb::module_& m) {
-  nb::class_<GrowParams> c(m, "GrowParams", "What a grower may be told, by name.");
+  nb::class_<GrowParams> c(m, "GrowParams", "The parameters of a tree, by name.");
   c.def(nb::init<>());
   std::vector<std::string> fields;
 #define COMMITTEE_BIND(type, name, value, meaning) \

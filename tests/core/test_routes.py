@@ -24,7 +24,7 @@ def make_case(kind: str, **params: Any) -> Case:
     if kind == "values":
         params = {"criterion": "squared_error", **params}
         return Case(X, values=X[:, :1] + rng.normal(size=(N_ROWS, 1)), params=params)
-    n_classes = {"two": 2, "three": 3, "packed": 10}[kind]
+    n_classes = {"two": 2, "three": 3, "packed": 5, "ten": 10}[kind]
     labels = draw_target(rng, "gini", N_ROWS, n_classes=n_classes)["labels"]
     labels[X[:, 0] > 0.5] %= 2
     return Case(X, labels=labels, params=params)
@@ -45,7 +45,6 @@ TAKEN: dict[str, tuple[Case, bool]] = {
     "few_rows": (make_case("two", max_features=3), False),
     "two_valued": (make_case("two"), False),
     "packed_records": (make_case("packed", max_features=6), True),
-    "bit_counts": (make_case("packed", max_features=6), True),
     "random_thresholds": (make_case("two", **EXTRA, routes=switch_off("extra_trees_bitmap")), False),
     "multiclass_block": (make_case("three", max_features=3), False),
     "extra_trees_bitmap": (make_case("two", **EXTRA), False),
@@ -115,7 +114,7 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("values", {"min_samples_leaf": 2}, "presorted_rows", "min_samples_leaf is above 1"),
     ("values", {"criterion": "poisson"}, "presorted_rows", "the criterion is not squared_error"),
     ("three", {"criterion": "entropy"}, "multiclass_block", "the criterion is not gini"),
-    ("packed", {}, "multiclass_block", "there are more than 8 classes"),
+    ("ten", {}, "multiclass_block", "there are more than 8 classes"),
     ("packed", {}, "packed_records", "a single tree does not pack the records"),
     ("two", EXTRA | {"shuffle_ties": False}, "extra_trees_bitmap", "equal splits go to the lowest feature"),
     ("two", EXTRA | {"min_weight_leaf": 3.0}, "extra_trees_bitmap", "min_weight_leaf is above the weight of a row"),

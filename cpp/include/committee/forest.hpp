@@ -19,13 +19,13 @@ struct ForestResult {
   RouteCounts nodes_by_route{};     // of all trees
 };
 
-// `done`, if given, is told the number of finished trees, by any thread.
+// `done`, if given, counts the finished trees.
 ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const ForestPlan& plan,
                          InterruptWatch& watch, std::atomic<std::size_t>* done = nullptr);
 
-// Out-of-bag votes: for every row, trees whose sample does not hold it add what their leaf says
-// (class shares, or values), in tree order. Adds to sums [row][width] and n_votes [row], so that a
-// forest can be gone through in parts.
+// Out-of-bag votes: for every row, trees whose sample does not hold it add the value of
+// their leaf (class probabilities, or values), in tree order. Adds to sums [row][width] and n_votes
+// [row], so that a forest can be gone through in parts.
 void add_out_of_bag(const Trees& trees, const MatrixView& x, const ForestPlan& plan, u64 seed,
                     int n_jobs, double* sums, u32* n_votes);
 

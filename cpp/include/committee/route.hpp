@@ -15,7 +15,6 @@ enum class Route : u32 {
   few_rows,
   two_valued,
   packed_records,
-  bit_counts,
   random_thresholds,
   multiclass_block,
   extra_trees_bitmap,

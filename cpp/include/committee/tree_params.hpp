@@ -1,4 +1,4 @@
-// What a grower may be told: one list declares the struct, binds it and names its fields.
+// The parameters of a tree: one list declares the struct, binds it and names its fields.
 #pragma once
 #include "types.hpp"
 

@@ -134,7 +134,7 @@ void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::ve
   Terms terms;
   terms.trees = &trees;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
-    // Nobody can guess which rows a sample holds: no branch.
+    // Which rows a sample holds cannot be predicted: no branch.
     std::size_t n = 0;
     for (std::size_t row = begin; row < end; ++row) {
       chosen[n] = static_cast<u32>(row);

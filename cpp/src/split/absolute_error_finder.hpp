@@ -79,7 +79,7 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
     if (lo == hi && rows.n_missing == 0) return false;
     if (!ranked_) rank_targets(items, n);
     for (int pass = 0; pass < (rows.n_missing ? 2 : 1); ++pass) {
-      if (rows.only_cut != kNone && (pass == 1) != rows.only_missing_left) continue;
+      if (rows.only_bin != kNone && (pass == 1) != rows.only_missing_left) continue;
       list_boundaries(rows, n_values, pass == 0);
       sweep(rows, items, n_values, pass == 1);
       for (std::size_t b = 0; b < boundaries_.size(); ++b) consider(rows, b, pass == 1, view, best);
@@ -99,16 +99,18 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
   bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
     return refuse();
   }
-  void take_single(std::span<const SingleCut>, const Element*, Candidate&) override { refuse(); }
+  void take_single(std::span<const SingleBoundary>, const Element*, Candidate&) override {
+    refuse();
+  }
   bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
                        Candidate&) override {
     return refuse();
   }
 
  private:
-  struct Boundary {
+  struct SortedBoundary {
     std::size_t position;  // rows [0, position) in code order lie left
-    u32 cut, next;
+    u32 bin, next;
     double deviation;  // over all outputs: a sum that may exceed 63 bits
     i64 left_weight;
     double left_median, right_median;
@@ -157,12 +159,12 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
     for (std::size_t i = 1; i < n_values; ++i) {
       const u32 before = code_of(rows, i - 1), after = code_of(rows, i);
       if (before == after) continue;
-      if (rows.only_cut == kNone || (before <= rows.only_cut && after > rows.only_cut)) {
+      if (rows.only_bin == kNone || (before <= rows.only_bin && after > rows.only_bin)) {
         boundaries_.push_back({i, before, after, 0.0, 0, 0.0, 0.0});
       }
     }
     const bool constant = code_of(rows, 0) == code_of(rows, n_values - 1);
-    if (rows.n_missing > 0 && missing_right && (rows.only_cut == kNone || constant)) {
+    if (rows.n_missing > 0 && missing_right && (rows.only_bin == kNone || constant)) {
       boundaries_.push_back({n_values, code_of(rows, n_values - 1), kNone, 0.0, 0, 0.0, 0.0});
     }
   }
@@ -203,7 +205,7 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
     }
   }
 
-  void settle(Boundary& b, u32 output, std::size_t n, double& median) {
+  void settle(SortedBoundary& b, u32 output, std::size_t n, double& median) {
     const auto centre = set_.find_median();
     const i64 value = sorted_[output * n + centre.place];
     b.deviation += static_cast<double>(set_.measure_deviation(centre, value));
@@ -212,7 +214,7 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
 
   void consider(const SortedRows& rows, std::size_t k, bool missing_left, const FeatureView& view,
                 Candidate& best) const {
-    const Boundary& b = boundaries_[k];
+    const SortedBoundary& b = boundaries_[k];
     const std::size_t count = b.position + (missing_left ? rows.n_missing : 0);
     const double wl = static_cast<double>(b.left_weight), wr = total_weight_ - wl;
     if (wl < limits_.min_weight_leaf || wr < limits_.min_weight_leaf) return;
@@ -224,8 +226,8 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
       if ((c - a) * view.monotonic < 0.0) return;
     }
     const double score = -b.deviation;
-    if (!best.loses_to(score, view.place, b.cut)) return;
-    take_cut(best, score, view, {b.cut, b.next, missing_left, rows.n_missing > 0});
+    if (!best.loses_to(score, view.priority, b.bin)) return;
+    take_boundary(best, score, view, {b.bin, b.next, missing_left, rows.n_missing > 0});
     best.middle = b.left_median / 2 + b.right_median / 2;
   }
 
@@ -236,7 +238,7 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
   MedianTree set_;
   std::vector<u32> places_;
   std::vector<i64> sorted_;
-  std::vector<Boundary> boundaries_;
+  std::vector<SortedBoundary> boundaries_;
 };
 
 }  // namespace committee

@@ -40,8 +40,8 @@ struct BinaryAccumulator {
   static u32 count(const Element* cell) { return static_cast<u32>(*cell); }
 };
 
-// Any number of classes and outputs: a slot a class, and the number of rows behind them if asked
-// for.
+// Any number of classes and outputs: a slot a class, and the number of rows behind them where it
+// is needed.
 template <class S>
 struct ClassAccumulator {
   static constexpr AccumulatorKind kKind = AccumulatorKind::classes;

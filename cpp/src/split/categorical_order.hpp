@@ -11,7 +11,7 @@
 
 namespace committee {
 
-// Where a node has many levels, those of a few rows have one voice together. Each by itself they
+// Where a node has many levels, those of a few rows form one group. Each by itself they
 // would lie at the ends of the order, and the best prefix would be the one that knows them by
 // heart: on tables with levels of a few rows a forest lost 1 to 3 points of accuracy to that. A
 // node of few levels offers few prefixes; there everyone speaks for itself, down to a single row.
@@ -44,9 +44,9 @@ class CategoryOrder {
 
   std::size_t size() const { return order_.size(); }
   u32 operator[](std::size_t k) const { return order_[k]; }
-  // Number of the voice that the k-th level belongs to, ascending.
-  u32 voice(std::size_t k) const { return voice_of_[k]; }
-  bool cuts_after(std::size_t k) const { return voice_of_[k] != voice_of_[k + 1]; }
+  // Number of the group that the k-th level belongs to, ascending.
+  u32 group(std::size_t k) const { return group_of_[k]; }
+  bool cuts_after(std::size_t k) const { return group_of_[k] != group_of_[k + 1]; }
   u32 random_size() const { return random_size_; }
 
   // Shuffles them, and draws the size of the one prefix that may go left.
@@ -57,9 +57,9 @@ class CategoryOrder {
     random_size_ = 1 + rng.below(static_cast<u32>(cells.size() - 1));
     std::sort(keyed_.begin(), keyed_.end());
     order_.clear();
-    voice_of_.clear();
+    group_of_.clear();
     for (const auto& [key, level] : keyed_) {
-      voice_of_.push_back(static_cast<u32>(order_.size()));
+      group_of_.push_back(static_cast<u32>(order_.size()));
       order_.push_back(level);
     }
   }
@@ -135,10 +135,10 @@ class CategoryOrder {
         order_.push_back(voices_[v].level);
       }
     }
-    voice_of_.clear();
+    group_of_.clear();
     for (u32 place = 0; place < keyed_.size(); ++place) {
       const bool pooled = voices_[keyed_[place].second].level == kPool;
-      voice_of_.insert(voice_of_.end(), pooled ? rare_.size() : 1, place);
+      group_of_.insert(group_of_.end(), pooled ? rare_.size() : 1, place);
     }
   }
 
@@ -189,8 +189,8 @@ class CategoryOrder {
   std::vector<u32> rare_;
   std::vector<Element> pool_;
   std::vector<double> means_;
-  std::vector<std::pair<double, u32>> keyed_;  // (key, voice) ascending
-  std::vector<u32> order_, voice_of_;
+  std::vector<std::pair<double, u32>> keyed_;  // (key, group) ascending
+  std::vector<u32> order_, group_of_;
   u32 random_size_ = 0;
 };
 

@@ -52,9 +52,9 @@ class GiniBinarySimd {
       if (!varies[k] || features_[k].largest < bound) continue;
       revisit(k, bound, [&](u64 left, u32 cut, u32 next) {
         const double own = score(&left);
-        if (!best.loses_to(own, views[k].place, cut)) return;
+        if (!best.loses_to(own, views[k].priority, cut)) return;
         *winner.left = left;
-        take_cut(best, own, views[k], {cut, next, false, false});
+        take_boundary(best, own, views[k], {cut, next, false, false});
       });
     }
   }

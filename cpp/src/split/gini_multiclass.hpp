@@ -48,13 +48,13 @@ class GiniMulticlass {
     GiniSums<Element> sweep(total_, accumulator_.outputs[0], weight_, left_.data());
     bool varies = false;
     double bar = set_bar(best.score);
-    auto look = [&](const Cut& at) {
+    auto look = [&](const Boundary& at) {
       varies = true;
       if (sweep.is_below(bar)) return;
       const double score = sweep.score();
-      if (!best.loses_to(score, view.place, at.cut)) return;
+      if (!best.loses_to(score, view.priority, at.bin)) return;
       std::copy(left_.begin(), left_.end(), best_left);
-      take_cut(best, score, view, at);
+      take_boundary(best, score, view, at);
       bar = set_bar(score);
     };
     for (int pass = 0; pass < (hist.has_missing ? 2 : 1); ++pass) {
@@ -85,12 +85,12 @@ class GiniMulticlass {
     return scan_boundaries(
         keyed, [&] { sweep.start(nullptr); },
         [&](u16 key) { sweep.move_row(items[key & 0xFF].label, items[key & 0xFF].weight); },
-        [&](const Cut& at) {
+        [&](const Boundary& at) {
           if (sweep.is_below(bar)) return;
           const double score = sweep.score();
-          if (!best.loses_to(score, view.place, at.cut)) return;
+          if (!best.loses_to(score, view.priority, at.bin)) return;
           std::copy_n(left_.begin(), accumulator_.n_elements, best_left);
-          take_cut(best, score, view, at);
+          take_boundary(best, score, view, at);
           bar = set_bar(score);
         });
   }
@@ -109,13 +109,13 @@ class GiniMulticlass {
     u64 left = 0;
     const bool varies = scan_boundaries(
         keyed, [&] { sweep.start(); }, [&](u16 key) { sweep.move_row(packed_[key & 0xFF]); },
-        [&](const Cut& at) {
+        [&](const Boundary& at) {
           const PackedGiniSums::Sides sides = sweep.measure();
           if (sides.is_below(bar)) return;
           const double score = sides.score();
-          if (!best.loses_to(score, view.place, at.cut)) return;
+          if (!best.loses_to(score, view.priority, at.bin)) return;
           left = sweep.left();
-          take_cut(best, score, view, at);
+          take_boundary(best, score, view, at);
           bar = set_bar(score);
         });
     if (left != 0) unpack(left, best_left);
@@ -145,9 +145,9 @@ class GiniMulticlass {
       const PackedGiniSums::Sides sides = sweep.measure();
       if (sides.is_below(bar)) continue;
       const double score = sides.score();
-      if (!best.loses_to(score, view.place, bins[k - 1])) continue;
+      if (!best.loses_to(score, view.priority, bins[k - 1])) continue;
       at = k;
-      take_cut(best, score, view, {bins[k - 1], bins[k], false, false});
+      take_boundary(best, score, view, {bins[k - 1], bins[k], false, false});
       bar = set_bar(score);
     }
     if (at != 0) unpack(lefts[at], best_left);
@@ -184,13 +184,13 @@ class GiniMulticlass {
       if (pass == 0 && has_missing && n > 0)
         is_new = take_listed(n, n + 1, {0, kNone, false, true}, view, best) || is_new;
       varies = varies || n > 1 || (has_missing && n > 0);
-      if (is_new) sum_up_to(hist, best.cut, from, best_left);
+      if (is_new) sum_up_to(hist, best.bin, from, best_left);
     }
     return varies;
   }
 
   // Whether one of the listed boundaries [from, to) is the best so far.
-  bool take_listed(u32 from, u32 to, Cut at, const FeatureView& view, Candidate& best) {
+  bool take_listed(u32 from, u32 to, Boundary at, const FeatureView& view, Candidate& best) {
     const BoundaryList& list = boundaries_;
     const bool ends = at.next == kNone;
     double bar = set_bar(best.score);
@@ -200,10 +200,10 @@ class GiniMulticlass {
       const double a = list.left_squares[k], b = list.right_squares[k];
       if (a * r + b * l < bar * (l * r)) continue;
       const double score = a / l + b / r;
-      at.cut = list.bins[k - 1];
-      if (!best.loses_to(score, view.place, at.cut)) continue;
+      at.bin = list.bins[k - 1];
+      if (!best.loses_to(score, view.priority, at.bin)) continue;
       at.next = ends ? kNone : list.bins[k];
-      take_cut(best, score, view, at);
+      take_boundary(best, score, view, at);
       bar = set_bar(score);
       is_new = true;
     }

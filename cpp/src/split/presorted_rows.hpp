@@ -46,10 +46,7 @@ struct RowLists {
   bool shuffle_ties = false;
 
   const u32* list(u32 feature) const { return entries + feature * kStride; }
-  // As TreeBuilder::fill_view says.
-  u64 place(u32 feature) const {
-    return feature | (shuffle_ties ? numbers.at(Purpose::tie, feature) >> 32 << 32 : 0);
-  }
+  u64 place(u32 feature) const { return tie_priority(numbers, feature, shuffle_ties); }
 };
 
 // Every boundary gets an estimate in single precision, of the sums' distance from the mean; what
@@ -216,8 +213,8 @@ class ListScan {
       if (!best.loses_to(score, place, RowLists::bin(before))) continue;
       best.score = score;
       best.feature = feature;
-      best.place = place;
-      best.cut = RowLists::bin(before);
+      best.priority = place;
+      best.bin = RowLists::bin(before);
       best.next = RowLists::bin(after);
       best.categorical = best.missing_left = best.has_missing = false;
       best_left_[0] = left[0];

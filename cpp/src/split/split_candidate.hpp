@@ -10,12 +10,12 @@ namespace committee {
 
 inline constexpr u32 kNone = 0xFFFFFFFFu;
 
-// A code is a bin, or with exact splits the rank of a value, or a category. Codes <= cut go left.
+// A code is a bin, or with exact splits the rank of a value, or a category. Codes <= bin go left.
 struct Candidate {
   double score = -std::numeric_limits<double>::infinity();
   u32 feature = kNone;
-  u64 place = ~u64{0};  // of the feature in the node's order of features
-  u32 cut = 0;
+  u64 priority = ~u64{0};  // of the feature in the node's order of features
+  u32 bin = 0;             // the last code that goes left
   u32 next =
       kNone;  // the next code that occurs in the node; kNone: all values go left, missing right
   bool categorical = false;
@@ -26,11 +26,11 @@ struct Candidate {
 
   bool found() const { return feature != kNone; }
   // A total order, so that the winner does not depend on who looks first: score, then the feature
-  // that comes first in the node's order of features, then the lowest cut.
-  bool loses_to(double other_score, u64 other_place, u32 other_cut) const {
+  // that comes first in the node's order of features, then the lowest bin.
+  bool loses_to(double other_score, u64 other_priority, u32 other_bin) const {
     if (other_score != score) return other_score > score;
-    if (other_place != place) return other_place < place;
-    return other_cut < cut;
+    if (other_priority != priority) return other_priority < priority;
+    return other_bin < bin;
   }
 };
 
@@ -38,9 +38,8 @@ struct Candidate {
 struct NodeLimits {
   u32 min_samples_leaf = 1;
   double min_weight_leaf = 0.0;
-  double rare_weight =
-      0.0;               // levels of a category below it may have one voice (categorical_order.hpp)
-  bool bounded = false;  // monotone constraints are in force
+  double rare_weight = 0.0;  // of a category; rarer ones may be grouped (categorical_order.hpp)
+  bool bounded = false;      // monotone constraints are in force
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
 };
@@ -48,7 +47,7 @@ struct NodeLimits {
 // One feature of the node at hand.
 struct FeatureView {
   u32 feature = 0;
-  u64 place = 0;  // in the node's order of features: equal splits go to the first
+  u64 priority = 0;  // in the node's order of features: equal splits go to the first
   i32 monotonic = 0;
   const std::vector<double>* low = nullptr;   // smallest value of each code, for random thresholds
   const std::vector<double>* high = nullptr;  // largest value of each code
@@ -59,7 +58,7 @@ struct FeatureView {
 struct SortedRows {
   std::span<const u64> keyed;
   u32 n_missing = 0;
-  u32 only_cut = kNone;  // evaluate the boundary around this code alone (random splits)
+  u32 only_bin = kNone;  // evaluate the boundary around this code alone (random splits)
   bool only_missing_left = false;
 };
 
@@ -69,9 +68,9 @@ struct CategoryCell {
   const Element* cell;
 };
 
-// The cut of a random split between two codes lo < hi: a threshold uniform between the extreme
-// values, by the upper 53 bits of the view's number, then the last code whose values lie at or
-// below it. Which side missing values take is the number's lowest bit.
+// The last code on the left of a random split between two codes lo < hi: a threshold uniform
+// between the extreme values, by the upper 53 bits of the view's number, then the last code whose
+// values lie at or below it. Which side missing values take is the number's lowest bit.
 u32 draw_split_bin(const FeatureView& view, u32 lo, u32 hi);
 inline bool draw_missing_left(const FeatureView& view) {
   return (view.number & 1) != 0;
@@ -80,17 +79,18 @@ inline bool draw_missing_left(const FeatureView& view) {
 // Rows of a node that scan_few takes at most: an index of one byte, and room on the stack.
 inline constexpr std::size_t kMostFew = 256;
 
-// Where a boundary lies: after code `cut`, before `next`, the next one that occurs.
-struct Cut {
-  u32 cut, next;
+// Where a boundary lies: after code `bin`, before `next`, the next one that occurs.
+struct Boundary {
+  u32 bin, next;
   bool missing_left, has_missing;
 };
 
-inline void take_cut(Candidate& best, double score, const FeatureView& view, const Cut& at) {
+inline void take_boundary(Candidate& best, double score, const FeatureView& view,
+                          const Boundary& at) {
   best.score = score;
   best.feature = view.feature;
-  best.place = view.place;
-  best.cut = at.cut;
+  best.priority = view.priority;
+  best.bin = at.bin;
   best.next = at.next;
   best.categorical = false;
   best.missing_left = at.missing_left;
@@ -113,21 +113,27 @@ bool scan_boundaries(std::span<const u16> keyed, Start start, Move move, Look lo
     u32 previous = lo;
     for (std::size_t i = 0; i < n_values; ++i) {
       const u32 bin = keyed[i] >> 8;
-      if (bin != previous) look(Cut{previous, bin, pass == 1, has_missing});
+      if (bin != previous) look(Boundary{previous, bin, pass == 1, has_missing});
       previous = bin;
       move(keyed[i]);
     }
-    if (has_missing && pass == 0) look(Cut{hi, kNone, false, true});
+    if (has_missing && pass == 0) look(Boundary{hi, kNone, false, true});
   }
   return true;
 }
 
 // The only boundary of a feature that is looked at, and which of some sums belongs to it.
-struct SingleCut {
+struct SingleBoundary {
   FeatureView view;
-  Cut at{};
+  Boundary at{};
   u32 lane = 0;
 };
+
+// A feature's position in the node's order of features, where all are searched: by number, or with
+// shuffle_ties by a random number, whose low half keeps the order free of ties.
+inline u64 tie_priority(const NodeNumbers& numbers, u32 feature, bool shuffle_ties) {
+  return feature | (shuffle_ties ? numbers.at(Purpose::tie, feature) >> 32 << 32 : 0);
+}
 
 struct RowLists;
 
@@ -155,7 +161,7 @@ class SplitFinder {
                         Candidate& best) = 0;
   // One boundary for each of some features, by the sums of what lies left of them: sums[lane * cell
   // ..].
-  virtual void take_single(std::span<const SingleCut> cuts, const Element* sums,
+  virtual void take_single(std::span<const SingleBoundary> cuts, const Element* sums,
                            Candidate& best) = 0;
   // All features of `varying` at once, by sorted lists of the node's rows (presorted_rows.hpp),
   // where no limit can forbid a boundary; those that turn out constant are taken out.

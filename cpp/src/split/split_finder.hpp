@@ -113,7 +113,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       return scan_boundaries(
           keyed, [&] { std::fill_n(left, Accumulator::kFixedCell, Element{0}); },
           [&](u16 key) { accumulator_.add(left, items[key & 0xFF]); },
-          [&](const Cut& at) {
+          [&](const Boundary& at) {
             if constexpr (kHasRatios) {
               const auto ratio =
                   criterion_.ratio_binary(accumulator_.weight(left), accumulator_.positive(left),
@@ -121,18 +121,19 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
               if (ratio.dividend < bar * ratio.divisor) return;
             }
             const double score = score_boundary(left);
-            if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
+            if (!(score > kForbidden) || !best.loses_to(score, view.priority, at.bin)) return;
             std::copy_n(left, Accumulator::kFixedCell, best_left_.begin());
-            take_cut(best, score, view, at);
+            take_boundary(best, score, view, at);
             bar = set_bar(score);
           });
     } else {
-      throw std::logic_error("most_few says never");
+      throw std::logic_error("most_few is zero for this accumulator");
     }
   }
 
-  void take_single(std::span<const SingleCut> cuts, const Element* sums, Candidate& best) override {
-    for (const SingleCut& cut : cuts)
+  void take_single(std::span<const SingleBoundary> cuts, const Element* sums,
+                   Candidate& best) override {
+    for (const SingleBoundary& cut : cuts)
       consider(sums + cut.lane * accumulator_.cell(), cut.view, cut.at, best);
   }
 
@@ -179,7 +180,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     if (lo == hi && !has_missing) return false;
     CellSum<Accumulator> left(accumulator_, left_);
     for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      if (rows.only_cut != kNone && (pass == 1) != rows.only_missing_left) continue;
+      if (rows.only_bin != kNone && (pass == 1) != rows.only_missing_left) continue;
       left.set(accumulator_, nullptr);
       for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i) {
         accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
@@ -188,14 +189,14 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       for (std::size_t i = 0; i < n_values; ++i) {
         const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
         if (code != previous) {
-          if (rows.only_cut == kNone || (previous <= rows.only_cut && code > rows.only_cut)) {
+          if (rows.only_bin == kNone || (previous <= rows.only_bin && code > rows.only_bin)) {
             consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
           }
           previous = code;
         }
         accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
       }
-      if (has_missing && pass == 0 && (rows.only_cut == kNone || lo == hi)) {
+      if (has_missing && pass == 0 && (rows.only_bin == kNone || lo == hi)) {
         consider(left.data(), view, {hi, kNone, false, true}, best);
       }
     }
@@ -216,7 +217,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       left.add(accumulator_, cells[order_[k]].cell);
       if (random ? k + 1 != order_.random_size() : !order_.cuts_after(k)) continue;
       const double score = evaluate(left.data(), 0);
-      if (score > kForbidden && best.loses_to(score, view.place, static_cast<u32>(k))) {
+      if (score > kForbidden && best.loses_to(score, view.priority, static_cast<u32>(k))) {
         std::copy_n(left.data(), accumulator_.cell(), best_left_.begin());
         take_categories(cells, k, score, view, best);
       }
@@ -303,12 +304,12 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       while (scores_[at] != most) ++at;
     }
     const u32 cut = listed_bins_[at - 1];
-    if (!best.loses_to(most, view.place, cut)) return;
+    if (!best.loses_to(most, view.priority, cut)) return;
     for (u32 s = 0; s < kCell; ++s)
       best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Element{0});
     const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
-    take_cut(best, most, view,
-             {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
+    take_boundary(best, most, view,
+                  {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
   }
 
   // The first of the largest scores, if any reaches `best`: dividends and divisors in one vector
@@ -432,11 +433,11 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     }
   }
 
-  void consider(const Element* left, const FeatureView& view, const Cut& at, Candidate& best) {
+  void consider(const Element* left, const FeatureView& view, const Boundary& at, Candidate& best) {
     const double score = evaluate(left, view.monotonic);
-    if (!(score > kForbidden) || !best.loses_to(score, view.place, at.cut)) return;
+    if (!(score > kForbidden) || !best.loses_to(score, view.priority, at.bin)) return;
     std::copy_n(left, accumulator_.cell(), best_left_.begin());
-    take_cut(best, score, view, at);
+    take_boundary(best, score, view, at);
     if (limits_.bounded) {
       const double wl = accumulator_.weight(left);
       best.middle = measure_level(accumulator_, left, wl) / 2 +
@@ -449,8 +450,8 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     best = Candidate{};
     best.score = score;
     best.feature = view.feature;
-    best.place = view.place;
-    best.cut = static_cast<u32>(last);
+    best.priority = view.priority;
+    best.bin = static_cast<u32>(last);
     best.categorical = true;
     for (std::size_t k = 0; k < order_.size(); ++k) {
       const u32 code = cells[order_[k]].code;

@@ -6,7 +6,7 @@ namespace committee {
 
 void settle_split_bin(Candidate& best, const ColumnBins& bins) {
   if (best.categorical || best.next == kNone) return;
-  best.cut = settle_split_bin(best.cut, best.next, bins);
+  best.bin = settle_split_bin(best.bin, best.next, bins);
 }
 
 u32 settle_split_bin(u32 cut, u32 next, const ColumnBins& bins) {
@@ -40,13 +40,11 @@ GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,
     const u32 spare = bins.n_bins % 32;
     if (spare != 0) left.back() &= (1u << spare) - 1;
     split.left_categories = std::make_shared<const std::vector<u32>>(std::move(left));
-  } else if (best.next == kNone) {
-    split.threshold = std::numeric_limits<double>::infinity();
-  } else if (presort) {
+  } else if (presort && best.next != kNone) {
     const auto& values = presort->values[best.feature];
-    split.threshold = choose_threshold(values[best.cut], values[best.next]);
+    split.threshold = choose_threshold(values[best.bin], values[best.next]);
   } else {
-    split.threshold = bins.thresholds[best.cut];
+    split.threshold = threshold_of(best, bins);
   }
   return split;
 }

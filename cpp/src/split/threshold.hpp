@@ -1,4 +1,4 @@
-// From the candidate that won to the question that the tree asks.
+// From the candidate that won to the split of the tree.
 #pragma once
 #include "committee/binning.hpp"
 #include "committee/tree.hpp"
@@ -44,7 +44,7 @@ class SplitBinSearch {
       }
     }
   }
-  u32 cut(u32 k) const { return static_cast<u32>(ranges_[k].from - ranges_[k].first); }
+  u32 bin(u32 k) const { return static_cast<u32>(ranges_[k].from - ranges_[k].first); }
 
  private:
   struct Range {
@@ -56,6 +56,15 @@ class SplitBinSearch {
   u32 n_ = 0;
   u64 most_ = 0;
 };
+
+// The threshold of a binned split: after a bin, or above all values where only missing ones go
+// right.
+inline double threshold_of(const ColumnBins& bins, u32 bin, u32 next) {
+  return next == kNone ? std::numeric_limits<double>::infinity() : bins.thresholds[bin];
+}
+inline double threshold_of(const Candidate& best, const ColumnBins& bins) {
+  return threshold_of(bins, best.bin, best.next);
+}
 
 // presort: not null for exact splits.
 GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,

@@ -66,8 +66,8 @@ class FewRowsScan {
     const u32 feature = static_cast<u32>(place);  // the lower half of a place
     best.score = std::bit_cast<double>(top);
     best.feature = feature;
-    best.place = place;
-    best.cut = kMissingBin;
+    best.priority = place;
+    best.bin = kMissingBin;
     best.categorical = best.missing_left = best.has_missing = false;
     for (u32 way = 1; way < kWays; ++way) {
       if (scores[way] == top && known[way][feature / 8] >> feature % 8 * 8 & 1)
@@ -107,8 +107,8 @@ class FewRowsScan {
       high[side] = std::max(high[side], bin);
     }
     const bool is_left = high[1] < high[0];  // the way's own side
-    if (high[is_left] >= best.cut) return;
-    best.cut = high[is_left];
+    if (high[is_left] >= best.bin) return;
+    best.bin = high[is_left];
     best.next = low[!is_left];
     for (u32 s = 0; s < 2; ++s) best_left_[s] = is_left ? sum[s] : total_[s] - sum[s];
   }

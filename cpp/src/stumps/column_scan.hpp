@@ -16,7 +16,7 @@ struct FoundSplit {
   Candidate best;
   std::vector<u64> left;
   bool beats(const FoundSplit& other) const {
-    return best.found() && other.best.loses_to(best.score, best.place, best.cut);
+    return best.found() && other.best.loses_to(best.score, best.priority, best.bin);
   }
 };
 
@@ -210,8 +210,8 @@ class CriterionSearch final : public ColumnSearch {
     if (!(score > kForbidden) || !found.best.loses_to(score, at.feature, at.cut)) return;
     found.best.score = score;
     found.best.feature = at.feature;
-    found.best.place = at.feature;
-    found.best.cut = at.cut;
+    found.best.priority = at.feature;
+    found.best.bin = at.cut;
     found.best.next = at.next;
     found.best.categorical = false;
     found.best.missing_left = at.missing_left;

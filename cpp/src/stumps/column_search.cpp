@@ -93,7 +93,7 @@ void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
   }
   FeatureView view;
   view.feature = static_cast<u32>(col);
-  view.place = col;
+  view.priority = col;
   if (!worker.categories->scan_categories(worker.listed, false, view, found.best)) return;
   if (!found.best.found()) return;
   found.left.assign(n_classes_, 0);
@@ -109,9 +109,9 @@ void StumpTrainer::Rounds::rank_cut(std::size_t col, Candidate& best) const {
   const u32* order = presort_->order.data() + col * data_.n_rows;
   const u32* rank = presort_->rank.data() + col * data_.n_rows;
   const u32* starts = bin_starts_.data() + col * (kHistogramBins + 1);
-  u32 last = starts[best.cut + 1] - 1;
+  u32 last = starts[best.bin + 1] - 1;
   while (weights_[order[last]] == 0) --last;
-  best.cut = rank[order[last]];
+  best.bin = rank[order[last]];
   if (best.next == kNone) return;
   u32 first = starts[best.next];
   while (weights_[order[first]] == 0) ++first;

@@ -114,7 +114,7 @@ void StumpTrainer::Rounds::assign_leaves(const FoundSplit& found) {
       leaf[i] = side[std::min<std::size_t>(codes[i], side.size() - 1)];
   } else if (presort_ && !best.categorical) {
     const u32* rank = presort_->rank.data() + best.feature * n;
-    const u32 cut = best.cut;
+    const u32 cut = best.bin;
     const u8 missing = !best.missing_left;
     for (std::size_t i = 0; i < n; ++i)
       leaf[i] = rank[i] == kMissingCode ? missing : static_cast<u8>(rank[i] > cut);
@@ -124,7 +124,7 @@ void StumpTrainer::Rounds::assign_leaves(const FoundSplit& found) {
     if (best.categorical) {
       for (const u32 code : best.left_codes) side[code] = 0;
     } else {
-      std::fill_n(side.begin(), best.cut + 1, u8{0});
+      std::fill_n(side.begin(), best.bin + 1, u8{0});
     }
     side[kMissingBin] = !best.missing_left;
     const u8* column = data_.column(best.feature);

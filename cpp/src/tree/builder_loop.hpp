@@ -2,13 +2,10 @@
 // builder_<family>.cpp.
 #pragma once
 #include <algorithm>
-#include <cmath>
-#include <compare>
+#include <optional>
 
-#include "committee/criteria/all.hpp"
-#include "split/partition.hpp"
 #include "split/threshold.hpp"
-#include "tree/growth_scratch.hpp"
+#include "tree/fast/subtree_builder.hpp"
 #include "tree/tree_builder.hpp"
 
 namespace committee {
@@ -16,6 +13,21 @@ namespace committee {
 // A subtree becomes a task of its own once it holds at most this share of a thread's rows.
 inline constexpr std::size_t kTasksPerThread = 8;
 inline constexpr std::size_t kMinTaskRows = 512;
+
+template <class Accumulator>
+struct GrowthWorker {
+  explicit GrowthWorker(const GrowthContext<Accumulator>& context)
+      : search(context), partition(context), writer(context), total(context.accumulator.cell()) {
+    if (context.takes(Route::subtree)) subtree.emplace(context, search, partition, writer);
+  }
+  TreeNodeSearch<Accumulator> search;
+  NodePartition<Accumulator> partition;
+  NodeWriter<Accumulator> writer;
+  std::optional<SubtreeBuilder<Accumulator>> subtree;  // where that route is taken
+  std::vector<typename Accumulator::Element> total;    // of the node at hand
+  std::vector<u8> varies;                              // per feature that was searched
+  std::vector<u32> permutation, drawn;
+};
 
 // A worker borrowed from the builder's pool, given back at the end of the scope.
 template <class Accumulator>
@@ -29,7 +41,7 @@ class TreeBuilder<Accumulator>::PooledWorker {
         builder.pool_.pop_back();
       }
     }
-    if (!worker_) worker_ = builder.make_worker();
+    if (!worker_) worker_ = std::make_unique<Worker>(builder.context_);
   }
   ~PooledWorker() {
     const std::lock_guard lock(builder_.pool_mutex_);
@@ -46,36 +58,13 @@ class TreeBuilder<Accumulator>::PooledWorker {
 
 template <class Accumulator>
 TreeBuilder<Accumulator>::TreeBuilder(const GrowthPlan& plan, Sample<Accumulator>& sample)
-    : plan_(plan),
-      params_(plan.params),
-      data_(*plan.input.data),
-      sample_(sample),
-      items_(sample.items.data()),
-      takes_medians_(plan.params.criterion == AbsoluteError::kName),
-      is_poisson_(plan.params.criterion == Poisson::kName),
-      tree_key_(combine_keys(plan.params.seed, plan.params.tree)),
-      all_features_(data_.n_cols) {
-  for (u32 f = 0; f < data_.n_cols; ++f) all_features_[f] = f;
+    : context_(plan, sample), plan_(plan), params_(plan.params), accumulator_(sample.accumulator) {
   const std::size_t share = sample.n / (kTasksPerThread * static_cast<std::size_t>(plan.n_threads));
   defer_rows_ = plan.n_threads > 1 ? std::max(share, kMinTaskRows) : 0;
-  limits_.min_samples_leaf = params_.min_samples_leaf;
-  limits_.min_weight_leaf = plan_.min_weight_leaf;
-  limits_.rare_weight = plan_.rare_weight;
-  if (takes(Route::two_valued)) two_valued_ = find_two_valued(data_);
-  if (takes(Route::packed_records)) {
-    const PackedRecords& packed = *plan_.input.scratch->caches->packed_records;
-    block_ = {packed.bytes(), packed.stride(), 0, packed.places()};
-  } else if (takes(Route::subtree)) {
-    const RecordGroup& group = data_.groups[0];
-    block_ = {group.bytes.data(), group.stride, group.first_col};
-  }
-  if (takes(Route::multiclass_block)) prepare_multiclass();
-  if (takes(Route::random_thresholds)) {
-    for (const ColumnBins& bins : *data_.bins)
-      column_ends_.push_back({bins.low.data(), bins.high.data()});
-  }
-  if (takes(Route::extra_trees_bitmap)) prepare_extra_trees();
 }
+
+template <class Accumulator>
+TreeBuilder<Accumulator>::~TreeBuilder() = default;
 
 template <class Accumulator>
 TreePart TreeBuilder<Accumulator>::grow() {
@@ -85,14 +74,32 @@ TreePart TreeBuilder<Accumulator>::grow() {
     part.tree.clear();
   }
   // A full tree of numbers has two nodes a row, one of classes about one.
-  std::size_t n_nodes = sample_.n * (Accumulator::kKind == AccumulatorKind::moments ? 2 : 1);
+  std::size_t n_nodes =
+      context_.sample.n * (Accumulator::kKind == AccumulatorKind::moments ? 2 : 1);
   if (params_.max_depth < 20) n_nodes = std::min(n_nodes, std::size_t{2} << params_.max_depth);
   if (params_.max_leaf_nodes > 0)
     n_nodes = std::min<std::size_t>(n_nodes, 2 * params_.max_leaf_nodes);
   part.tree.reserve(n_nodes,
-                    Accumulator::kKind == AccumulatorKind::binary ? 2 : sample_.accumulator.cell());
-  OpenNode root;
-  root.end = sample_.n;
+                    Accumulator::kKind == AccumulatorKind::binary ? 2 : accumulator_.cell());
+  {
+    PooledWorker worker(*this);
+    const bool may_defer = plan_.n_threads > 1 && params_.max_leaf_nodes == 0;
+    Node root = make_root();
+    if (is_subtree(root, may_defer)) {
+      sum_items(root, *worker);
+      (*worker).subtree->grow(root, (*worker).total.data(), part);
+    } else {
+      run(std::move(root), part, *worker, may_defer);
+    }
+  }
+  grow_deferred(part);
+  return part;
+}
+
+template <class Accumulator>
+typename TreeBuilder<Accumulator>::Node TreeBuilder<Accumulator>::make_root() const {
+  Node root;
+  root.end = context_.sample.n;
   if (!plan_.feature_groups.empty()) {
     const std::size_t words = (params_.interaction_groups.size() + 63) / 64;
     root.groups = std::make_shared<const std::vector<u64>>(words, ~u64{0});
@@ -100,47 +107,27 @@ TreePart TreeBuilder<Accumulator>::grow() {
   } else if (!params_.member_features.empty()) {
     root.features = std::make_shared<const std::vector<u32>>(params_.member_features);
   }
-  {
-    PooledWorker worker(*this);
-    run(std::move(root), part, *worker, plan_.n_threads > 1 && params_.max_leaf_nodes == 0);
-  }
-  // Large subtrees first, so that the last task to finish is a small one.
-  std::sort(deferred_.begin(), deferred_.end(), [](const OpenNode& a, const OpenNode& b) {
-    return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
-  });
-  std::vector<TreePart> parts(deferred_.size());
-  std::vector<std::pair<u32, bool>> places;
-  for (const OpenNode& node : deferred_) places.emplace_back(node.parent, node.is_right);
-  parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
-    PooledWorker worker(*this);
-    OpenNode node = std::move(deferred_[i]);
-    node.parent = kNone;
-    run(std::move(node), parts[i], *worker, false);
-  });
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    append_part(part, std::move(parts[i]), places[i].first, places[i].second);
-  }
-  return part;
+  return root;
 }
 
 template <class Accumulator>
 RouteCounts TreeBuilder<Accumulator>::count_nodes() const {
   RouteCounts nodes{};
   for (const auto& worker : pool_) {
-    for (std::size_t r = 0; r < kRoutes; ++r) nodes[r] += worker->nodes[r];
+    for (std::size_t r = 0; r < kRoutes; ++r) nodes[r] += worker->search.nodes()[r];
   }
   return nodes;
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::run(OpenNode root, TreePart& part, Worker& worker, bool may_defer) {
-  NodeQueue<OpenNode> queue(params_.max_leaf_nodes > 0);
+void TreeBuilder<Accumulator>::run(Node root, TreePart& part, Worker& worker, bool may_defer) {
+  NodeQueue<Node> queue(params_.max_leaf_nodes > 0);
   u32 n_leaves = 1;
   open_node(std::move(root), part, worker, queue, may_defer);
   while (!queue.empty()) {
-    OpenNode node = queue.pop();
+    Node node = queue.pop();
     if (params_.max_leaf_nodes > 0 && n_leaves >= params_.max_leaf_nodes) {
-      close_leaf(node, part);
+      worker.writer.close_leaf(node, part);
       continue;
     }
     split_node(std::move(node), part, worker, queue, may_defer);
@@ -149,49 +136,45 @@ void TreeBuilder<Accumulator>::run(OpenNode root, TreePart& part, Worker& worker
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::open_node(OpenNode node, TreePart& part, Worker& worker,
-                                         NodeQueue<OpenNode>& queue, bool may_defer) {
+void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& worker,
+                                         NodeQueue<Node>& queue, bool may_defer) {
   plan_.watch.poll();
   if (may_defer && node.parent != kNone && node.size() <= defer_rows_) {
     node.dense.reset();
     deferred_.push_back(std::move(node));
     return;
   }
-  if (takes(Route::subtree) && !may_defer && !fits_dense(node.size())) {
-    finish_subtree(node, part, worker);
-    return;
-  }
   sum_items(node, worker);
-  node.id = add_to_tree(node, part, worker);
+  const Element* total = worker.total.data();
+  if (is_subtree(node, may_defer)) return worker.subtree->grow(node, total, part);
+  node.id = worker.writer.add_node(node, total, part);
   if (plan_.bounded) {
     part.lower.push_back(node.lower * plan_.value_unit + plan_.value_offset);
     part.upper.push_back(node.upper * plan_.value_unit + plan_.value_offset);
   }
   node.order = next_order_;
   if (params_.max_leaf_nodes > 0) ++next_order_;
-  if (is_terminal(node, worker) || !find_split(node, worker)) {
-    close_leaf(node, part);
-    return;
-  }
-  if (!fits_dense(node.size())) node.dense.reset();
+  if (worker.writer.is_leaf(node, total) || !find_split(node, worker))
+    return worker.writer.close_leaf(node, part);
+  if (!context_.fits_dense(node.size())) node.dense.reset();
   queue.push(std::move(node));
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::split_node(OpenNode node, TreePart& part, Worker& worker,
-                                          NodeQueue<OpenNode>& queue, bool may_defer) {
-  const ColumnBins& bins = (*data_.bins)[node.best.feature];
+void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& worker,
+                                          NodeQueue<Node>& queue, bool may_defer) {
+  const ColumnBins& bins = (*context_.data.bins)[node.best.feature];
   if (!params_.exact) settle_split_bin(node.best, bins);
-  const std::size_t n_left = partition_rows(node, worker);
+  const std::size_t n_left = worker.partition.partition_by_table(node, node.best);
   if (!node.best.has_missing) node.best.missing_left = is_left_heavier(node, n_left);
   part.tree.splits[node.id] =
       describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
 
-  OpenNode left, right;
+  Node left, right;
   left.begin = node.begin;
   left.end = right.begin = node.begin + n_left;
   right.end = node.end;
-  for (OpenNode* child : {&left, &right}) {
+  for (Node* child : {&left, &right}) {
     child->is_right = child == &right;
     child->parent = node.id;
     child->depth = node.depth + 1;
@@ -209,230 +192,13 @@ void TreeBuilder<Accumulator>::split_node(OpenNode node, TreePart& part, Worker&
     left.features = right.features = allowed_features(*open);
   }
   if (plan_.bounded) bound_children(node, left, right);
-  if (node.dense) share_histograms(node, left, right);
+  if (node.dense) share_histograms(node, left, right, worker);
   open_node(std::move(right), part, worker, queue, may_defer);
   open_node(std::move(left), part, worker, queue, may_defer);
 }
 
-template <class Accumulator>
-u32 TreeBuilder<Accumulator>::add_to_tree(const NodePlace& node, TreePart& part, Worker& worker) {
-  const double unit = sample_.weight_unit;
-  const Element* total = worker.total.data();
-  u32 id;
-  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    const double w = sample_.accumulator.weight(total), p = sample_.accumulator.positive(total);
-    const double value[2] = {(w - p) * unit, p * unit};
-    part.tree.width = 2;
-    id = part.tree.add_node(static_cast<u32>(node.size()), w * unit, 0.0, value);
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
-    std::vector<double>& value = worker.value;
-    value.resize(sample_.accumulator.n_elements);
-    for (u32 k = 0; k < sample_.accumulator.n_elements; ++k)
-      value[k] = static_cast<double>(total[k]) * unit;
-    part.tree.width = sample_.accumulator.n_elements;
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.accumulator.weight(total) * unit,
-                            0.0, value);
-  } else {
-    part.tree.width = sample_.accumulator.n_outputs;
-    worker.value.assign(part.tree.width, 0.0);
-    id = part.tree.add_node(static_cast<u32>(node.size()), sample_.accumulator.weight(total) * unit,
-                            0.0, worker.value);
-    part.moments.resize(part.moments.size() + 2 * part.tree.width, 0.0);
-    if (takes_medians_) summarise_medians(node, part, id);
-  }
-  if (node.parent != kNone) (node.is_right ? part.tree.right : part.tree.left)[node.parent] = id;
-  return id;
-}
-
-// Weighted median of each output and the mean absolute deviation from it. Where the weight is cut
-// in equal halves between two values the median is their middle; which weights in fixed point tell
-// whatever they were multiplied by.
-template <class Accumulator>
-void TreeBuilder<Accumulator>::summarise_medians(const NodePlace& node, TreePart& part, u32 id)
-  requires(Accumulator::kKind == AccumulatorKind::moments)
-{
-  const u32 n_outputs = part.tree.width;
-  struct Weighed {
-    double y;
-    u64 fixed;
-    double weight;
-    auto operator<=>(const Weighed&) const = default;
-  };
-  std::vector<Weighed> rows(node.size());
-  double deviation = 0.0, total = 0.0;
-  for (u32 o = 0; o < n_outputs; ++o) {
-    total = 0.0;
-    u64 whole = 0, below = 0;
-    for (std::size_t i = 0; i < node.size(); ++i) {
-      const auto& item = items_[node.begin + i];
-      const std::size_t row = item.row;
-      rows[i] = {plan_.input.target.values[row * n_outputs + o], item.weight,
-                 plan_.input.weight(row)};
-      whole += item.weight;
-      total += rows[i].weight;
-    }
-    std::sort(rows.begin(), rows.end());
-    std::size_t at = 0;
-    while (at + 1 < rows.size() && 2 * (below + rows[at].fixed) < whole) below += rows[at++].fixed;
-    const bool halved = 2 * (below + rows[at].fixed) == whole && at + 1 < rows.size();
-    const double median = halved ? rows[at].y / 2 + rows[at + 1].y / 2 : rows[at].y;
-    for (const Weighed& row : rows) deviation += row.weight * std::abs(row.y - median);
-    part.tree.values[static_cast<std::size_t>(id) * n_outputs + o] = median;
-  }
-  part.tree.weight[id] = total;
-  part.tree.impurity[id] = deviation / total / n_outputs;
-}
-
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::is_terminal(const NodePlace& node, const Worker& worker,
-                                           const u32* copied_rows) const {
-  const std::size_t n = node.size();
-  return node.depth >= params_.max_depth || n < params_.min_samples_split ||
-         n < 2 * static_cast<std::size_t>(params_.min_samples_leaf) ||
-         sample_.accumulator.weight(worker.total.data()) < 2.0 * plan_.min_weight_leaf ||
-         is_pure(node, worker, copied_rows);
-}
-
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::is_pure(const NodePlace& node, const Worker& worker,
-                                       [[maybe_unused]] const u32* copied_rows) const {
-  const Element* total = worker.total.data();
-  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    const double p = sample_.accumulator.positive(total);
-    return p == 0.0 || p == sample_.accumulator.weight(total);
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
-    const Element weight = sample_.accumulator.total(total);
-    for (std::size_t o = 0; o < sample_.accumulator.outputs.size(); ++o) {
-      const Element* c = total + sample_.accumulator.offsets[o];
-      if (std::find(c, c + sample_.accumulator.outputs[o], weight) ==
-          c + sample_.accumulator.outputs[o])
-        return false;
-    }
-    return true;
-  } else {
-    if constexpr (Accumulator::kFixedCell > 0) {
-      // What the items say of two targets that differ, modulo 2^64, spares a look at the targets.
-      const Item &a = items_[node.begin], &b = items_[node.begin + 1];
-      if (node.size() > 1 && static_cast<u64>(a.wy) * b.weight != static_cast<u64>(b.wy) * a.weight)
-        return false;
-    }
-    const u32 n_outputs = sample_.accumulator.n_outputs;
-    const i64* targets = sample_.targets.values.data();
-    const auto target = [&](std::size_t i) {
-      const u32 row = items_[i].row;
-      return targets + static_cast<std::size_t>(copied_rows ? copied_rows[row] : row) * n_outputs;
-    };
-    const i64* first = target(node.begin);
-    for (std::size_t i = node.begin + 1; i < node.end; ++i) {
-      const i64* other = target(i);
-      if (*first != *other || !std::equal(first, first + n_outputs, other)) return false;
-    }
-    return true;
-  }
-}
-
-// Leaf values come from the targets themselves in the rows' own order, not from the fixed-point
-// sums; as distances from the first row's, so that a leaf of equal targets predicts just that.
-template <class Accumulator>
-void TreeBuilder<Accumulator>::close_leaf(const NodePlace& node, TreePart& part) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
-    if (takes_medians_) return;
-    const u32 n_outputs = sample_.accumulator.n_outputs;
-    const double* y = plan_.input.target.values.data();
-    double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;
-    double* value = part.tree.values.data() + static_cast<std::size_t>(node.id) * n_outputs;
-    const double* first = y + std::size_t{items_[node.begin].row} * n_outputs;
-    double weight = 0.0;
-    for (std::size_t i = node.begin; i < node.end; ++i) {
-      const std::size_t row = items_[i].row;
-      const double w = plan_.input.weight(row);
-      weight += w;
-      for (u32 o = 0; o < n_outputs; ++o) {
-        const double centred = y[row * n_outputs + o] - sample_.targets.offsets[o];
-        out[2 * o] += w * centred;
-        out[2 * o + 1] += w * (is_poisson_ ? x_ln_x(centred) : centred * centred);
-        value[o] += w * (y[row * n_outputs + o] - first[o]);
-      }
-    }
-    for (u32 o = 0; o < n_outputs; ++o) value[o] = first[o] + value[o] / weight;
-    part.tree.weight[node.id] = weight;
-  }
-}
-
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::is_left_heavier(const OpenNode& node, std::size_t n_left) const {
-  if (!sample_.weighted) return 2 * n_left > node.size();
-  u64 left = 0, total = 0;
-  for (std::size_t i = node.begin; i < node.end; ++i) {
-    total += Accumulator::weight_of(items_[i]);
-    if (i + 1 == node.begin + n_left) left = total;
-  }
-  return 2 * left > total;
-}
-
-template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::partition_rows(OpenNode& node, Worker& worker) {
-  const Candidate& best = node.best;
-  Item* items = items_ + node.begin;
-  if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
-  const ColumnBins& bins = (*data_.bins)[best.feature];
-  const bool missing_left = best.missing_left;
-  if (bins.wide) {
-    std::vector<u8> is_left(bins.n_bins, 0);
-    for (const u32 code : best.left_codes) is_left[code] = 1;
-    const u32* codes = data_.wide[best.feature].data();
-    return partition_items(items, node.size(), worker.spare.data(), [&](u32 row) {
-      return codes[row] == kMissingCode ? missing_left : is_left[codes[row]] != 0;
-    });
-  }
-  if (params_.exact && !best.categorical) {
-    const u32* rank =
-        plan_.input.presort->rank.data() + static_cast<std::size_t>(best.feature) * data_.n_rows;
-    const u32 cut = best.cut;
-    return partition_items(items, node.size(), worker.spare.data(), [=](u32 row) {
-      return rank[row] <= cut || (missing_left && rank[row] == kMissingCode);
-    });
-  }
-  return partition_range(node, best, {data_.column(best.feature), 1}, worker);
-}
-
-template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::partition_range(const NodePlace& node, const Candidate& best,
-                                                      const RowBytes& codes, Worker& worker) {
-  Item* items = items_ + node.begin;
-  if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
-  const u8* bytes = codes.bytes;
-  const std::size_t stride = codes.stride;
-  if (!best.categorical && !best.has_missing) {
-    // A bit of its byte goes left where it is not set, whatever its place: it is cut at zero.
-    const u32 cut = best.cut, mask = codes.mask;
-    return partition_items(items, node.size(), worker.spare.data(),
-                           [=](u32 row) { return (bytes[row * stride] & mask) <= cut; });
-  }
-  u8 is_left[kHistogramBins] = {};
-  if (best.categorical) {
-    for (const u32 code : best.left_codes) is_left[code] = 1;
-  } else {
-    for (u32 bin = 0; bin <= best.cut && bin < kMissingBin; ++bin) is_left[bin] = 1;
-  }
-  is_left[kMissingBin] = best.missing_left;
-  return partition_items(items, node.size(), worker.spare.data(),
-                         [&](u32 row) { return is_left[bytes[row * stride]] != 0; });
-}
-
-// A monotone split partitions the range of values at the middle of its children's levels.
-template <class Accumulator>
-void TreeBuilder<Accumulator>::bound_children(const OpenNode& node, OpenNode& left,
-                                              OpenNode& right) const {
-  const i32 direction = params_.monotonic[node.best.feature];
-  if (direction == 0) return;
-  (direction > 0 ? left.upper : left.lower) = node.best.middle;
-  (direction > 0 ? right.lower : right.upper) = node.best.middle;
-}
-
-template <class Accumulator>
-void TreeBuilder<Accumulator>::append_part(TreePart& part, TreePart&& grown, u32 parent,
-                                           bool is_right) const {
+// Makes a part of the tree that was grown by itself the child of a node.
+inline void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) {
   const u32 offset = static_cast<u32>(part.tree.size());
   (is_right ? part.tree.right : part.tree.left)[parent] = offset;
   auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
@@ -450,6 +216,75 @@ void TreeBuilder<Accumulator>::append_part(TreePart& part, TreePart&& grown, u32
   append(part.moments, grown.moments);
   append(part.lower, grown.lower);
   append(part.upper, grown.upper);
+}
+
+// Subtrees that were put aside for other threads.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::grow_deferred(TreePart& part) {
+  // Large subtrees first, so that the last task to finish is a small one.
+  std::sort(deferred_.begin(), deferred_.end(), [](const Node& a, const Node& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
+  });
+  std::vector<TreePart> parts(deferred_.size());
+  std::vector<std::pair<u32, bool>> parents;
+  for (const Node& node : deferred_) parents.emplace_back(node.parent, node.is_right);
+  parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
+    PooledWorker worker(*this);
+    Node node = std::move(deferred_[i]);
+    node.parent = kNone;
+    run(std::move(node), parts[i], *worker, false);
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    append_part(part, std::move(parts[i]), parents[i].first, parents[i].second);
+  }
+}
+
+template <class Accumulator>
+void TreeBuilder<Accumulator>::sum_items(const NodePosition& node, Worker& worker) const {
+  CellSum<Accumulator> sum(accumulator_, worker.total);
+  sum.set(accumulator_, nullptr);
+  for (std::size_t i = node.begin; i < node.end; ++i)
+    accumulator_.add(sum.data(), context_.items[i]);
+  if constexpr (Accumulator::kFixedCell > 0)
+    std::copy_n(sum.data(), Accumulator::kFixedCell, worker.total.data());
+}
+
+template <class Accumulator>
+bool TreeBuilder<Accumulator>::is_left_heavier(const Node& node, std::size_t n_left) const {
+  if (!context_.sample.weighted) return 2 * n_left > node.size();
+  u64 left = 0, total = 0;
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    total += Accumulator::weight_of(context_.items[i]);
+    if (i + 1 == node.begin + n_left) left = total;
+  }
+  return 2 * left > total;
+}
+
+// A monotone split partitions the range of values at the middle of its children's values.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::bound_children(const Node& node, Node& left, Node& right) const {
+  const i32 direction = params_.monotonic[node.best.feature];
+  if (direction == 0) return;
+  (direction > 0 ? left.upper : left.lower) = node.best.middle;
+  (direction > 0 ? right.lower : right.upper) = node.best.middle;
+}
+
+template <class Accumulator>
+std::shared_ptr<const std::vector<u32>> TreeBuilder<Accumulator>::allowed_features(
+    const std::vector<u64>& groups) const {
+  auto features = std::make_shared<std::vector<u32>>();
+  const auto& candidates =
+      params_.member_features.empty() ? context_.all_features : params_.member_features;
+  for (const u32 f : candidates) {
+    const auto& own = plan_.feature_groups[f];
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      if (own[k] & groups[k]) {
+        features->push_back(f);
+        break;
+      }
+    }
+  }
+  return features;
 }
 
 }  // namespace committee

@@ -16,7 +16,7 @@ namespace {
 
 constexpr WeightBits kClassWeightBits{52, 52, 52};   // sums stay exact in a double
 constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentAccumulator has room for
-constexpr double kMinThreadWork = 4e6;  // row-features over all levels that are worth a thread
+constexpr double kMinThreadWork = 4e6;  // row-features over all depths that pay for a thread
 
 bool is_classification(const Target& target) {
   return !target.labels.empty();

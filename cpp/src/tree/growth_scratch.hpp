@@ -4,12 +4,13 @@
 #include <mutex>
 
 #include "binning/packed_records.hpp"
+#include "committee/grower.hpp"
 #include "tree/fast/extra_trees_levels.hpp"
 
 namespace committee {
 
 struct TableCaches {
-  std::unique_ptr<const PackedRecords> packed_records;  // null: not worth it
+  std::unique_ptr<const PackedRecords> packed_records;  // null: they save too little
   std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
 };
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads);

@@ -23,9 +23,7 @@ constexpr RouteInfo kRouteInfos[] = {
     {"two_valued", "a column of two bins has one boundary and needs no histogram",
      "columns of two bins without missing values"},
     {"packed_records", "columns of two bins take a bit of a row's record instead of a byte",
-     "forests over a table where that halves the records"},
-    {"bit_counts", "class weights of packed columns are summed straight from the records",
-     "packed records, Gini of several classes, nodes beyond a block"},
+     "forests with multiclass_block over a table where that halves the records"},
     {"random_thresholds", "the random thresholds of all drawn features are scored side by side",
      "extra-trees of two classes with Gini, row weights below 256"},
     {"multiclass_block", "records move with their rows, class weights are one word",
@@ -128,19 +126,11 @@ void choose_columns_of_two_bins(Refusals& r, const GrowthPlan& plan, const Sampl
   constexpr Route kPacked = Route::packed_records;
   const GrowthScratch* scratch = plan.input.scratch;
   const PackedRecords* packed = scratch ? scratch->caches->packed_records.get() : nullptr;
-  r.need(Route::subtree, kPacked, "the subtree route is not taken");
+  // Measured: only the blocks, which move the records, gain by smaller ones.
+  r.need(Route::multiclass_block, kPacked, "the multiclass_block route is not taken");
   r.refuse_if(scratch == nullptr, kPacked, "a single tree does not pack the records");
   r.refuse_if(packed == nullptr, kPacked, "it would not halve the records");
   r.need(Route::two_valued, kPacked, "the two_valued route is not taken");
-  r.refuse_if(r.allows(Route::presorted_rows), kPacked, "presorted_rows reads whole bytes");
-
-  constexpr Route kBits = Route::bit_counts;
-  r.need(kPacked, kBits, "the packed_records route is not taken");
-  r.refuse_if(sample.kind != AccumulatorKind::classes || sample.is_wide || sample.counts_rows,
-              kBits, "cells are not 32-bit weights of classes");
-  r.refuse_if(plan.params.random_splits, kBits, "thresholds are random");
-  r.refuse_if(packed != nullptr && (two_valued & ~packed->bits()) != 0, kBits,
-              "a column of two bins is not packed");
 }
 
 void choose_multiclass(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
@@ -173,7 +163,6 @@ void choose_extra_trees(Refusals& r, const GrowthPlan& plan, const SampleFacts& 
 
   constexpr Route kOwn = Route::extra_trees_bitmap;
   r.refuse_if(sample.heaviest != 1, kOwn, "rows differ in weight");
-  r.refuse_if(r.allows(Route::packed_records), kOwn, "packed_records is taken");
   r.refuse_if(params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
   r.refuse_if(sample.n_rows < kMinExtraTreesRows, kOwn, "there are fewer than 512 rows");
   r.refuse_if(!ExtraTreesTable::fits(*plan.input.data), kOwn,
@@ -199,8 +188,8 @@ GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
   choose_subtree(refusals, plan, sample);
   choose_presorted(refusals, plan, sample);
   choose_few(refusals, plan, sample);
-  choose_columns_of_two_bins(refusals, plan, sample);
   choose_multiclass(refusals, plan, sample);
+  choose_columns_of_two_bins(refusals, plan, sample);
   choose_extra_trees(refusals, plan, sample);
   return refusals.finish();
 }
@@ -218,10 +207,12 @@ u64 find_two_valued(const BinnedMatrix& data) {
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads) {
   TableCaches caches;
   const auto is_on = [&](Route route) { return params.routes >> static_cast<u32>(route) & 1; };
-  if (is_on(Route::packed_records))
+  const std::vector<u32>& n_classes = input.target.n_classes;
+  if (is_on(Route::packed_records) && !params.random_splits && n_classes.size() == 1 &&
+      n_classes[0] > 2 && n_classes[0] <= kPackedClasses)
     caches.packed_records = PackedRecords::make(*input.data, n_threads);
   if (is_on(Route::extra_trees_bitmap) && params.random_splits &&
-      input.target.n_classes == std::vector<u32>{2} && ExtraTreesTable::fits(*input.data))
+      n_classes == std::vector<u32>{2} && ExtraTreesTable::fits(*input.data))
     caches.extra_trees = std::make_unique<ExtraTreesTable>(*input.data);
   return caches;
 }

@@ -1,11 +1,10 @@
-// The search where each feature has a single cut: a random one, or the only one of a column of two
-// bins. Included by builder_search.hpp.
+// The search where each feature has a single boundary: a random one, or the only one of a column of
+// two bins. Included by tree/builder_search.hpp.
 #pragma once
 #include <algorithm>
 #include <bit>
 
-#include "split/feature_sampler.hpp"
-#include "tree/builder_loop.hpp"
+#include "tree/node_search.hpp"
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -140,18 +139,17 @@ BinRange gather_bins(const RecordBlock& block, std::span<const u32> features,
 }
 
 template <class Accumulator>
-BinRange TreeBuilder<Accumulator>::gather_run_bins(const NodeRows& rows,
-                                                   std::span<const u32> features,
-                                                   Worker& worker) const {
+BinRange TreeNodeSearch<Accumulator>::gather_run_bins(const Rows& rows,
+                                                      std::span<const u32> features) {
   const std::size_t n = rows.items.size();
-  if (worker.run_bins.size() < n) worker.run_bins = AlignedBuffer<u64>(n);
-  worker.n_run = static_cast<u32>(features.size());
-  std::copy(features.begin(), features.end(), worker.run);
+  if (run_bins_.size() < n) run_bins_ = AlignedBuffer<u64>(n);
+  n_run_ = static_cast<u32>(features.size());
+  std::copy(features.begin(), features.end(), run_);
   if (!prefers_columns(rows, features.size()))
-    return gather_bins(rows.block, features, rows.items, worker.run_bins.data());
+    return gather_bins(rows.block, features, rows.items, run_bins_.data());
   BinRange range;
   with_features(features.size(), [&]<int kFeatures>() {
-    range = gather_columns<kFeatures>(data_, features, rows.items, worker.run_bins.data());
+    range = gather_columns<kFeatures>(data_, features, rows.items, run_bins_.data());
   });
   return range;
 }
@@ -234,66 +232,12 @@ inline void sum_class_lanes(std::span<const ClassAccumulator<u32>::Item> items, 
   }
 }
 
-// What the rows add up to whose bits of a run of features are not set, straight from their records:
-// sum_class_lanes where the cut of each feature is known.
-template <class Picker>
-void sum_bit_lanes(const Picker picker, BinLanes masks, const RecordBlock& block,
-                   std::span<const ClassAccumulator<u32>::Item> items, u64 heaviest,
-                   std::vector<CountLanes>& lanes, u32* sums) {
-  const u32 cell = static_cast<u32>(lanes.size());
-  const std::size_t n = items.size(), n_safe = 0xFFFF / heaviest;
-  std::fill_n(sums, kBatch * cell, 0u);
-  for (std::size_t first = 0; first < n; first += n_safe) {
-    const std::size_t last = std::min(n, first + n_safe);
-    std::fill(lanes.begin(), lanes.end(), CountLanes{});
-    for (std::size_t i = first; i < last; ++i) {
-      if (i + kGatherAhead < n)
-        __builtin_prefetch(block.records + items[i + kGatherAhead].row * block.stride);
-      const BinLanes bits = picker.pick(block.records + items[i].row * block.stride) & masks;
-      lanes[items[i].label] += widen(bits == BinLanes{}) & (CountLanes{} + items[i].weight);
-    }
-    add_count_lanes(lanes, sums);
-  }
-}
-
-// scan_single_cuts for bits of packed records and more rows than classes: one pass over the rows.
-template <class Accumulator>
-void TreeBuilder<Accumulator>::scan_bits(const NodeRows& rows, std::span<const u32> features,
-                                         Worker& worker, Candidate& best, u8* varies) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    const u32 cell = sample_.accumulator.cell();
-    const RunColumns columns(rows.block, features);
-    BinLanes masks;
-    std::memcpy(&masks, columns.masks, sizeof masks);
-    worker.n_run = 0;
-    worker.run_sums.resize(kBatch * cell);
-    worker.lanes.resize(cell);
-    Element* sums = worker.run_sums.data();
-    with_picker(rows.block, columns, features.size(), [&](const auto& picker) {
-      sum_bit_lanes(picker, masks, rows.block, rows.items, sample_.heaviest, worker.lanes, sums);
-    });
-    const Element total = sample_.accumulator.total(worker.total.data());
-    SingleCuts& cuts = worker.cuts;
-    cuts.n = 0;
-    for (u32 k = 0; k < features.size(); ++k) {
-      const Element left = sample_.accumulator.total(sums + k * cell);
-      varies[k] = left != 0 && left != total;
-      if (!varies[k]) continue;
-      SingleCut& cut = cuts.list[cuts.n++];
-      fill_view(rows.numbers, features[k], worker, cut.view);
-      cut.at = {0, 1, false, false};
-      cut.lane = k;
-    }
-    worker.finder->take_single({cuts.list, cuts.n}, sums, best);
-  }
-}
-
 // The cut of every feature that varies. Two rows are partitioned by any feature alike: of those
 // only the first in the node's order is kept.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u32> features,
-                                         const BinRange& range, const Worker& worker,
-                                         SingleCuts& cuts, u8* varies) const {
+void TreeNodeSearch<Accumulator>::list_boundaries(const Rows& rows, std::span<const u32> features,
+                                                  const BinRange& range, SingleBoundaries& cuts,
+                                                  u8* varies) const {
   const auto lane = [](BinLanes lanes, std::size_t k) {
     return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
   };
@@ -306,12 +250,12 @@ void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u
       cuts.has_more |= 1u << k;
       continue;
     }
-    SingleCut& cut = cuts.list[cuts.n];
-    fill_view(rows.numbers, features[k], worker, cut.view);
+    SingleBoundary& cut = cuts.list[cuts.n];
+    fill_view(rows.numbers, features[k], cut.view);
     cut.at = {lo, hi, false, has_missing};
     cut.lane = static_cast<u32>(k);
     if (rows.items.size() == 2 && cuts.n == 1) {
-      if (cut.view.place < cuts.list[0].view.place) cuts.list[0] = cut;
+      if (cut.view.priority < cuts.list[0].view.priority) cuts.list[0] = cut;
       continue;
     }
     ++cuts.n;
@@ -320,18 +264,18 @@ void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u
   for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
     search.add(
         {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
-        cuts.list[c].at.cut, cuts.list[c].at.next);
+        cuts.list[c].at.bin, cuts.list[c].at.next);
   search.finish();
   for (u32 c = 0; c < cuts.n; ++c) {
-    SingleCut& cut = cuts.list[c];
-    if (cut.at.cut == cut.at.next) {  // one value, and missing ones
+    SingleBoundary& cut = cuts.list[c];
+    if (cut.at.bin == cut.at.next) {  // one value, and missing ones
       cut.at.next = kNone;
     } else {
-      if (params_.random_splits) cut.at.cut = search.cut(c);
-      cut.at.next = cut.at.cut + 1;
+      if (params_.random_splits) cut.at.bin = search.bin(c);
+      cut.at.next = cut.at.bin + 1;
       cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
     }
-    cuts.limits[cut.lane] = static_cast<u8>(cut.at.cut + 1);
+    cuts.limits[cut.lane] = static_cast<u8>(cut.at.bin + 1);
   }
 }
 
@@ -339,38 +283,38 @@ void TreeBuilder<Accumulator>::list_cuts(const NodeRows& rows, std::span<const u
 // left of the cuts in a second one over a copy of their bins. Returns a bit for every feature that
 // has more than one cut after all, since values are missing: nothing was done for these.
 template <class Accumulator>
-u32 TreeBuilder<Accumulator>::scan_single_cuts(const NodeRows& rows, std::span<const u32> features,
-                                               Worker& worker, Candidate& best, u8* varies) {
+u32 TreeNodeSearch<Accumulator>::scan_single_boundaries(const Rows& rows,
+                                                        std::span<const u32> features,
+                                                        Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size();
-  const BinRange range = gather_run_bins(rows, features, worker);
-  const u64* words = worker.run_bins.data();
-  SingleCuts& cuts = worker.cuts;
+  const BinRange range = gather_run_bins(rows, features);
+  const u64* words = run_bins_.data();
+  SingleBoundaries& cuts = cuts_;
   cuts.n = cuts.has_more = 0;
   std::fill_n(cuts.limits, kBatch, u8{0});
-  list_cuts(rows, features, range, worker, cuts, varies);
+  list_boundaries(rows, features, range, cuts, varies);
   if (cuts.n == 0) return cuts.has_more;
 
-  const u32 cell = sample_.accumulator.cell();
-  worker.run_sums.resize(kBatch * cell);
-  Element* sums = worker.run_sums.data();
-  sum_left(rows.items, words, cuts.limits, features.size(), worker);
+  const u32 cell = accumulator_.cell();
+  run_sums_.resize(kBatch * cell);
+  Element* sums = run_sums_.data();
+  sum_left(rows.items, words, cuts.limits, features.size());
   for (std::size_t c = 0; c < cuts.n; ++c) {
     if (!cuts.list[c].at.missing_left) continue;
     const u32 lane = cuts.list[c].lane;
     for (std::size_t i = 0; i < n; ++i) {
       const bool missing = (words[i] >> (8 * lane) & 0xFF) == kMissingBin;
-      sample_.accumulator.add_if(sums + lane * cell, rows.items[i], missing);
+      accumulator_.add_if(sums + lane * cell, rows.items[i], missing);
     }
   }
-  worker.finder->take_single({cuts.list, cuts.n}, sums, best);
+  finder_->take_single({cuts.list, cuts.n}, sums, best);
   return cuts.has_more;
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::sum_left(std::span<const Item> items, const u64* words,
-                                        const u8* limits, std::size_t n_features,
-                                        Worker& worker) const {
-  Element* sums = worker.run_sums.data();
+void TreeNodeSearch<Accumulator>::sum_left(std::span<const Item> items, const u64* words,
+                                           const u8* limits, std::size_t n_features) {
+  Element* sums = run_sums_.data();
   if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     if (sample_.heaviest < 256) {
       BinLanes limit;
@@ -379,16 +323,55 @@ void TreeBuilder<Accumulator>::sum_left(std::span<const Item> items, const u64* 
     }
   }
   if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    const Accumulator& accumulator = sample_.accumulator;
+    const Accumulator& accumulator = accumulator_;
     // A few rows cost less one by one than clearing and unpacking a vector a class.
     if (accumulator.outputs.size() == 1 && !accumulator.counted &&
         items.size() > accumulator.n_elements)
-      return sum_class_lanes(items, sample_.heaviest, words, limits, worker.lanes,
-                             accumulator.cell(), sums);
+      return sum_class_lanes(items, sample_.heaviest, words, limits, lanes_, accumulator.cell(),
+                             sums);
   }
   with_features(n_features, [&]<int kFeatures>() {
-    sum_below<kFeatures>(sample_.accumulator, items, words, limits, sums);
+    sum_below<kFeatures>(accumulator_, items, words, limits, sums);
   });
+}
+
+// The features come in the order of their places.
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::scan_random_thresholds(const Rows& rows,
+                                                         std::span<const u32> features,
+                                                         Candidate& best, u8* varies) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    const BinRange range = gather_run_bins(rows, features);
+    const u64 lows = std::bit_cast<u64>(range.lo), highs = std::bit_cast<u64>(range.hi_next);
+    const u64 has_missing =
+        std::bit_cast<u64>(reinterpret_cast<BinLanes>(range.lo_next == BinLanes{}));
+    if (has_missing != 0) {
+      (void)scan_single_boundaries(rows, features, best, varies);
+      return;
+    }
+    SplitBinSearch search;
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const u32 lo = static_cast<u32>(lows >> (8 * k) & 0xFF);
+      const u32 hi = static_cast<u32>((highs >> (8 * k) & 0xFF) - 1);
+      const ColumnEnds& ends = column_ends_[features[k]];
+      search.add({ends.low, ends.high, rows.numbers.at(Purpose::threshold, features[k])}, lo, hi);
+      varies[k] = lo != hi;
+    }
+    search.finish();
+    u64 limits = 0;  // a feature that is constant here has nothing on its left
+    for (u32 k = 0; k < features.size(); ++k)
+      limits |= ((search.bin(k) + 1) & (u64{0} - u64{varies[k]})) << (8 * k);
+    u64 sums[kBatch];
+    sum_lanes_below(rows.items, static_cast<u32>(sample_.heaviest), run_bins_.data(),
+                    std::bit_cast<BinLanes>(limits), sums);
+    const u32 lane = finder_->take_best_lane({sums, features.size()}, best.score);
+    if (lane == kNone) return;
+    best.feature = features[lane];
+    best.priority = priorities_[best.feature];
+    best.bin = search.bin(lane);
+    best.next = best.bin + 1;
+    best.categorical = best.missing_left = best.has_missing = false;
+  }
 }
 
 }  // namespace committee

@@ -1,11 +1,11 @@
 // The search in nodes of a few rows, which are sorted by their bins: most bins of a histogram would
-// be empty. Included by builder_search.hpp.
+// be empty. Included by
+// tree/builder_search.hpp.
 #pragma once
 #include <algorithm>
 
 #include "base/rank_sort.hpp"
-#include "split/feature_sampler.hpp"
-#include "tree/builder_loop.hpp"
+#include "tree/node_search.hpp"
 
 namespace committee {
 
@@ -37,9 +37,9 @@ inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
 }
 
 template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::scan_few_rows(const NodeRows& rows,
-                                                    std::span<const u32> features, Worker& worker,
-                                                    Candidate& best, u8* varies) {
+std::size_t TreeNodeSearch<Accumulator>::scan_few_rows(const Rows& rows,
+                                                       std::span<const u32> features,
+                                                       Candidate& best, u8* varies) {
   const std::size_t n = rows.items.size(), stride = rows.block.stride;
   const Item* items = rows.items.data();
   u8 bins[kMostFew];
@@ -56,11 +56,11 @@ std::size_t TreeBuilder<Accumulator>::scan_few_rows(const NodeRows& rows,
     varies[k] = differ != 0;
     if (!varies[k]) continue;
     ++n_varying;
-    const FeatureView view = view_feature(rows.numbers, features[k], worker);
+    const FeatureView view = view_feature(rows.numbers, features[k]);
     // Two rows are partitioned by any feature alike: only its place in the order matters.
-    if (n == 2 && best.found() && best.place < view.place) continue;
+    if (n == 2 && best.found() && best.priority < view.priority) continue;
     sort_few(bins, n, keyed);
-    worker.finder->scan_few({keyed, n}, items, view, best);
+    finder_->scan_few({keyed, n}, items, view, best);
   }
   return n_varying;
 }

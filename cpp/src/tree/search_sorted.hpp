@@ -1,10 +1,10 @@
-// The search over sorted rows: exact splits and absolute error. Included by builder_search.hpp.
+// The search over sorted rows: exact splits and absolute error. Included by
+// tree/builder_search.hpp.
 #pragma once
 #include <algorithm>
 
 #include "split/categorical_order.hpp"
-#include "split/feature_sampler.hpp"
-#include "tree/builder_loop.hpp"
+#include "tree/node_search.hpp"
 
 namespace committee {
 
@@ -29,17 +29,16 @@ inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 lar
 }
 
 template <class Accumulator>
-SortedRows TreeBuilder<Accumulator>::sort_rows(const OpenNode& node, u32 feature,
-                                               Worker& worker) const {
+SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 feature) {
   const std::size_t n = node.size();
-  worker.keyed.resize(n);
+  keyed_.resize(n);
   SortedRows rows;
   u32 largest = 0;
   std::size_t n_values = 0;
   auto place = [&](std::size_t i, u32 code) {
     const bool missing = code == kMissingCode;
     // Missing rows fill the end, backwards; their order among themselves does not matter.
-    worker.keyed[missing ? n - ++rows.n_missing : n_values] = static_cast<u64>(code) << 32 | i;
+    keyed_[missing ? n - ++rows.n_missing : n_values] = static_cast<u64>(code) << 32 | i;
     n_values += !missing;
     if (!missing) largest = std::max(largest, code);
   };
@@ -50,9 +49,9 @@ SortedRows TreeBuilder<Accumulator>::sort_rows(const OpenNode& node, u32 feature
       const u32* order =
           plan_.input.presort->order.data() + static_cast<std::size_t>(feature) * data_.n_rows;
       for (std::size_t i = 0; i < n; ++i)
-        worker.keyed[i] = static_cast<u64>(rank[order[i]]) << 32 | order[i];
-      for (std::size_t i = n; i-- > 0 && (worker.keyed[i] >> 32) == kMissingCode;) ++rows.n_missing;
-      rows.keyed = worker.keyed;
+        keyed_[i] = static_cast<u64>(rank[order[i]]) << 32 | order[i];
+      for (std::size_t i = n; i-- > 0 && (keyed_[i] >> 32) == kMissingCode;) ++rows.n_missing;
+      rows.keyed = keyed_;
       return rows;
     }
     for (std::size_t i = 0; i < n; ++i) place(i, rank[items_[node.begin + i].row]);
@@ -63,35 +62,35 @@ SortedRows TreeBuilder<Accumulator>::sort_rows(const OpenNode& node, u32 feature
       place(i, bin == kMissingBin ? kMissingCode : bin);
     }
   }
-  std::vector<u64> missing(worker.keyed.begin() + static_cast<std::ptrdiff_t>(n_values),
-                           worker.keyed.end());
-  worker.keyed.resize(n_values);
-  sort_keyed(worker.keyed, worker.keyed_spare, largest);
-  worker.keyed.insert(worker.keyed.end(), missing.begin(), missing.end());
-  rows.keyed = worker.keyed;
+  std::vector<u64> missing(keyed_.begin() + static_cast<std::ptrdiff_t>(n_values), keyed_.end());
+  keyed_.resize(n_values);
+  sort_keyed(keyed_, keyed_spare_, largest);
+  keyed_.insert(keyed_.end(), missing.begin(), missing.end());
+  rows.keyed = keyed_;
   return rows;
 }
 
 template <class Accumulator>
-bool TreeBuilder<Accumulator>::scan_in_order(const OpenNode& node, u32 feature, Worker& worker,
-                                             Candidate& best) {
-  SortedRows rows = sort_rows(node, feature, worker);
-  const FeatureView view = view_feature(numbers_of(node), feature, worker);
+bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 feature,
+                                                Candidate& best) {
+  SortedRows rows = sort_rows(node, feature);
+  const FeatureView view = view_feature(context_.numbers_of(node), feature);
   const std::size_t n_values = rows.keyed.size() - rows.n_missing;
   if (n_values == 0) return false;
   const u32 lo = static_cast<u32>(rows.keyed[0] >> 32),
             hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
   if (params_.random_splits && lo < hi) {
-    rows.only_cut = draw_split_bin(view, lo, hi);
+    rows.only_bin = draw_split_bin(view, lo, hi);
     rows.only_missing_left = rows.n_missing > 0 && draw_missing_left(view);
   }
-  return worker.finder->scan_sorted(rows, items_ + node.begin, view, best);
+  return finder_->scan_sorted(rows, items_ + node.begin, view, best);
 }
 
-// Absolute error over categories: levels ordered by their mean target, then scanned like numbers.
+// Absolute error over categories: categories ordered by their mean target, then scanned like
+// numbers.
 template <class Accumulator>
-bool TreeBuilder<Accumulator>::scan_categories_in_order(const OpenNode& node, u32 feature,
-                                                        Worker& worker, Candidate& best) {
+bool TreeNodeSearch<Accumulator>::scan_categories_in_order(const NodePosition& node, u32 feature,
+                                                           Candidate& best) {
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     const ColumnBins& bins = (*data_.bins)[feature];
     auto code_of = [&](u32 row) {
@@ -99,50 +98,50 @@ bool TreeBuilder<Accumulator>::scan_categories_in_order(const OpenNode& node, u3
       const u8 bin = data_.column(feature)[row];
       return bin == kMissingBin ? kMissingCode : static_cast<u32>(bin);
     };
-    const u32 cell = sample_.accumulator.cell();
+    const u32 cell = accumulator_.cell();
     std::vector<Element> cells(static_cast<std::size_t>(bins.n_bins + 1) * cell, Element{0});
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const u32 code = std::min(code_of(items_[i].row), bins.n_bins);
-      sample_.accumulator.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
+      accumulator_.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
     }
-    std::vector<CategoryCell<Element>> levels;
+    std::vector<CategoryCell<Element>> categories;
     for (u32 code = 0; code <= bins.n_bins; ++code) {
       const Element* at = cells.data() + static_cast<std::size_t>(code) * cell;
-      if (!sample_.accumulator.is_empty(at)) levels.push_back({code, at});
+      if (!accumulator_.is_empty(at)) categories.push_back({code, at});
     }
-    CategoryOrder<Accumulator> order(sample_.accumulator);
+    CategoryOrder<Accumulator> order(accumulator_);
     order.set_rare_weight(plan_.rare_weight);
-    order.sort_by_mean(levels);
+    order.sort_by_mean(categories);
     std::vector<u32> position(bins.n_bins + 1, 0);
-    for (u32 k = 0; k < order.size(); ++k) position[levels[order[k]].code] = order.voice(k);
-    worker.keyed.resize(node.size());
+    for (u32 k = 0; k < order.size(); ++k) position[categories[order[k]].code] = order.group(k);
+    keyed_.resize(node.size());
     for (std::size_t i = 0; i < node.size(); ++i) {
       const u32 code = std::min(code_of(items_[node.begin + i].row), bins.n_bins);
-      worker.keyed[i] = static_cast<u64>(position[code]) << 32 | i;
+      keyed_[i] = static_cast<u64>(position[code]) << 32 | i;
     }
-    const u32 n_voices = order.size() == 0 ? 0 : order.voice(order.size() - 1) + 1;
-    sort_keyed(worker.keyed, worker.keyed_spare, n_voices);
+    const u32 n_groups = order.size() == 0 ? 0 : order.group(order.size() - 1) + 1;
+    sort_keyed(keyed_, keyed_spare_, n_groups);
     SortedRows rows;
-    rows.keyed = worker.keyed;
-    const FeatureView view = view_feature(numbers_of(node), feature, worker);
-    if (params_.random_splits && n_voices > 1)
-      rows.only_cut = scale_below(view.number, n_voices - 1);
+    rows.keyed = keyed_;
+    const FeatureView view = view_feature(context_.numbers_of(node), feature);
+    if (params_.random_splits && n_groups > 1)
+      rows.only_bin = scale_below(view.number, n_groups - 1);
     Candidate own;
-    worker.finder->scan_sorted(rows, items_ + node.begin, view, own);
-    if (own.found() && best.loses_to(own.score, own.place, own.cut)) {
+    finder_->scan_sorted(rows, items_ + node.begin, view, own);
+    if (own.found() && best.loses_to(own.score, own.priority, own.bin)) {
       own.categorical = true;
       for (u32 k = 0; k < order.size(); ++k) {
-        const u32 code = levels[order[k]].code;
+        const u32 code = categories[order[k]].code;
         if (code == bins.n_bins) {
           own.has_missing = true;
-          own.missing_left = order.voice(k) <= own.cut;
+          own.missing_left = order.group(k) <= own.bin;
         } else {
-          (order.voice(k) <= own.cut ? own.left_codes : own.right_codes).push_back(code);
+          (order.group(k) <= own.bin ? own.left_codes : own.right_codes).push_back(code);
         }
       }
       best = std::move(own);
     }
-    return levels.size() > 1;  // one voice now may be several further down
+    return categories.size() > 1;  // one group now may be several further down
   } else {
     throw std::logic_error("rows are sorted by category for absolute error alone");
   }

@@ -1,6 +1,7 @@
 #include "tree/fast/compact_tree.hpp"
 
 #include "tree/arena_store.hpp"
+#include "tree/fast/append_subtree.hpp"
 
 namespace committee {
 
@@ -36,7 +37,7 @@ bool CompactTree::has_double_thresholds(const std::vector<ColumnBins>& bins) con
   };
   if (std::all_of(bins.begin(), bins.end(), is_narrow)) return false;
   return std::any_of(nodes_.data(), nodes_.data() + n_nodes_, [&](const Node& node) {
-    return node.right != 0 && !is_float_number(bins[node.feature].thresholds[node.cut]);
+    return node.right != 0 && !is_float_number(bins[node.feature].thresholds[node.bin]);
   });
 }
 
@@ -81,7 +82,7 @@ void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) c
     Cursor& cursor = cursors[depth];
     const u32 number = is_leaf ? cursor.leaf : cursor.child;
     const u32 tag = node.feature | (node.missing_left ? StoredNode::kMissingLeft : 0);
-    const T threshold = static_cast<T>(thresholds[node.feature][node.cut]);
+    const T threshold = static_cast<T>(thresholds[node.feature][node.bin]);
     nodes[cursor.node++] = {is_leaf ? T{0} : threshold, number, is_leaf ? StoredNode::kLeaf : tag};
     cursor.leaf += is_leaf ? 1 : 0;
     cursor.child += is_leaf ? 0 : 2;
@@ -97,21 +98,14 @@ void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) c
 
 void CompactTree::append_to(GrownTree& tree, const std::vector<ColumnBins>& bins, double unit,
                             u32 parent, bool is_right) const {
-  const u32 first = static_cast<u32>(tree.size());
-  tree.width = 2;
-  if (parent != GrownTree::kNoChild) (is_right ? tree.right : tree.left)[parent] = first;
-  for (u32 id = 0; id < n_nodes_; ++id) {
-    const Node& node = nodes_[id];
-    const double value[2] = {(node.n_rows - node.n_positive) * unit, node.n_positive * unit};
-    tree.add_node(node.n_rows, node.n_rows * unit, 0.0, value);
-    if (node.right == 0) continue;
-    tree.left[first + id] = first + id + 1;
-    tree.right[first + id] = first + node.right;
-    GrownTree::Split& split = tree.splits[first + id];
-    split.feature = node.feature;
-    split.missing_left = node.missing_left;
-    split.threshold = bins[node.feature].thresholds[node.cut];
-  }
+  append_subtree(tree, n_nodes_, 2, parent, is_right, [&](u32 k, double* values) -> AppendedNode {
+    const Node& node = nodes_[k];
+    values[0] = (node.n_rows - node.n_positive) * unit;
+    values[1] = node.n_positive * unit;
+    const double threshold = node.right == 0 ? 0.0 : bins[node.feature].thresholds[node.bin];
+    return {node.n_rows,  node.n_rows * unit, node.right,
+            node.feature, threshold,          node.missing_left};
+  });
 }
 
 }  // namespace committee

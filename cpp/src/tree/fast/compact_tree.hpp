@@ -18,7 +18,7 @@ class CompactTree {
   struct Node {
     u32 n_rows, n_positive;
     u32 right;        // 0: a leaf; the left child is the next node
-    u8 feature, cut;  // of a split: the last bin that goes left
+    u8 feature, bin;  // of a split: the last bin that goes left
     bool missing_left;
   };
   static_assert(sizeof(Node) == 16);
@@ -43,9 +43,9 @@ class CompactTree {
   void close_leaf(u32 n_rows, u32 n_positive) {
     largest_ = std::max(largest_, std::max(n_positive, n_rows - n_positive));
   }
-  void split(u32 node, u32 feature, u32 cut, bool missing_left, double decrease) {
+  void split(u32 node, u32 feature, u32 bin, bool missing_left, double decrease) {
     nodes_[node].feature = static_cast<u8>(feature);
-    nodes_[node].cut = static_cast<u8>(cut);
+    nodes_[node].bin = static_cast<u8>(bin);
     nodes_[node].missing_left = missing_left;
     importances_[feature] += decrease;
   }

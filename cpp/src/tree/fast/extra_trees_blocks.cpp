@@ -39,7 +39,7 @@ struct ExtraTreesBlocks::Best {
     const i64 d = p * w - static_cast<i64>(node.n_positive) * l;
     const i64 own_dividend = d * d, own_divisor = l * (w - l);
     const u64 own =
-        left.feature | u64{left.cut} << 8 | u64{left.n_rows} << 16 | u64{left.n_positive} << 32;
+        left.feature | u64{left.bin} << 8 | u64{left.n_rows} << 16 | u64{left.n_positive} << 32;
     // A mask, since a compiler would guess which is better.
     const i64 all = -static_cast<i64>(own_dividend * divisor > dividend * own_divisor);
     dividend ^= (dividend ^ own_dividend) & all;
@@ -99,28 +99,32 @@ void ExtraTreesBlocks::fill(Node<kVectors>& node) {
 
 template <int kVectors>
 void ExtraTreesBlocks::grow(Node<kVectors> node) {
-  std::vector<Node<kVectors>>& open = block<kVectors>().open;
-  for (open.clear();;) {
-    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
-    bool is_split = false;
-    if (kVectors > 1 && !is_leaf && node.n_rows <= ExtraTreesBlock<kVectors>::kRows / 2) {
-      if constexpr (kVectors > 1) hand_over<kVectors / 2, kVectors>(node);
-    } else {
-      const u32 id = tree_->add_node(node.n_rows, node.n_positive, node.depth);
-      Node<kVectors> right;
-      is_split = !is_leaf && split<kVectors>(node, id, right);
-      if (is_split) {
-        open.push_back(right);
-      } else {
-        tree_->close_leaf(node.n_rows, node.n_positive);
-      }
+  ExtraTreesBlock<kVectors>& own = block<kVectors>();
+  const auto hand_over_small = [&](const Node<kVectors>& small) {
+    if constexpr (kVectors > 1) {
+      if (small.n_rows > ExtraTreesBlock<kVectors>::kRows / 2) return false;
+      hand_over<kVectors / 2, kVectors>(small);
+      return true;
     }
-    if (is_split) continue;
-    if (open.empty()) return;
-    node = open.back();
-    open.pop_back();
-    tree_->turn_right(node.parent);
-  }
+    return false;
+  };
+  grow_depth_first(*rules_, *tree_, std::move(node), own.open, hand_over_small,
+                   [&](Node<kVectors>& top, u32 id, Node<kVectors>& right) {
+                     return split_node<Best>(
+                         *rules_, *tree_, top, id, right,
+                         [&](std::span<const u8> features, const NodeNumbers& numbers, Best& best) {
+                           look_at<kVectors>(top, features, numbers, best);
+                         },
+                         [&](const ExtraTreesSide& best) {
+                           const RowLanes* column = own.columns[best.feature];
+                           for (int v = 0; v < kVectors; ++v) {
+                             const RowLanes left =
+                                 find_left(column[v], top.rows.lanes[v], best.bin);
+                             right.rows.lanes[v] = top.rows.lanes[v] & ~left;
+                             top.rows.lanes[v] = left;
+                           }
+                         });
+                   });
 }
 
 // Grows the subtree in the smallest block that holds its rows.
@@ -138,26 +142,6 @@ void ExtraTreesBlocks::hand_over(const Node<kFrom>& node) {
   static_cast<ExtraTreesNode&>(top) = node;
   fill<kVectors>(top);
   grow<kVectors>(std::move(top));
-}
-
-// Splits the node, which becomes its left child; false: it must stay a leaf.
-template <int kVectors>
-bool ExtraTreesBlocks::split(Node<kVectors>& node, u32 id, Node<kVectors>& right) {
-  Best found;
-  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
-    look_at<kVectors>(node, features, numbers, found);
-    return found.found();
-  });
-  if (!found.found()) return false;
-  const ExtraTreesSide best = found.left();
-  descend(*tree_, id, best, node, right);
-  const RowLanes* column = block<kVectors>().columns[best.feature];
-  for (int v = 0; v < kVectors; ++v) {
-    const RowLanes left = find_left(column[v], node.rows.lanes[v], best.cut);
-    right.rows.lanes[v] = node.rows.lanes[v] & ~left;
-    node.rows.lanes[v] = left;
-  }
-  return true;
 }
 
 // A feature that is constant here has all rows on its left: a ratio of zeros, which never wins.

@@ -50,8 +50,6 @@ class ExtraTreesBlocks {
   template <int kVectors, int kFrom>
   void hand_over(const Node<kFrom>& node);
   template <int kVectors>
-  bool split(Node<kVectors>& node, u32 id, Node<kVectors>& right);
-  template <int kVectors>
   void look_at(const Node<kVectors>& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best);
 

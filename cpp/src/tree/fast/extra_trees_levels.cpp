@@ -105,16 +105,17 @@ bool has_missing(const ExtraTreesRecords& records, std::span<const BinaryAccumul
 // The best of the cuts that were looked at; equal ones go to the feature that was drawn first.
 struct ExtraTreesLevels::Best {
   double score = -std::numeric_limits<double>::infinity();
-  ExtraTreesSide left{};
+  ExtraTreesSide side{};
 
-  bool found() const { return left.n_rows > 0; }
+  bool found() const { return side.n_rows > 0; }
+  ExtraTreesSide left() const { return side; }
   // An empty side has no score (0 / 0), which is not larger.
-  void take(const ExtraTreesNode& node, const ExtraTreesSide& side) {
+  void take(const ExtraTreesNode& node, const ExtraTreesSide& other) {
     const double own =
-        Gini().score_binary(side.n_rows, side.n_positive, node.n_rows, node.n_positive);
+        Gini().score_binary(other.n_rows, other.n_positive, node.n_rows, node.n_positive);
     if (!(own > score)) return;
     score = own;
-    left = side;
+    side = other;
   }
 };
 
@@ -134,31 +135,26 @@ bool ExtraTreesLevels::finish(const ExtraTreesNode& top, const ExtraTreesRecords
     for (const BinaryAccumulator::Item& item : items) listed_.push_back(name_row(item));
     if (items.size() > ExtraTreesBlocks::kMostRows) fill(node);
   }
-  for (open_.clear();;) {
-    watch_->poll();
-    const bool is_leaf = rules_->is_leaf(node.n_rows, node.n_positive, node.depth);
-    bool is_split = false;
-    if (!is_leaf && node.n_rows <= ExtraTreesBlocks::kMostRows) {
-      const std::size_t first = listed_.size() - node.n_rows;
-      blocks_.finish(node, *rules_, records, {listed_.data() + first, node.n_rows}, tree_);
-      listed_.resize(first);
-    } else {
-      if (!is_leaf && node.set.empty()) fill(node);
-      const u32 id = tree_.add_node(node.n_rows, node.n_positive, node.depth);
-      Node right;
-      is_split = !is_leaf && split(node, id, right);
-      if (is_split) {
-        open_.push_back(std::move(right));
-      } else {
-        tree_.close_leaf(node.n_rows, node.n_positive);
-      }
-    }
-    if (is_split) continue;
-    if (open_.empty()) return true;
-    node = std::move(open_.back());
-    open_.pop_back();
-    tree_.turn_right(node.parent);
-  }
+  grow_depth_first(
+      *rules_, tree_, std::move(node), open_,
+      [&](const Node& small) {
+        watch_->poll();
+        if (small.n_rows > ExtraTreesBlocks::kMostRows) return false;
+        const std::size_t first = listed_.size() - small.n_rows;
+        blocks_.finish(small, *rules_, records, {listed_.data() + first, small.n_rows}, tree_);
+        listed_.resize(first);
+        return true;
+      },
+      [&](Node& own, u32 id, Node& right) {
+        if (own.set.empty()) fill(own);
+        return split_node<Best>(
+            *rules_, tree_, own, id, right,
+            [&](std::span<const u8> features, const NodeNumbers& numbers, Best& best) {
+              look_at(own, features, numbers, best);
+            },
+            [&](const ExtraTreesSide& best) { partition(own, best, right); });
+      });
+  return true;
 }
 
 ExtraTreesLevels::Level& ExtraTreesLevels::open_level(const Node& node, std::size_t n_rows) {
@@ -220,19 +216,6 @@ void ExtraTreesLevels::fill(Node& node) {
   std::fill(bytes + n, bytes + level.n_vectors * kRowLanes, u8{0});
 }
 
-// Splits the node, which becomes its left child; false: it must stay a leaf.
-bool ExtraTreesLevels::split(Node& node, u32 id, Node& right) {
-  Best best;
-  draw_features(*rules_, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
-    look_at(node, features, numbers, best);
-    return best.found();
-  });
-  if (!best.found()) return false;
-  descend(tree_, id, best.left, node, right);
-  partition(node, best.left, right);
-  return true;
-}
-
 void ExtraTreesLevels::look_at(const Node& node, std::span<const u8> features,
                                const NodeNumbers& numbers, Best& best) const {
   const Level& level = levels_[node.level];
@@ -256,7 +239,7 @@ bool ExtraTreesLevels::stays(const ExtraTreesNode& node, const Level& level) con
   return node.n_rows > ExtraTreesBlocks::kMostRows && node.n_rows * kShare >= level.n_rows;
 }
 
-// Parts the set of a node that has become its left child. What does not stay in the level is
+// Partitions the set of a node that has become its left child. What does not stay in the level is
 // listed, the right side first: the left one is next.
 void ExtraTreesLevels::partition(Node& node, const ExtraTreesSide& best, Node& right) {
   const Level& level = levels_[node.level];
@@ -264,7 +247,7 @@ void ExtraTreesLevels::partition(Node& node, const ExtraTreesSide& best, Node& r
   right.level = node.level;
   right.set = AlignedBuffer<RowLanes>(level.n_vectors);
   for (std::size_t v = 0; v < level.n_vectors; ++v) {
-    const RowLanes left = find_left(column[v], node.set[v], best.cut);
+    const RowLanes left = find_left(column[v], node.set[v], best.bin);
     right.set[v] = node.set[v] & ~left;
     node.set[v] = left;
   }

@@ -41,7 +41,6 @@ class ExtraTreesLevels {
   Level& open_level(const Node& node, std::size_t n_rows);
   void spread(Node& node, std::span<const BinaryAccumulator::Item> items);
   void fill(Node& node);
-  bool split(Node& node, u32 id, Node& right);
   void look_at(const Node& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best) const;
   void partition(Node& node, const ExtraTreesSide& best, Node& right);

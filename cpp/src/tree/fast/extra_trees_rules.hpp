@@ -21,12 +21,13 @@ struct ExtraTreesTable {
 };
 
 struct ExtraTreesRules : BlockRules {
-  using BlockRules::BlockRules;
-  const ExtraTreesTable* table = nullptr;
+  ExtraTreesRules(const KeyPrefix& key, const GrowParams& params, std::span<const u32> features,
+                  const ExtraTreesTable& shared)
+      : BlockRules(key, params, features), table(&shared) {}
+  const ExtraTreesTable* table;
 
   bool is_leaf(u32 n_rows, u32 n_positive, u32 depth) const {
-    return n_positive == 0 || n_positive == n_rows || depth >= max_depth ||
-           n_rows < min_samples_split;
+    return leaf_test.is_leaf(n_rows, depth, n_positive == 0 || n_positive == n_rows);
   }
 };
 
@@ -48,9 +49,9 @@ struct ExtraTreesRecords {
   const u8* find(u32 row) const { return bytes + (row & ~kPositive) * stride; }
 };
 
-// A cut, and what lies left of it.
+// A split, and what lies left of it.
 struct ExtraTreesSide {
-  u32 feature, cut, n_rows, n_positive;
+  u32 feature, bin, n_rows, n_positive;
 };
 
 // Writes the split of a node, which becomes its left child. Field by field: a copy of what was just
@@ -65,7 +66,7 @@ inline void descend(CompactTree& tree, u32 id, const ExtraTreesSide& left, Extra
   right.impurity = weigh_impurity(right.n_rows, right.n_positive);
   const double impurity = weigh_impurity(left.n_rows, left.n_positive);
   const double decrease = std::max(0.0, node.impurity - impurity - right.impurity);
-  tree.split(id, left.feature, left.cut, 2 * left.n_rows > node.n_rows, decrease);
+  tree.split(id, left.feature, left.bin, 2 * left.n_rows > node.n_rows, decrease);
   node.key = child_key(node.key, false);
   ++node.depth;
   node.n_rows = left.n_rows;
@@ -84,12 +85,54 @@ template <class Look>
                                                  const ExtraTreesNode& node, Look&& look) {
   const NodeNumbers numbers(rules.tree_key, node.key);
   const u32 n_wanted = node.n_rows == 2 ? 1 : rules.n_wanted;
-  FeatureDraw draw(rules, numbers);
+  BlockSampler draw(rules, numbers);
   for (bool found = false; !draw.is_over() && (draw.n_drawn() < n_wanted || !found);) {
     const u32 first = draw.n_drawn();
     const u32 last = std::min(std::max(n_wanted, first + 1), first + kThresholdsTogether);
     while (draw.n_drawn() < last) draw.draw();
     found = look(draw.newest(last - first), numbers);
+  }
+}
+
+// Splits a node, which becomes its left child; false: it must stay a leaf. look_at(features,
+// numbers, best) looks at some features, partition(left, right) partitions the node's rows.
+template <class Best, class Node, class LookAt, class Partition>
+[[gnu::always_inline]] inline bool split_node(const ExtraTreesRules& rules, CompactTree& tree,
+                                              Node& node, u32 id, Node& right, LookAt&& look_at,
+                                              Partition&& partition) {
+  Best best;
+  draw_features(rules, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
+    look_at(features, numbers, best);
+    return best.found();
+  });
+  if (!best.found()) return false;
+  const ExtraTreesSide left = best.left();
+  descend(tree, id, left, node, right);
+  partition(left);
+  return true;
+}
+
+// Grows a subtree depth-first, left before right. hand_over(node) grows the subtree of a node
+// elsewhere or returns false; split(node, id, right) is as split_node.
+template <class Node, class HandOver, class Split>
+[[gnu::always_inline]] inline void grow_depth_first(const ExtraTreesRules& rules, CompactTree& tree,
+                                                    Node node, std::vector<Node>& open,
+                                                    HandOver&& hand_over, Split&& split) {
+  for (open.clear();;) {
+    const bool is_leaf = rules.is_leaf(node.n_rows, node.n_positive, node.depth);
+    if (is_leaf || !hand_over(node)) {
+      const u32 id = tree.add_node(node.n_rows, node.n_positive, node.depth);
+      Node right;
+      if (!is_leaf && split(node, id, right)) {
+        open.push_back(std::move(right));
+        continue;
+      }
+      tree.close_leaf(node.n_rows, node.n_positive);
+    }
+    if (open.empty()) return;
+    node = std::move(open.back());
+    open.pop_back();
+    tree.turn_right(node.parent);
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace committee {
 
-// A cut of a byte of the records.
-struct RowCut {
-  u32 byte, mask, cut;
+// A split by a byte of the records: what is not above the bin goes left.
+struct ByteSplit {
+  u32 byte, mask, bin;
 };
 
 // Rows of a node: a range of one of two halves.
@@ -21,7 +21,7 @@ struct RowRange {
   bool half;
 };
 
-// Sides of a cut whose rows nobody asks for any more.
+// Sides of a split that are leaves, whose rows are not needed any more.
 enum class Leave { nothing, left, right, both };
 
 // Records of 16 kVectors bytes.
@@ -85,12 +85,12 @@ class BlockRows {
     return packs_[range.half].data() + range.begin;
   }
 
-  // Parts the rows, which become those that go left; returns the others. Nobody asks for the order
-  // of a node's rows: the ones fill the range in the other half from its begin, the others from its
-  // end. Rows that leave are counted, but not kept.
-  RowRange partition(RowRange& range, const RowCut& by, Leave leave) {
+  // Partitions the rows, which become those that go left; returns the others. Nothing depends on
+  // the order of a node's rows: the ones fill the range in the other half from its begin, the
+  // others from its end. Rows that leave are counted, but not kept.
+  RowRange partition(RowRange& range, const ByteSplit& by, Leave leave) {
     const u8* bytes = column(range, by.byte);
-    const u32 cut = by.cut, mask = by.mask, n = range.n;
+    const u32 cut = by.bin, mask = by.mask, n = range.n;
     const auto goes_left = [=](u32 i) { return (bytes[i * kStride] & mask) <= cut; };
     RowRange right = range;
     switch (leave) {

@@ -5,6 +5,7 @@
 
 #include "base/rank_sort.hpp"
 #include "split/threshold.hpp"
+#include "tree/fast/append_subtree.hpp"
 #include "tree/fast/multiclass_rows.hpp"
 
 namespace committee {
@@ -13,6 +14,8 @@ namespace {
 
 // Up to so many rows are sorted; the class weights of more are added up bin by bin.
 constexpr u32 kMostSorted = 32;
+// In place of a number of rows that is not yet known.
+constexpr u32 kAnyRows = 0xFFFFFFFFu;
 
 template <class Word>
 struct BlockNode {
@@ -27,22 +30,22 @@ struct BlockNode {
 template <class Word>
 struct BlockSplit {
   double score = 0.0;
-  u64 place = ~u64{0};
+  u64 priority = ~u64{0};
   Word left{};
-  u32 feature = kNone, cut = 0, next = 0;
-  float bar = 0.0f;  // what is estimated less is worth less
+  u32 feature = kNone, bin = 0, next = 0;
+  float bar = 0.0f;  // below it an estimate cannot belong to the best
 
   bool found() const { return feature != kNone; }
 };
 
-// A feature at hand, and its place in the node's order of features.
+// A feature at hand, and its position in the node's order of features.
 struct BlockFeature {
   u32 feature;
-  u64 place;
+  u64 priority;
 };
 
 // Of the feature at hand: the bins that occur, what lies left of each, and what the boundary there
-// is worth.
+// scores.
 template <class Word>
 struct BoundaryWords {
   u8 cuts[kHistogramBins + 1];
@@ -53,14 +56,14 @@ struct BoundaryWords {
   Word sums[2][kHistogramBins] = {};
 };
 
-// What a node asks.
-struct Question {
+// The split of a node, as the tree holds it.
+struct NodeSplit {
   double threshold;
   u8 feature, missing_left;
 };
 
 // A node that is not yet in its tree.
-struct ListedNode : Question {
+struct ListedNode : NodeSplit {
   PackedCounts8 total;
   u16 n, right;  // rows, number of the right child; 0: a leaf
 };
@@ -114,8 +117,8 @@ class StridedBlock final : public MulticlassSubtree {
         BlockSplit<PackedCounts16> split;
         if (!node.is_leaf && find_split(node, split)) {
           WideNode right;
-          const Question question = descend(split, node, right);
-          write(question, tree.splits[id]);
+          const NodeSplit written = descend(split, node, right);
+          write(written, tree.splits[id]);
           node.parent = right.parent = id;
           node.is_right = false;
           right.is_right = true;
@@ -139,10 +142,10 @@ class StridedBlock final : public MulticlassSubtree {
     return id;
   }
 
-  static void write(const Question& question, GrownTree::Split& split) {
-    split.feature = question.feature;
-    split.missing_left = question.missing_left != 0;
-    split.threshold = question.threshold;
+  static void write(const NodeSplit& written, GrownTree::Split& split) {
+    split.feature = written.feature;
+    split.missing_left = written.missing_left != 0;
+    split.threshold = written.threshold;
   }
 
   // The subtree of a node of bytes, as a list.
@@ -153,7 +156,7 @@ class StridedBlock final : public MulticlassSubtree {
       BlockSplit<PackedCounts8> split;
       if (find_split(node, split)) {
         BlockNode<PackedCounts8> right;
-        static_cast<Question&>(nodes_[id]) = descend(split, node, right);
+        static_cast<NodeSplit&>(nodes_[id]) = descend(split, node, right);
         if (!node.is_leaf) {
           // The right child waits, the left one is next.
           waiting_[n_open] = id;
@@ -220,7 +223,7 @@ class StridedBlock final : public MulticlassSubtree {
   // do. Two rows are partitioned by any feature alike: the first that varies is taken.
   u32 draw_features(u64 key, u32 n_rows, const u8* differ, BlockFeature* features) const {
     const u32 n_wanted = n_rows == 2 && rules_.shuffle_ties ? 1 : rules_.n_wanted;
-    FeatureDraw draw(rules_, NodeNumbers(rules_.tree_key, key));
+    BlockSampler draw(rules_, NodeNumbers(rules_.tree_key, key));
     u32 n = 0;
     do {
       const u32 feature = draw.draw();
@@ -236,8 +239,7 @@ class StridedBlock final : public MulticlassSubtree {
     for (u32 k = 0; k < rules_.n_pool; ++k) {
       const u32 feature = rules_.pool[k];
       if (!varies(feature, differ)) continue;
-      const u64 drawn = rules_.shuffle_ties ? numbers.at(Purpose::tie, feature) >> 32 << 32 : 0;
-      features[n++] = {feature, drawn | feature};
+      features[n++] = {feature, tie_priority(numbers, feature, rules_.shuffle_ties)};
     }
     return n;
   }
@@ -262,7 +264,7 @@ class StridedBlock final : public MulticlassSubtree {
     const u32 b = std::min<u32>(bytes[kStride] & place.mask, place.most);
     best.left = word_of<Word>(rows_.packs(node.rows)[a < b ? 0 : 1]);
     best.feature = feature;
-    best.cut = std::min(a, b);
+    best.bin = std::min(a, b);
     best.next = std::max(a, b);
   }
 
@@ -367,65 +369,55 @@ class StridedBlock final : public MulticlassSubtree {
     const double score = score_sides(own.lefts[k], node.total);
     const u32 cut = own.cuts[k - 1];
     if (score < best.score) return;
-    if (score == best.score && std::pair(feature.place, cut) > std::pair(best.place, best.cut))
+    if (score == best.score &&
+        std::pair(feature.priority, cut) > std::pair(best.priority, best.bin))
       return;
     best.score = score;
-    best.place = feature.place;
+    best.priority = feature.priority;
     best.left = own.lefts[k];
     best.feature = feature.feature;
-    best.cut = cut;
+    best.bin = cut;
     best.next = own.cuts[k];
     best.bar = static_cast<float>(score) * kSurelyLess;
   }
 
-  // Parts the node, which becomes its left child.
+  // Partitions the node, which becomes its left child.
   template <class Word>
-  Question descend(const BlockSplit<Word>& split, BlockNode<Word>& node, BlockNode<Word>& right) {
+  NodeSplit descend(const BlockSplit<Word>& split, BlockNode<Word>& node, BlockNode<Word>& right) {
     const ColumnBins& bins = (*rules_.bins)[split.feature];
-    Question question;
-    question.threshold = bins.thresholds[settle_split_bin(split.cut, split.next, bins)];
-    question.feature = static_cast<u8>(split.feature);
-    question.missing_left = 2 * weigh(split.left) > weigh(node.total) ? 1 : 0;
-    const bool ends = ++node.depth >= rules_.max_depth;
+    NodeSplit written;
+    written.threshold =
+        threshold_of(bins, settle_split_bin(split.bin, split.next, bins), split.next);
+    written.feature = static_cast<u8>(split.feature);
+    written.missing_left = 2 * weigh(split.left) > weigh(node.total) ? 1 : 0;
+    ++node.depth;
     right.key = child_key(node.key, true);
     right.total = node.total - split.left;
     right.depth = node.depth;
-    right.is_leaf = ends || is_pure(right.total);
+    right.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, right.depth, is_pure(right.total));
     node.key = child_key(node.key, false);
     node.total = split.left;
-    node.is_leaf = ends || is_pure(node.total);
+    node.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, node.depth, is_pure(node.total));
     const Leave leave = node.is_leaf ? right.is_leaf ? Leave::both : Leave::left
                                      : (right.is_leaf ? Leave::right : Leave::nothing);
     const FieldPlace place = rules_.places[split.feature];
-    right.rows = rows_.partition(node.rows, {place.byte, place.mask, split.cut}, leave);
-    node.is_leaf = node.is_leaf || node.rows.n < rules_.min_samples_split;
-    right.is_leaf = right.is_leaf || right.rows.n < rules_.min_samples_split;
-    return question;
+    right.rows = rows_.partition(node.rows, {place.byte, place.mask, split.bin}, leave);
+    node.is_leaf = rules_.leaf_test.is_leaf(node.rows.n, node.depth, node.is_leaf);
+    right.is_leaf = rules_.leaf_test.is_leaf(right.rows.n, right.depth, right.is_leaf);
+    return written;
   }
 
   // The list becomes the subtree of a node.
   void append_to(GrownTree& tree, const WideNode& node) const {
-    const u32 first = static_cast<u32>(tree.size()), width = rules_.n_classes;
-    const std::size_t n = first + n_nodes_;
-    if (node.parent != kNone) (node.is_right ? tree.right : tree.left)[node.parent] = first;
-    for (auto* column : {&tree.left, &tree.right}) column->resize(n, GrownTree::kNoChild);
-    tree.splits.resize(n);
-    tree.n_samples.resize(n);
-    for (auto* column : {&tree.weight, &tree.impurity}) column->resize(n);
-    tree.values.resize(n * width);
-    for (u32 k = 0; k < n_nodes_; ++k) {
-      const ListedNode& listed = nodes_[k];
-      const u32 id = first + k;
-      tree.n_samples[id] = listed.n;
-      tree.weight[id] = weigh(listed.total) * rules_.weight_unit;
-      double* values = tree.values.data() + std::size_t{id} * width;
-      for (u32 c = 0; c < width; ++c)
-        values[c] = class_weight(listed.total, c) * rules_.weight_unit;
-      if (listed.right == 0) continue;
-      tree.left[id] = id + 1;
-      tree.right[id] = first + listed.right;
-      write(listed, tree.splits[id]);
-    }
+    append_subtree(tree, n_nodes_, rules_.n_classes, node.parent, node.is_right,
+                   [&](u32 k, double* values) -> AppendedNode {
+                     const ListedNode& own = nodes_[k];
+                     for (u32 c = 0; c < rules_.n_classes; ++c)
+                       values[c] = class_weight(own.total, c) * rules_.weight_unit;
+                     return {own.n,         weigh(own.total) * rules_.weight_unit,
+                             own.right,     own.feature,
+                             own.threshold, own.missing_left != 0};
+                   });
   }
 
   template <class Word>
@@ -448,10 +440,10 @@ class StridedBlock final : public MulticlassSubtree {
 
 }  // namespace
 
-std::shared_ptr<MulticlassSubtree> MulticlassSubtree::make(const MulticlassRules& rules) {
-  if (rules.stride == 16) return std::make_shared<StridedBlock<1>>(rules);
-  if (rules.stride == 32) return std::make_shared<StridedBlock<2>>(rules);
-  return std::make_shared<StridedBlock<4>>(rules);
+std::unique_ptr<MulticlassSubtree> MulticlassSubtree::make(const MulticlassRules& rules) {
+  if (rules.stride == 16) return std::make_unique<StridedBlock<1>>(rules);
+  if (rules.stride == 32) return std::make_unique<StridedBlock<2>>(rules);
+  return std::make_unique<StridedBlock<4>>(rules);
 }
 
 }  // namespace committee

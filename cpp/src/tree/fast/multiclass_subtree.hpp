@@ -1,26 +1,46 @@
 // Subtrees of some thousand rows of forests of up to eight classes, by Gini. Records lie in the
 // order of the nodes' rows and move with them; the class weights of a set of rows are one word, so
-// that a row is one addition; and what a boundary is worth is estimated for four of them at once,
+// that a row is one addition; and the scores of four boundaries at once are estimated,
 // in single precision. Most nodes of a tree have a few rows, and what they cost is neither sorting
 // nor counting, but whatever else happens.
 #pragma once
 #include "binning/packed_records.hpp"
 #include "committee/tree.hpp"
-#include "split/accumulators.hpp"
+#include "split/histogram.hpp"
 #include "tree/fast/block_rules.hpp"
 #include "tree/fast/packed_counts.hpp"
 
 namespace committee {
 
+// What the rules depend on besides data and parameters.
+struct MulticlassSample {
+  std::size_t n_rows;
+  u32 n_classes;
+  double weight_unit;
+  bool draws_features;
+};
+
 struct MulticlassRules : BlockRules {
-  using BlockRules::BlockRules;
-  const std::vector<ColumnBins>* bins = nullptr;
-  std::size_t n_rows = 0;                 // of the sample
-  std::size_t stride = 0;                 // of a record: 16, 32 or 64 bytes
+  MulticlassRules(const KeyPrefix& key, const GrowParams& params, std::span<const u32> features,
+                  const BinnedMatrix& data, const RecordBlock& block,
+                  const MulticlassSample& sample)
+      : BlockRules(key, params, features),
+        bins(data.bins.get()),
+        n_rows(sample.n_rows),
+        stride(block.stride),
+        draws_features(sample.draws_features),
+        shuffle_ties(params.shuffle_ties),
+        n_classes(sample.n_classes),
+        weight_unit(sample.weight_unit) {
+    for (u32 f = 0; f < data.n_cols; ++f) places[f] = block.place(f);
+  }
+  const std::vector<ColumnBins>* bins;
+  std::size_t n_rows;                     // of the sample
+  std::size_t stride;                     // of a record: 16, 32 or 64 bytes
   FieldPlace places[kMostBlockFeatures];  // of every feature in it
-  bool draws_features = false, shuffle_ties = false;
-  u32 n_classes = 0;
-  double weight_unit = 1.0;
+  bool draws_features, shuffle_ties;
+  u32 n_classes;
+  double weight_unit;
 };
 
 // The root of such a subtree, which is no leaf as far as known.
@@ -46,7 +66,7 @@ class MulticlassSubtree {
                       GrownTree& tree) = 0;
 
   // The rules must outlive the block.
-  static std::shared_ptr<MulticlassSubtree> make(const MulticlassRules& rules);
+  static std::unique_ptr<MulticlassSubtree> make(const MulticlassRules& rules);
 };
 
 }  // namespace committee

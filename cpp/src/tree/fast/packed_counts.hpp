@@ -1,4 +1,4 @@
-// The weights of up to eight classes in one word, and what a boundary between such weights is worth
+// The weights of up to eight classes in one word, and the score of a boundary between such weights
 // by Gini: bytes, where a node weighs at most 255, and lanes of 16 bits, where it weighs at most
 // 65535. Sums of squares then fit 16 and 32 bits.
 #pragma once
@@ -62,10 +62,10 @@ double score_sides(Word left, Word total) {
 }
 
 // Estimates in single precision are off by some roundings (bytes: by one, since all that comes
-// before the division is exact): whatever is less than this share of another is worth less.
+// before the division is exact): what is less than this share of another scores less.
 inline constexpr float kSurelyLess = 1.0f - 0x1p-19f;
 
-// What four boundaries are worth, by what lies left of each.
+// The scores of four boundaries, by what lies left of each.
 template <class Word>
 FloatQuad estimate_four(const Word* lefts, Word total, float weight) {
   const QuadSums sums = PackedCountsSimd::sum_four(lefts, total);

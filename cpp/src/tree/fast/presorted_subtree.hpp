@@ -1,8 +1,8 @@
-// Sorted lists of rows, made once for a subtree and handed on from node to child: see
-// split/presorted_rows.hpp. Included by tree/builder_search.hpp.
+// Sorted lists of a subtree's rows, one a feature: made once, and partitioned from node to child.
+// See split/presorted_rows.hpp.
 #pragma once
 #include "split/presorted_rows.hpp"
-#include "tree/builder_loop.hpp"
+#include "tree/node_partition.hpp"
 
 namespace committee {
 
@@ -10,106 +10,122 @@ namespace committee {
 // wrong once for all of them.
 inline constexpr std::size_t kListsTogether = 4;
 
+// Of one thread at a time; for one output.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::prepare_lists(typename Worker::Lists& lists) const {
-  constexpr std::size_t kNumbers = RowLists::kMostNumbers;
-  for (auto& entries : lists.entries)
-    entries = AlignedBuffer<u32>(data_.n_cols * RowLists::kStride);
-  lists.cells.resize(kNumbers * Accumulator::kFixedCell);
-  lists.sides.resize(kNumbers);
-  lists.pool.assign((data_.n_cols + 7) / 8, 0);
-  for (const u32 f : params_.member_features.empty() ? all_features_ : params_.member_features)
-    lists.pool[f / 8] |= u64{255} << f % 8 * 8;
-  lists.estimates = ListEstimates(data_.n_cols, RowLists::kMostRows, kNumbers);
+class PresortedRows {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+
+  explicit PresortedRows(const GrowthContext<Accumulator>& context);
+
+  // Sorts the rows of a node, which number the given records; false: a value is missing.
+  bool sort(const NodePosition& node, const u8* records, u64& varying);
+  // The lists of a node of the subtree; is_second: which of the two buffers holds them.
+  RowLists list(const NodePosition& node, bool is_second);
+  // Partitions the rows, and their lists into the other buffer unless only handfuls are left.
+  // Returns the number of rows that go left.
+  std::size_t partition(const NodePosition& node, const Candidate& best, u64 varying,
+                        bool& is_second, NodePartition<Accumulator>& rows);
+
+ private:
+  static constexpr std::size_t kCell = Accumulator::kFixedCell;
+
+  const GrowthContext<Accumulator>& context_;
+  const std::size_t stride_;
+  const u8* records_ = nullptr;
+  AlignedBuffer<u32> entries_[2];  // a node's lists in one, its children's in the other
+  std::vector<Element> cells_;     // of each row
+  std::vector<u8> sides_;          // of each row: 0 left, 32 right
+  std::vector<u64> pool_;          // a byte a feature: 255 where it may be split by
+  u64 features_ = 0;               // the same, a bit a feature
+  ListEstimates estimates_;
+  std::size_t begin_ = 0;  // of the node whose rows were sorted
+};
+
+template <class Accumulator>
+PresortedRows<Accumulator>::PresortedRows(const GrowthContext<Accumulator>& context)
+    : context_(context),
+      stride_(context.block.stride),
+      cells_(RowLists::kMostNumbers * kCell),
+      sides_(RowLists::kMostNumbers),
+      pool_((context.data.n_cols + 7) / 8),
+      estimates_(context.data.n_cols, RowLists::kMostRows, RowLists::kMostNumbers) {
+  for (auto& entries : entries_)
+    entries = AlignedBuffer<u32>(context.data.n_cols * RowLists::kStride);
+  for (const u32 f : context.features) {
+    pool_[f / 8] |= u64{255} << f % 8 * 8;
+    features_ |= u64{1} << f;
+  }
 }
 
-// Lists the rows of a node whose records were copied, unless they are many or a value is missing.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::make_lists(SmallNode& node, Worker& worker) const {
-  if constexpr (Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0) {
-    const std::size_t n = node.size(), stride = data_.groups[0].stride;
-    if (n > RowLists::kMostRows || !node.may_list) return;
-    typename Worker::Lists& lists = worker.lists;
-    if (lists.cells.empty()) prepare_lists(lists);
-    u64 pool = 0;
-    for (u32 f = 0; f < data_.n_cols; ++f) pool |= (lists.pool[f / 8] >> f % 8 * 8 & 1) << f;
-    node.varying &= pool;
-    const Item* items = items_ + node.begin;
-    for (u64 rest = node.varying; rest; rest &= rest - 1) {
-      const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
-      const u8* bins = worker.copied.data() + feature;
-      u32 first[kHistogramBins + 1] = {};
-      for (std::size_t i = 0; i < n; ++i) ++first[bins[items[i].row * stride] + 1];
-      if (first[kMissingBin + 1] > 0) {
-        node.may_list = false;
-        return;
-      }
-      for (u32 bin = 0; bin < kMissingBin; ++bin) first[bin + 1] += first[bin];
-      u32* entries = lists.entries[0].data() + feature * RowLists::kStride;
-      for (std::size_t i = 0; i < n; ++i) {
-        const u32 bin = bins[items[i].row * stride];
-        entries[first[bin]++] = bin << 16 | items[i].row;
-      }
-    }
+bool PresortedRows<Accumulator>::sort(const NodePosition& node, const u8* records, u64& varying) {
+  const std::size_t n = node.size();
+  const Item* items = context_.items + node.begin;
+  varying &= features_;
+  for (u64 rest = varying; rest; rest &= rest - 1) {
+    const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
+    const u8* bins = records + feature;
+    u32 first[kHistogramBins + 1] = {};
+    for (std::size_t i = 0; i < n; ++i) ++first[bins[items[i].row * stride_] + 1];
+    if (first[kMissingBin + 1] > 0) return false;
+    for (u32 bin = 0; bin < kMissingBin; ++bin) first[bin + 1] += first[bin];
+    u32* entries = entries_[0].data() + feature * RowLists::kStride;
     for (std::size_t i = 0; i < n; ++i) {
-      Element* cell = lists.cells.data() + items[i].row * Accumulator::kFixedCell;
-      std::fill_n(cell, Accumulator::kFixedCell, Element{0});
-      sample_.accumulator.add(cell, items[i]);
+      const u32 bin = bins[items[i].row * stride_];
+      entries[first[bin]++] = bin << 16 | items[i].row;
     }
-    lists.begin = node.begin;
-    node.is_listed = true;
-    node.is_second = false;
   }
+  for (std::size_t i = 0; i < n; ++i) {
+    Element* cell = cells_.data() + items[i].row * kCell;
+    std::fill_n(cell, kCell, Element{0});
+    context_.accumulator.add(cell, items[i]);
+  }
+  records_ = records;
+  begin_ = node.begin;
+  return true;
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::search_lists(SmallNode& node, Worker& worker,
-                                            Candidate& best) const {
-  if constexpr (Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0) {
-    typename Worker::Lists& lists = worker.lists;
-    const RowLists rows{lists.entries[node.is_second].data() + (node.begin - lists.begin),
-                        node.size(),
-                        items_ + node.begin,
-                        lists.cells.data(),
-                        worker.copied.data(),
-                        data_.groups[0].stride,
-                        lists.pool.size(),
-                        lists.pool.data(),
-                        &lists.estimates,
-                        numbers_of(node),
-                        params_.shuffle_ties};
-    worker.finder->scan_lists(rows, node.varying, best);
-  }
+RowLists PresortedRows<Accumulator>::list(const NodePosition& node, bool is_second) {
+  return {entries_[is_second].data() + (node.begin - begin_),
+          node.size(),
+          context_.items + node.begin,
+          cells_.data(),
+          records_,
+          stride_,
+          pool_.size(),
+          pool_.data(),
+          &estimates_,
+          context_.numbers_of(node),
+          context_.params.shuffle_ties};
 }
 
-// Parts the rows, and their lists unless all that is left are handfuls.
 template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::partition_lists(SmallNode& node, const Candidate& best,
-                                                      Worker& worker) const {
-  typename Worker::Lists& lists = worker.lists;
-  const std::size_t n = node.size(), offset = node.begin - lists.begin;
-  const std::size_t stride = data_.groups[0].stride;
-  const u8* bins = worker.copied.data() + best.feature;
-  u8* sides = lists.sides.data();
-  const u32 cut = best.cut;
-  if (worker.spare.size() < n) worker.spare = AlignedBuffer<Item>(n);
-  const std::size_t n_left =
-      partition_items(items_ + node.begin, n, worker.spare.data(), [=](u32 row) {
-        const bool is_left = bins[row * stride] <= cut;
-        sides[row] = static_cast<u8>(is_left ? 0 : 32);
-        return is_left;
-      });
+std::size_t PresortedRows<Accumulator>::partition(const NodePosition& node, const Candidate& best,
+                                                  u64 varying, bool& is_second,
+                                                  NodePartition<Accumulator>& rows) {
+  const std::size_t n = node.size(), offset = node.begin - begin_, stride = stride_;
+  const u8* bins = records_ + best.feature;
+  u8* sides = sides_.data();
+  const u32 cut = best.bin;
+  const std::size_t n_left = rows.partition(node, [=](u32 row) {
+    const bool is_left = bins[row * stride] <= cut;
+    sides[row] = static_cast<u8>(is_left ? 0 : 32);
+    return is_left;
+  });
   if (std::max(n_left, n - n_left) <= RowLists::kFewRows) return n_left;
-  const u32* from = lists.entries[node.is_second].data() + offset;
-  u32* to = lists.entries[!node.is_second].data() + offset;
+  const u32* from = entries_[is_second].data() + offset;
+  u32* to = entries_[!is_second].data() + offset;
   u32 features[64];
   std::size_t n_features = 0;
-  for (u64 rest = node.varying; rest; rest &= rest - 1)
+  for (u64 rest = varying; rest; rest &= rest - 1)
     features[n_features++] = static_cast<u32>(__builtin_ctzll(rest));
   for (std::size_t k = 0; k < n_features; k += kListsTogether) {
     const u32* list[kListsTogether];
     u32* partitioned[kListsTogether];
-    u64 next[kListsTogether];  // places: of a row that goes left, and above it of one that goes
+    u64 next[kListsTogether];  // positions: of a row that goes left, above it of one that goes
                                // right
     for (std::size_t f = 0; f < kListsTogether; ++f) {
       const std::size_t first = features[std::min(k + f, n_features - 1)] * RowLists::kStride;
@@ -127,7 +143,7 @@ std::size_t TreeBuilder<Accumulator>::partition_lists(SmallNode& node, const Can
       }
     }
   }
-  node.is_second = !node.is_second;
+  is_second = !is_second;
   return n_left;
 }
 

@@ -1,110 +1,234 @@
-// The same loop for subtrees that need nothing rare: numeric columns of one record group, one
-// output, no bounds, depth first. A fully grown tree has about as many nodes as rows, so what a
-// node costs besides its rows decides: nothing is allocated, totals come from the parent's split,
-// and the records of a small subtree are copied to where they stay in the first cache. Included by
-// tree/builder_search.hpp.
+// The loop for subtrees that need nothing rare: numeric columns of one record group, one output, no
+// bounds, depth first. A fully grown tree has about as many nodes as rows, so what a node costs
+// besides its rows decides: nothing is allocated, totals come from the parent's split, and the
+// records of a small subtree are copied to where they stay in the first cache.
 #pragma once
-#include <bit>
-
 #include "split/feature_sampler.hpp"
-#include "tree/builder_loop.hpp"
-#include "tree/fast/extra_trees_entry.hpp"
-#include "tree/fast/multiclass_entry.hpp"
+#include "split/threshold.hpp"
 #include "tree/fast/presorted_subtree.hpp"
+#include "tree/node_partition.hpp"
+#include "tree/node_search.hpp"
+#include "tree/node_writer.hpp"
 
 namespace committee {
 
 // A record's most bytes.
 inline constexpr std::size_t kRecordRoom = 64;
+
+// Of one thread at a time, over the search, the partition and the writer of the same thread.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::finish_subtree(const OpenNode& top, TreePart& part, Worker& worker) {
-  const u32 cell = sample_.accumulator.cell();
-  std::vector<SmallNode>& open = worker.open;
-  SmallNode node;
-  static_cast<NodePlace&>(node) = top;
-  part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
-  node.key = top.key;
-  if (extra_trees_rules_ || multiclass_rules_) node.block_rows = node.size();
-  sum_items(top, worker);
-  open.clear();
-  const std::size_t n_before = part.tree.size();
-  std::size_t n_listed = 0;
-  const auto finish = [&] {
-    const std::size_t n =
-        part.is_compact ? worker.extra_trees->tree().size() : part.tree.size() - n_before;
-    worker.count(Route::subtree, n);
-    if (block_.places) worker.count(Route::packed_records, n);
-    worker.count(Route::presorted_rows, n_listed);
+class SubtreeBuilder {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+
+  SubtreeBuilder(const GrowthContext<Accumulator>& context, TreeNodeSearch<Accumulator>& search,
+                 NodePartition<Accumulator>& partition, NodeWriter<Accumulator>& writer)
+      : context_(context),
+        accumulator_(context.accumulator),
+        items_(context.items),
+        search_(search),
+        partition_(partition),
+        writer_(writer),
+        total_(context.accumulator.cell()) {
+    for (const u32 f : context.features) pool_[n_pool_++] = static_cast<u8>(f);
+    n_wanted_ = std::min(context.params.max_features, n_pool_);
+  }
+
+  // Grows the subtree of a node with that total.
+  void grow(const NodePosition& top, const Element* total, TreePart& part);
+
+ private:
+  // A node of the subtree; its total lies beside it.
+  struct Node : NodePosition {
+    u64 varying = ~u64{0};       // a bit a feature that may vary here
+    bool is_copied = false;      // rows are numbers of copied records
+    bool may_sort = true;        // no value is missing, as far as known
+    bool is_sorted = false;      // there are sorted lists of its rows,
+    bool is_second = false;      // the ones that count in the second buffer
+    std::size_t block_rows = 0;  // up to how many rows it may be finished in a block
   };
-  for (worker.open_totals.clear();;) {
-    if (node.size() <= node.block_rows &&
-        (finish_extra_trees(node, part, worker) || finish_multiclass(node, part, worker))) {
-      if (!take_open(node, worker)) return finish();
+
+  static constexpr bool kMaySort =
+      Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0;
+
+  bool search(Node& node, const NodeNumbers& numbers, Candidate& best);
+  void search_drawn(const NodeRows<Item>& rows, u64& varying, Candidate& best);
+  Node descend(Node& node, Candidate& best, TreePart& part);
+  std::size_t partition(Node& node, const Candidate& best);
+  bool take_open(Node& node);
+  void copy_records(Node& node);
+  void sort_rows(Node& node);
+  void close_leaf(const Node& node, TreePart& part) const;
+  bool finish_block(Node& node, TreePart& part);
+  bool finish_extra_trees(const Node& node, TreePart& part);
+  bool finish_multiclass(const Node& node, TreePart& part);
+  void count_nodes(const TreePart& part, std::size_t n_before, std::size_t n_sorted);
+  const u8* records_of(const Node& node) const {
+    return node.is_copied ? copied_.data() : context_.block.records;
+  }
+
+  const GrowthContext<Accumulator>& context_;
+  const Accumulator& accumulator_;
+  Item* const items_;
+  TreeNodeSearch<Accumulator>& search_;
+  NodePartition<Accumulator>& partition_;
+  NodeWriter<Accumulator>& writer_;
+  u8 pool_[kMostBlockFeatures] = {};  // features that are drawn from, or searched
+  u32 n_pool_ = 0, n_wanted_ = 0;
+  std::vector<Element> total_;  // of the node at hand
+  std::vector<Node> open_;
+  std::vector<Element> open_totals_;
+  // A copy of some records, and their rows.
+  AlignedBuffer<u8> copied_;
+  std::vector<u32> copied_rows_;
+  struct LeafRow {
+    double value, weight;
+  };
+  std::vector<LeafRow> copied_leaf_rows_;  // where leaves hold numbers
+  // Of routes, made where they are taken.
+  std::unique_ptr<PresortedRows<Accumulator>> presorted_;
+  std::unique_ptr<ExtraTreesLevels> own_extra_trees_;
+  ExtraTreesLevels* extra_trees_ = nullptr;
+  std::unique_ptr<MulticlassSubtree> multiclass_;
+};
+
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, const Element* total,
+                                       TreePart& part) {
+  const u32 cell = accumulator_.cell();
+  Node node;
+  static_cast<NodePosition&>(node) = top;
+  part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
+  if (context_.extra_trees_rules || context_.multiclass_rules) node.block_rows = node.size();
+  std::copy_n(total, cell, total_.begin());
+  const std::size_t n_before = part.tree.size();
+  std::size_t n_sorted = 0;
+  open_.clear();
+  for (open_totals_.clear();;) {
+    if (node.size() <= node.block_rows && finish_block(node, part)) {
+      if (!take_open(node)) return count_nodes(part, n_before, n_sorted);
       continue;
     }
     if (!node.is_copied) {
-      plan_.watch.poll();
-      if (node.size() * block_.stride <= kCopiedBytes) copy_records(node, worker);
+      context_.plan.watch.poll();
+      if (node.size() * context_.block.stride <= kCopiedBytes) copy_records(node);
     }
-    if (takes(Route::presorted_rows) && node.is_copied && !node.is_listed) make_lists(node, worker);
-    n_listed += node.is_listed;
-    // First of all, since the draws wait for it, and cannot be begun before a leaf is told.
-    const NodeNumbers numbers = numbers_of(node);
-    node.id = add_to_tree(node, part, worker);
-    const u32* rows = node.is_copied ? worker.copied_rows.data() : nullptr;
+    if (context_.takes(Route::presorted_rows) && node.is_copied && !node.is_sorted) sort_rows(node);
+    n_sorted += node.is_sorted;
+    // First of all, since the draws wait for it, and cannot be begun before a leaf is known.
+    const NodeNumbers numbers = context_.numbers_of(node);
+    node.id = writer_.add_node(node, total_.data(), part);
+    const u32* rows = node.is_copied ? copied_rows_.data() : nullptr;
     Candidate best;
-    if (is_terminal(node, worker, rows) || !search_small(node, numbers, worker, best)) {
-      if (node.is_copied) {
-        close_copied_leaf(node, part, worker);
-      } else {
-        close_leaf(node, part);
-      }
-      if (!take_open(node, worker)) return finish();
+    if (writer_.is_leaf(node, total_.data(), rows) || !search(node, numbers, best)) {
+      close_leaf(node, part);
+      if (!take_open(node)) return count_nodes(part, n_before, n_sorted);
       continue;
     }
     // The right child waits, the left one is next.
-    SmallNode right = descend(node, best, part, worker);
-    const Element* left_total = worker.finder->best_left();
+    const Node right = descend(node, best, part);
+    const Element* left_total = search_.finder().best_left();
     for (u32 s = 0; s < cell; ++s) {
-      worker.open_totals.push_back(worker.total[s] - left_total[s]);
-      worker.total[s] = left_total[s];
+      open_totals_.push_back(total_[s] - left_total[s]);
+      total_[s] = left_total[s];
     }
-    open.push_back(right);
+    open_.push_back(right);
   }
+}
+
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::count_nodes(const TreePart& part, std::size_t n_before,
+                                              std::size_t n_sorted) {
+  const std::size_t n = part.is_compact ? extra_trees_->tree().size() : part.tree.size() - n_before;
+  search_.count(Route::subtree, n);
+  search_.count(Route::packed_records, context_.packed != 0 ? n : 0);
+  search_.count(Route::presorted_rows, n_sorted);
 }
 
 // The node that was put aside last, and its total; false: there is none.
 template <class Accumulator>
-bool TreeBuilder<Accumulator>::take_open(SmallNode& node, Worker& worker) const {
-  if (worker.open.empty()) return false;
-  const u32 cell = sample_.accumulator.cell();
-  node = worker.open.back();
-  worker.open.pop_back();
-  std::copy_n(worker.open_totals.end() - cell, cell, worker.total.begin());
-  worker.open_totals.resize(worker.open_totals.size() - cell);
+bool SubtreeBuilder<Accumulator>::take_open(Node& node) {
+  if (open_.empty()) return false;
+  const u32 cell = accumulator_.cell();
+  node = open_.back();
+  open_.pop_back();
+  std::copy_n(open_totals_.end() - cell, cell, total_.begin());
+  open_totals_.resize(open_totals_.size() - cell);
   return true;
+}
+
+// Finds the best split; false: the node must stay a leaf.
+template <class Accumulator>
+bool SubtreeBuilder<Accumulator>::search(Node& node, const NodeNumbers& numbers, Candidate& best) {
+  search_.begin(total_.data(), context_.limits);
+  NodeRows<Item> rows{context_.block, {items_ + node.begin, node.size()}, numbers};
+  rows.block.records = records_of(node);
+  if (node.is_sorted) {
+    if constexpr (kMaySort)
+      search_.finder().scan_lists(presorted_->list(node, node.is_second), node.varying, best);
+  } else if (context_.plan.draws_features) {
+    search_drawn(rows, node.varying, best);
+  } else {
+    u32 features[kMostBlockFeatures];
+    u32 n = 0;
+    for (u32 k = 0; k < n_pool_; ++k) {
+      features[n] = pool_[k];
+      n += node.varying >> pool_[k] & 1;
+    }
+    search_.scan_numeric(rows, {features, n}, best, node.varying);
+  }
+  search_.count_used();
+  if (!best.found()) return false;
+  const double least = context_.params.min_impurity_decrease;
+  if (!(least > 0.0)) return true;
+  const double decrease = search_.finder().measure_decrease(best) * context_.plan.decrease_unit;
+  return decrease / context_.plan.total_weight + std::numeric_limits<double>::epsilon() >= least;
+}
+
+// Draws features without replacement until max_features were drawn and one of them varies.
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::search_drawn(const NodeRows<Item>& rows, u64& varying,
+                                               Candidate& best) {
+  u8 order[kMostBlockFeatures];
+  std::memcpy(order, pool_, sizeof order);
+  FeatureSampler<u8, false> sampler(order, n_pool_, rows.numbers);
+  // Two rows are partitioned by any feature alike: the first that varies is taken.
+  const bool is_pair = rows.items.size() == 2 && context_.params.shuffle_ties;
+  u32 features[kMostBlockFeatures];
+  for (std::size_t n_varying = 0;
+       !sampler.is_over() && (n_varying == 0 || (sampler.n_drawn() < n_wanted_ && !is_pair));) {
+    u32 n = 0;
+    do {
+      const u32 f = sampler.draw();
+      search_.set_priority(f, sampler.n_drawn());
+      features[n] = f;
+      n += varying >> f & 1;
+      if (is_pair && n > 0) break;
+      // Beyond what is wanted only one that may vary is searched.
+    } while (sampler.n_drawn() < n_wanted_ || (n == 0 && n_varying == 0 && !sampler.is_over()));
+    n_varying += search_.scan_numeric(rows, {features, n}, best, varying);
+  }
 }
 
 // Splits the node, which becomes its left child; returns the right one.
 template <class Accumulator>
-typename TreeBuilder<Accumulator>::SmallNode TreeBuilder<Accumulator>::descend(SmallNode& node,
-                                                                               Candidate& best,
-                                                                               TreePart& part,
-                                                                               Worker& worker) {
-  const ColumnBins& bins = (*data_.bins)[best.feature];
-  // No row lies between the cut and where it settles: the partition need not wait for it.
-  const std::size_t n_left = partition_small(node, best, worker);
+typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(Node& node,
+                                                                                Candidate& best,
+                                                                                TreePart& part) {
+  const ColumnBins& bins = (*context_.data.bins)[best.feature];
+  // No row lies between the bin and where it settles: the partition need not wait for it.
+  const std::size_t n_left = partition(node, best);
   settle_split_bin(best, bins);
   if (!best.has_missing) {
-    best.missing_left = 2.0 * sample_.accumulator.weight(worker.finder->best_left()) >
-                        sample_.accumulator.weight(worker.total.data());
+    best.missing_left = 2.0 * accumulator_.weight(search_.finder().best_left()) >
+                        accumulator_.weight(total_.data());
   }
   GrownTree::Split& split = part.tree.splits[node.id];
   split.feature = best.feature;
   split.missing_left = best.missing_left;
-  split.threshold =
-      best.next == kNone ? std::numeric_limits<double>::infinity() : bins.thresholds[best.cut];
-  SmallNode right = node;
+  split.threshold = threshold_of(best, bins);
+  Node right = node;
   node.parent = right.parent = node.id;
   ++node.depth;
   ++right.depth;
@@ -116,80 +240,92 @@ typename TreeBuilder<Accumulator>::SmallNode TreeBuilder<Accumulator>::descend(S
   return right;
 }
 
-// Parts the rows by what was gathered last if the feature is among it, else by records or columns.
+// By what was gathered last if the feature is among it, else by records or columns.
 template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::partition_small(SmallNode& node, const Candidate& best,
-                                                      Worker& worker) {
-  if (node.is_listed) return partition_lists(node, best, worker);
-  const u32* at = std::find(worker.run, worker.run + worker.n_run, best.feature);
-  if (at != worker.run + worker.n_run && !best.has_missing) {
-    if (worker.spare.size() < node.size()) worker.spare = AlignedBuffer<Item>(node.size());
-    const u64* words = worker.run_bins.data();
-    const u32 shift = static_cast<u32>(at - worker.run) * 8, cut = best.cut;
-    return partition_items(
-        items_ + node.begin, node.size(), worker.spare.data(),
-        [=](std::size_t i, const Item&) { return (words[i] >> shift & 0xFF) <= cut; });
+std::size_t SubtreeBuilder<Accumulator>::partition(Node& node, const Candidate& best) {
+  if constexpr (kMaySort) {
+    if (node.is_sorted)
+      return presorted_->partition(node, best, node.varying, node.is_second, partition_);
   }
-  if (!node.is_copied) return partition_range(node, best, {data_.column(best.feature), 1}, worker);
-  const FieldPlace place = block_.place(best.feature);
-  return partition_range(node, best, {worker.copied.data() + place.byte, block_.stride, place.mask},
-                         worker);
+  u32 shift;
+  const u64* words = search_.find_gathered(best.feature, shift);
+  if (words && !best.has_missing) {
+    const u32 bin = best.bin;
+    return partition_.partition(
+        node, [=](std::size_t i, const Item&) { return (words[i] >> shift & 0xFF) <= bin; });
+  }
+  if (!node.is_copied)
+    return partition_.partition_by_bytes(node, best, {context_.data.column(best.feature), 1});
+  const FieldPlace place = context_.block.place(best.feature);
+  return partition_.partition_by_bytes(
+      node, best, {copied_.data() + place.byte, context_.block.stride, place.mask});
 }
 
-// Numbers the node's rows anew, by their places in the copy.
+// Numbers the node's rows anew, by their positions in the copy.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::copy_records(SmallNode& node, Worker& worker) const {
-  const std::size_t n = node.size(), stride = block_.stride, n_words = stride / sizeof(u64);
-  const auto record = [&](u32 row) { return block_.records + row * stride; };
+void SubtreeBuilder<Accumulator>::copy_records(Node& node) {
+  const RecordBlock& block = context_.block;
+  const std::size_t n = node.size(), stride = block.stride, n_words = stride / sizeof(u64);
+  const auto record = [&](u32 row) { return block.records + row * stride; };
   Item* items = items_ + node.begin;
-  if (worker.copied.empty()) {
-    worker.copied = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
-    worker.copied_rows.resize(kCopiedBytes / stride);
+  if (copied_.empty()) {
+    copied_ = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
+    copied_rows_.resize(kCopiedBytes / stride);
     if constexpr (Accumulator::kKind == AccumulatorKind::moments)
-      worker.copied_leaf_rows.resize(kCopiedBytes / stride);
+      copied_leaf_rows_.resize(kCopiedBytes / stride);
   }
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
   std::memcpy(first, record(items[0].row), stride);
   for (std::size_t i = 0; i < n; ++i) {
     if (i + kPrefetchAhead < n) __builtin_prefetch(record(items[i + kPrefetchAhead].row));
     const u8* from = record(items[i].row);
-    u8* to = worker.copied.data() + i * stride;
+    u8* to = copied_.data() + i * stride;
     for (std::size_t k = 0; k < n_words; ++k) {
       u64 word;
       std::memcpy(&word, from + k * sizeof word, sizeof word);
       std::memcpy(to + k * sizeof word, &word, sizeof word);
       differ[k] |= word ^ first[k];
     }
-    worker.copied_rows[i] = items[i].row;
+    copied_rows_[i] = items[i].row;
     if constexpr (Accumulator::kKind == AccumulatorKind::moments)
-      worker.copied_leaf_rows[i] = {plan_.input.target.values[items[i].row],
-                                    plan_.input.weight(items[i].row)};
+      copied_leaf_rows_[i] = {context_.plan.input.target.values[items[i].row],
+                              context_.plan.input.weight(items[i].row)};
     items[i].row = static_cast<u32>(i);
   }
   node.is_copied = true;
   u8 bytes[kRecordRoom];
   std::memcpy(bytes, differ, sizeof bytes);
-  for (u32 f = 0; f < data_.n_cols; ++f) {
-    const FieldPlace place = block_.place(f);
+  for (u32 f = 0; f < context_.data.n_cols; ++f) {
+    const FieldPlace place = block.place(f);
     if ((bytes[place.byte] & place.mask) == 0) node.varying &= ~(u64{1} << f);
   }
 }
 
-// As close_leaf, for one output.
+// Sorts the rows of a node whose records were copied, unless they are many or a value is missing.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::close_copied_leaf([[maybe_unused]] const SmallNode& node,
-                                                 [[maybe_unused]] TreePart& part,
-                                                 [[maybe_unused]] const Worker& worker) const {
+void SubtreeBuilder<Accumulator>::sort_rows([[maybe_unused]] Node& node) {
+  if constexpr (kMaySort) {
+    if (node.size() > RowLists::kMostRows || !node.may_sort) return;
+    if (!presorted_) presorted_ = std::make_unique<PresortedRows<Accumulator>>(context_);
+    node.is_sorted = node.may_sort = presorted_->sort(node, copied_.data(), node.varying);
+    node.is_second = false;
+  }
+}
+
+// As NodeWriter::close_leaf, for one output.
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) const {
+  if (!node.is_copied) return writer_.close_leaf(node, part);
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
-    const double offset = sample_.targets.offsets[0];
-    const double first = worker.copied_leaf_rows[items_[node.begin].row].value;
+    const double offset = context_.sample.targets.offsets[0];
+    const double first = copied_leaf_rows_[items_[node.begin].row].value;
     double weight = 0.0, sum = 0.0, second = 0.0, above_first = 0.0;
     for (std::size_t i = node.begin; i < node.end; ++i) {
-      const LeafRow& row = worker.copied_leaf_rows[items_[i].row];
+      const LeafRow& row = copied_leaf_rows_[items_[i].row];
       const double centred = row.value - offset;
       weight += row.weight;
       sum += row.weight * centred;
-      second += row.weight * (is_poisson_ ? x_ln_x(centred) : centred * centred);
+      second += row.weight * (writer_.is_poisson() ? x_ln_x(centred) : centred * centred);
       above_first += row.weight * (row.value - first);
     }
     part.moments[2 * std::size_t{node.id}] = sum;
@@ -200,140 +336,63 @@ void TreeBuilder<Accumulator>::close_copied_leaf([[maybe_unused]] const SmallNod
   }
 }
 
+// Finishes the subtree of a node in a block; false: it is a leaf, too large, or a value is missing.
 template <class Accumulator>
-bool TreeBuilder<Accumulator>::search_small(SmallNode& node, const NodeNumbers& numbers,
-                                            Worker& worker, Candidate& best) {
-  worker.finder->begin_node(worker.total.data(), limits_);
-  worker.n_run = 0;
-  NodeRows rows{block_, {items_ + node.begin, node.size()}, numbers};
-  if (node.is_copied) rows.block.records = worker.copied.data();
-  const std::vector<u32>& pool =
-      params_.member_features.empty() ? all_features_ : params_.member_features;
-  const u32 n_pool = static_cast<u32>(pool.size());
-  u32 looked_at[64];
-  u32 n = 0;
-  if (node.is_listed) {
-    search_lists(node, worker, best);
-  } else if (!plan_.draws_features) {
-    for (const u32 f : pool) {
-      looked_at[n] = f;
-      n += node.varying >> f & 1;
-    }
-    scan_small(rows, {looked_at, n}, worker, best, node.varying);
-  } else {
-    Shuffle shuffle(worker.permutation, n_pool, rows.numbers);
-    const u32 n_wanted = std::min(params_.max_features, n_pool);
-    const bool is_pair = node.size() == 2 && params_.shuffle_ties;
-    for (std::size_t n_varying = 0;
-         shuffle.n_drawn() < n_pool &&
-         (n_varying == 0 || (shuffle.n_drawn() < n_wanted && !is_pair));) {
-      n = 0;
-      do {
-        const u32 f = pool[shuffle.draw()];
-        worker.places[f] = shuffle.n_drawn();
-        looked_at[n] = f;
-        n += node.varying >> f & 1;
-        // Two rows are partitioned by any feature alike: the first that varies is taken.
-        if (is_pair && n > 0) break;
-        // Beyond what is wanted only one that may vary is worth a look.
-      } while (shuffle.n_drawn() < n_wanted ||
-               (n == 0 && n_varying == 0 && shuffle.n_drawn() < n_pool));
-      n_varying += scan_small(rows, {looked_at, n}, worker, best, node.varying);
-    }
+bool SubtreeBuilder<Accumulator>::finish_block(Node& node, TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    if (accumulator_.total(total_.data()) > MulticlassSubtree::kMostWeight) return false;
+    if (!multiclass_) multiclass_ = MulticlassSubtree::make(*context_.multiclass_rules);
+    if (node.size() > multiclass_->most_rows()) return false;
   }
-  worker.count_used();
-  if (!best.found()) return false;
-  if (!(params_.min_impurity_decrease > 0.0)) return true;
-  const double decrease = worker.finder->measure_decrease(best) * plan_.decrease_unit;
-  return decrease / plan_.total_weight + std::numeric_limits<double>::epsilon() >=
-         params_.min_impurity_decrease;
-}
-
-// Whether the columns are fewer cache lines than the records of the node's rows.
-template <class Accumulator>
-bool TreeBuilder<Accumulator>::prefers_columns(const NodeRows& rows, std::size_t n_features) const {
-  constexpr std::size_t kLine = 64;
-  return rows.block.records == block_.records &&
-         n_features * (data_.n_rows / kLine) < rows.items.size();
+  if (writer_.is_leaf(node, total_.data())) return false;
+  if (finish_extra_trees(node, part) || finish_multiclass(node, part)) return true;
+  node.block_rows = node.size() / 4;  // some of its rows may be without missing values
+  return false;
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::scan_histograms(const NodeRows& rows, std::span<const u32> features,
-                                               Worker& worker, Candidate& best, u8* varies) {
-  const std::size_t feature_cells =
-      static_cast<std::size_t>(kHistogramBins) * sample_.accumulator.cell();
-  const std::size_t n = rows.items.size();
-  u64 touched[kBatch];
-  if (prefers_columns(rows, features.size())) {
-    constexpr u32 kFirst = 0;
-    for (std::size_t k = 0; k < features.size(); ++k)
-      fill_features<1>(sample_.accumulator, data_.column(features[k]), 1, rows.items.data(), n,
-                       &kFirst, worker.hist.data() + k * feature_cells, touched + k);
-  } else {
-    fill_histograms(sample_.accumulator, rows.block, rows.items, features, worker.hist.data(),
-                    touched);
+bool SubtreeBuilder<Accumulator>::finish_extra_trees([[maybe_unused]] const Node& node,
+                                                     [[maybe_unused]] TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    if (!extra_trees_) {
+      if (!context_.takes(Route::compact_tree))
+        own_extra_trees_ = std::make_unique<ExtraTreesLevels>();
+      extra_trees_ =
+          own_extra_trees_ ? own_extra_trees_.get() : &context_.plan.input.scratch->extra_trees;
+      extra_trees_->begin(*context_.extra_trees_rules, context_.plan.watch);
+    }
+    const u32 n_rows = static_cast<u32>(node.size());
+    const u32 n_positive = static_cast<u32>(accumulator_.positive(total_.data()));
+    const ExtraTreesNode top = {
+        node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
+    if (!extra_trees_->finish(top, {records_of(node), context_.block.stride},
+                              {items_ + node.begin, node.size()}))
+      return false;
+    const CompactTree& tree = extra_trees_->tree();
+    part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
+    search_.count(Route::extra_trees_bitmap, tree.size());
+    search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
+    if (!part.is_compact)
+      tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
+                     node.is_right);
+    return true;
   }
-  FeatureView views[kBatch];
-  for (std::size_t k = 0; k < features.size(); ++k)
-    views[k] = view_feature(rows.numbers, features[k], worker);
-  worker.finder->scan_run(worker.hist.data(), touched, {views, features.size()}, best, varies);
+  return false;
 }
 
-// Looks at features, takes those that turn out constant out of `varying`; 0: none varies.
 template <class Accumulator>
-std::size_t TreeBuilder<Accumulator>::scan_small(const NodeRows& rows,
-                                                 std::span<const u32> features, Worker& worker,
-                                                 Candidate& best, u64& varying) {
-  std::size_t n_varying = 0;
-  u8 varies[kBatch];
-  auto in_batches = [&](std::span<const u32> some, std::size_t size, auto&& look) {
-    for (std::size_t first = 0; first < some.size(); first += size) {
-      const auto run = some.subspan(first, std::min(size, some.size() - first));
-      look(run);
-      for (std::size_t k = 0; k < run.size(); ++k) {
-        n_varying += varies[k];
-        if (!varies[k]) varying &= ~(u64{1} << run[k]);
-      }
-    }
-  };
-  // Features with one cut to look at, and others. Bits are always among the first.
-  const u64 bits = block_.places ? plan_.input.scratch->caches->packed_records->bits() : 0;
-  const u64 has_one = params_.random_splits               ? ~u64{0}
-                      : rows.items.size() > kFewForSingle ? two_valued_
-                                                          : bits;
-  u32 one[64], many[64];
-  std::size_t n_one = 0, n_many = 0;
-  for (const u32 f : features) {
-    one[n_one] = many[n_many] = f;
-    n_one += has_one >> f & 1;
-    n_many += ~has_one >> f & 1;
+bool SubtreeBuilder<Accumulator>::finish_multiclass([[maybe_unused]] const Node& node,
+                                                    [[maybe_unused]] TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    MulticlassRoot top{node.key, node.parent, node.depth, node.is_right, PackedCounts16{}};
+    for (u32 c = 0; c < accumulator_.n_elements; ++c) top.total[c] = static_cast<u16>(total_[c]);
+    const std::size_t n_before = part.tree.size();
+    if (!multiclass_->finish(top, records_of(node), {items_ + node.begin, node.size()}, part.tree))
+      return false;
+    search_.count(Route::multiclass_block, part.tree.size() - n_before);
+    return true;
   }
-  bool sums_bits = false;  // all of them are bits
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes)
-    sums_bits = takes(Route::bit_counts) && rows.items.size() > sample_.accumulator.n_elements;
-  if (n_one > 0 && (sums_bits || !params_.random_splits || !column_ends_.empty())) {
-    worker.use(sums_bits               ? Route::bit_counts
-               : !column_ends_.empty() ? Route::random_thresholds
-                                       : Route::two_valued);
-  }
-  in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
-    if (sums_bits) return scan_bits(rows, run, worker, best, varies);
-    if (!column_ends_.empty()) return scan_random_thresholds(rows, run, worker, best, varies);
-    const u32 has_more = scan_single_cuts(rows, run, worker, best, varies);
-    for (std::size_t k = 0; k < run.size(); ++k) {
-      if (has_more >> k & 1) many[n_many++] = run[k];
-    }
-  });
-  const bool few = takes(Route::few_rows) && rows.items.size() <= worker.finder->most_few();
-  if (few && n_many > 0) worker.use(Route::few_rows);
-  in_batches({many, n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
-    if (few) {
-      scan_few_rows(rows, run, worker, best, varies);
-    } else {
-      scan_histograms(rows, run, worker, best, varies);
-    }
-  });
-  return n_varying;
+  return false;
 }
 
 }  // namespace committee

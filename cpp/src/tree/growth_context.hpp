@@ -1,0 +1,124 @@
+// What all threads that grow one tree read, and the nodes that they hand to one another.
+#pragma once
+#include "split/histogram.hpp"
+#include "split/split_candidate.hpp"
+#include "tree/fast/extra_trees_rules.hpp"
+#include "tree/fast/multiclass_subtree.hpp"
+#include "tree/growth_scratch.hpp"
+#include "tree/leaf_test.hpp"
+#include "tree/route.hpp"
+#include "tree/training_sample.hpp"
+
+namespace committee {
+
+// Where a node lies: among the rows, and in the tree.
+struct NodePosition {
+  std::size_t begin = 0, end = 0;  // rows: items [begin, end)
+  u32 id = 0, depth = 0;
+  u32 parent = kNone;
+  bool is_right = false;
+  u64 key = kRootKey;
+  std::size_t size() const { return end - begin; }
+};
+
+// A node whose rows have not been partitioned yet.
+template <class Element>
+struct OpenNode : NodePosition {
+  u64 order = 0;
+  double decrease = 0.0;
+  double lower = -std::numeric_limits<double>::infinity();  // bounds in the units of the finder
+  double upper = std::numeric_limits<double>::infinity();
+  Candidate best;
+  std::shared_ptr<const std::vector<u32>> features;  // that may vary here; null: all
+  std::shared_ptr<const std::vector<u64>> groups;    // interaction groups still open; null: no rule
+  std::unique_ptr<AlignedBuffer<Element>>
+      dense;  // histograms of all features; null: build on demand
+};
+
+// A part of a tree under construction; a parallel task grows one of its own.
+struct TreePart {
+  GrownTree tree;
+  bool is_compact = false;  // the whole tree lies in the scratch instead
+  // Per node, filled in leaves: for each output the sum of w (y - offset), then of its second
+  // moment (w (y - offset)^2, or w y ln y for Poisson). Inner nodes are summed from their children.
+  std::vector<double> moments;
+  std::vector<double> offsets;       // of the targets, per output (whole trees only)
+  std::vector<double> lower, upper;  // monotone bounds of the node's value, in target units
+};
+
+template <class Accumulator>
+struct GrowthContext {
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+
+  GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
+  bool takes(Route route) const { return plan.route.allows(route); }
+  bool is_numeric(u32 feature) const { return !(*data.bins)[feature].categorical; }
+  NodeNumbers numbers_of(const NodePosition& node) const { return {tree_key, node.key}; }
+  // Nodes that keep histograms of all features.
+  bool fits_dense(std::size_t n_rows) const {
+    return takes(Route::dense_histograms) && n_rows >= kDenseRows;
+  }
+
+  const GrowthPlan& plan;
+  const GrowParams& params;
+  const BinnedMatrix& data;
+  Sample<Accumulator>& sample;
+  const Accumulator& accumulator;
+  Item* const items;
+  const KeyPrefix tree_key;
+  const LeafTest leaf_test;
+  std::vector<u32> all_features;
+  std::span<const u32> features;  // that the tree may split by
+  NodeLimits limits;              // of a node without bounds
+  // Of routes; empty where they are not taken.
+  RecordBlock block{};             // records that a subtree reads
+  u64 two_valued = 0, packed = 0;  // a bit a feature of two bins, and where it is a bit of a record
+  std::unique_ptr<const ExtraTreesTable> own_table;  // where the scratch has none
+  std::unique_ptr<const ExtraTreesRules> extra_trees_rules;
+  std::unique_ptr<const MulticlassRules> multiclass_rules;
+};
+
+template <class Accumulator>
+GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
+                                          Sample<Accumulator>& grow_sample)
+    : plan(grow_plan),
+      params(grow_plan.params),
+      data(*grow_plan.input.data),
+      sample(grow_sample),
+      accumulator(grow_sample.accumulator),
+      items(grow_sample.items.data()),
+      tree_key(combine_keys(grow_plan.params.seed, grow_plan.params.tree)),
+      leaf_test(grow_plan.params),
+      all_features(data.n_cols) {
+  for (u32 f = 0; f < data.n_cols; ++f) all_features[f] = f;
+  features = params.member_features.empty() ? std::span<const u32>(all_features)
+                                            : std::span<const u32>(params.member_features);
+  limits.min_samples_leaf = params.min_samples_leaf;
+  limits.min_weight_leaf = plan.min_weight_leaf;
+  limits.rare_weight = plan.rare_weight;
+  if (takes(Route::two_valued)) two_valued = find_two_valued(data);
+  if (takes(Route::packed_records)) {
+    const PackedRecords& records = *plan.input.scratch->caches->packed_records;
+    block = {records.bytes(), records.stride(), 0, records.places()};
+    packed = records.bits();
+  } else if (takes(Route::subtree)) {
+    const RecordGroup& group = data.groups[0];
+    block = {group.bytes.data(), group.stride, group.first_col};
+  }
+  if (takes(Route::extra_trees_bitmap)) {
+    const ExtraTreesTable* table =
+        plan.input.scratch ? plan.input.scratch->caches->extra_trees.get() : nullptr;
+    if (table == nullptr) table = (own_table = std::make_unique<ExtraTreesTable>(data)).get();
+    extra_trees_rules = std::make_unique<ExtraTreesRules>(tree_key, params, features, *table);
+  }
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+    if (takes(Route::multiclass_block))
+      multiclass_rules = std::make_unique<MulticlassRules>(
+          tree_key, params, features, data, block,
+          MulticlassSample{sample.n, accumulator.n_elements, sample.weight_unit,
+                           plan.draws_features});
+  }
+}
+
+}  // namespace committee

@@ -1,0 +1,68 @@
+// Partitioning a node's rows by its split.
+#pragma once
+#include "split/partition.hpp"
+#include "split/split_predicate.hpp"
+#include "tree/growth_context.hpp"
+
+namespace committee {
+
+// One byte a row, `stride` bytes apart, and which of its bits count.
+struct RowBytes {
+  const u8* bytes;
+  std::size_t stride;
+  u8 mask = 255;
+};
+
+// Of one thread at a time. All functions return the number of rows that go left.
+template <class Accumulator>
+class NodePartition {
+ public:
+  using Item = typename Accumulator::Item;
+  explicit NodePartition(const GrowthContext<Accumulator>& context) : context_(context) {}
+
+  // goes_left(row) or goes_left(index, item).
+  template <class GoesLeft>
+  std::size_t partition(const NodePosition& node, GoesLeft&& goes_left) {
+    if (spare_.size() < node.size()) spare_ = AlignedBuffer<Item>(node.size());
+    return partition_items(context_.items + node.begin, node.size(), spare_.data(), goes_left);
+  }
+
+  // By the table's columns.
+  std::size_t partition_by_table(const NodePosition& node, const Candidate& best) {
+    const BinnedMatrix& data = context_.data;
+    const ColumnBins& bins = (*data.bins)[best.feature];
+    if (bins.wide) return partition_by_codes(node, best, data.wide[best.feature].data(), false);
+    if (context_.params.exact && !best.categorical) {
+      const u32* ranks = context_.plan.input.presort->rank.data();
+      return partition_by_codes(node, best,
+                                ranks + static_cast<std::size_t>(best.feature) * data.n_rows, true);
+    }
+    return partition_by_bytes(node, best, {data.column(best.feature), 1});
+  }
+
+  // A bit of its byte goes left where it is not set: its bin is zero.
+  std::size_t partition_by_bytes(const NodePosition& node, const Candidate& best,
+                                 const RowBytes& codes) {
+    const u8* bytes = codes.bytes;
+    const std::size_t stride = codes.stride;
+    const u32 mask = codes.mask;
+    return SplitPredicate(best, (*context_.data.bins)[best.feature], false)
+        .visit([&](auto goes_left) {
+          return partition(node, [=](u32 row) { return goes_left(bytes[row * stride] & mask); });
+        });
+  }
+
+ private:
+  std::size_t partition_by_codes(const NodePosition& node, const Candidate& best, const u32* codes,
+                                 bool is_rank) {
+    return SplitPredicate(best, (*context_.data.bins)[best.feature], is_rank)
+        .visit([&](auto goes_left) {
+          return partition(node, [=](u32 row) { return goes_left(codes[row]); });
+        });
+  }
+
+  const GrowthContext<Accumulator>& context_;
+  AlignedBuffer<Item> spare_;
+};
+
+}  // namespace committee

@@ -1,0 +1,429 @@
+// The search for the best split of a node: histograms of runs of features, sorted rows, single
+// boundaries. Declared here; defined below and in tree/search_*.hpp.
+#pragma once
+#include <algorithm>
+#include <bit>
+
+#include "committee/criteria/all.hpp"
+#include "split/split_candidate.hpp"
+#include "split/threshold.hpp"
+#include "tree/growth_context.hpp"
+
+namespace committee {
+
+inline constexpr std::size_t kBatchBytes = std::size_t{64}
+                                           << 10;  // of histograms filled in one pass
+inline constexpr std::size_t kPollRows = 4096;     // a feature of so many rows may take a while
+
+// A lane a feature.
+using BinLanes [[gnu::vector_size(kBatch)]] = u8;
+
+// The range of the bins of up to kBatch features over some rows. Missing is the largest code; a
+// step up wraps it to zero, so that it does not count as the largest bin.
+struct BinRange {
+  BinLanes lo = BinLanes{} - 1, hi_next = BinLanes{}, lo_next = BinLanes{} - 1;
+
+  void take(BinLanes bins) {
+    const BinLanes next = bins + 1;
+    lo = bins < lo ? bins : lo;
+    hi_next = next > hi_next ? next : hi_next;
+    lo_next = next < lo_next ? next : lo_next;
+  }
+};
+
+// A lane a feature, wide enough for the weight of some rows.
+using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;
+
+// Single boundaries of a run of features.
+struct SingleBoundaries {
+  SingleBoundary list[kBatch];
+  std::size_t n = 0;
+  u32 has_more = 0;        // a bit a feature that has other boundaries besides
+  u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
+};
+
+// A node's rows and where their bins lie.
+template <class Item>
+struct NodeRows {
+  RecordBlock block;
+  std::span<const Item> items;
+  NodeNumbers numbers;  // of the node
+};
+
+// Of one thread at a time.
+template <class Accumulator>
+class TreeNodeSearch {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+  using Rows = NodeRows<Item>;
+
+  explicit TreeNodeSearch(const GrowthContext<Accumulator>& context);
+
+  // Before the scans of a node: its total and the limits of its splits.
+  void begin(const Element* total, const NodeLimits& limits) {
+    std::copy_n(total, accumulator_.cell(), total_.begin());
+    finder_->begin_node(total, limits);
+    n_run_ = 0;
+  }
+  // The features of a general node, one after the other; varies[k] tells whether feature k is not
+  // constant here. dense: histograms of all features, or null. Returns how many vary.
+  std::size_t scan_features(const NodePosition& node, const Element* dense,
+                            std::span<const u32> features, Candidate& best, u8* varies);
+  // Features of a node of a subtree; those that turn out constant are taken out of `varying`.
+  // Returns how many vary.
+  std::size_t scan_numeric(const Rows& rows, std::span<const u32> features, Candidate& best,
+                           u64& varying);
+  // The order in which a feature was drawn, where features are drawn: equal splits go to the first.
+  void set_priority(u32 feature, u32 priority) { priorities_[feature] = priority; }
+
+  SplitFinder<Accumulator>& finder() { return *finder_; }
+  // The bins of the feature in the rows of the node that was looked at last, in byte `shift / 8` of
+  // a word a row; null: they were not gathered.
+  const u64* find_gathered(u32 feature, u32& shift) const {
+    const u32* at = std::find(run_, run_ + n_run_, feature);
+    shift = static_cast<u32>(at - run_) * 8;
+    return at == run_ + n_run_ ? nullptr : run_bins_.data();
+  }
+  // The node's rows with the record group of a feature.
+  Rows rows_of(const NodePosition& node, u32 feature) const;
+  std::size_t batch_size() const;
+
+  // Nodes by route: how many, and which routes searched the node at hand.
+  void count(Route route, std::size_t n) { nodes_[static_cast<u32>(route)] += n; }
+  void use(Route route) { used_ |= 1u << static_cast<u32>(route); }
+  void count_used() {
+    for (; used_; used_ &= used_ - 1) ++nodes_[static_cast<u32>(std::countr_zero(used_))];
+  }
+  const RouteCounts& nodes() const { return nodes_; }
+
+ private:
+  bool prefers_columns(const Rows& rows, std::size_t n_features) const;
+  void scan_histograms(const Rows& rows, std::span<const u32> features, Candidate& best,
+                       u8* varies);
+  bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
+                   Candidate& best);
+  u64 dense_groups(u32 feature) const;
+  bool scan_wide(const NodePosition& node, u32 feature, Candidate& best);
+  void collect_category_cells(u32 feature, const Element* hist, u64 touched);
+  void accumulate_wide(const NodePosition& node, u32 feature);
+  FeatureView view_feature(const NodeNumbers& numbers, u32 feature) const;
+  void fill_view(const NodeNumbers& numbers, u32 feature, FeatureView& view) const;
+  // tree/search_small.hpp
+  std::size_t scan_few_rows(const Rows& rows, std::span<const u32> features, Candidate& best,
+                            u8* varies);
+  // tree/search_random.hpp
+  u32 scan_single_boundaries(const Rows& rows, std::span<const u32> features, Candidate& best,
+                             u8* varies);
+  BinRange gather_run_bins(const Rows& rows, std::span<const u32> features);
+  void list_boundaries(const Rows& rows, std::span<const u32> features, const BinRange& range,
+                       SingleBoundaries& cuts, u8* varies) const;
+  void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
+                std::size_t n_features);
+  void scan_random_thresholds(const Rows& rows, std::span<const u32> features, Candidate& best,
+                              u8* varies);
+  // tree/search_sorted.hpp
+  bool scan_in_order(const NodePosition& node, u32 feature, Candidate& best);
+  bool scan_categories_in_order(const NodePosition& node, u32 feature, Candidate& best);
+  SortedRows sort_rows(const NodePosition& node, u32 feature);
+
+  const GrowthContext<Accumulator>& context_;
+  const GrowthPlan& plan_;
+  const GrowParams& params_;
+  const BinnedMatrix& data_;
+  const Sample<Accumulator>& sample_;
+  const Accumulator& accumulator_;
+  const Item* const items_;
+  const bool sorts_categories_;  // absolute error
+  const std::unique_ptr<SplitFinder<Accumulator>> finder_;
+  std::vector<Element> total_;   // of the node
+  AlignedBuffer<Element> hist_;  // of some features, all zero between uses
+  std::vector<u64> keyed_, keyed_spare_;
+  std::vector<u32> priorities_;  // per feature that was drawn: when
+  std::vector<CategoryCell<Element>> cells_;
+  std::vector<Element> wide_cells_;
+  // A word a row: the bins of the run of features that was looked at last.
+  AlignedBuffer<u64> run_bins_;
+  u32 run_[kBatch];
+  u32 n_run_ = 0;
+  std::vector<Element> run_sums_;  // kBatch cells
+  std::vector<CountLanes> lanes_;
+  SingleBoundaries cuts_;
+  // The smallest and the largest value of each bin of a column.
+  struct ColumnEnds {
+    const double *low, *high;
+  };
+  std::vector<ColumnEnds> column_ends_;  // per feature, of random_thresholds
+  RouteCounts nodes_{};
+  u32 used_ = 0;
+};
+
+template <class Accumulator>
+TreeNodeSearch<Accumulator>::TreeNodeSearch(const GrowthContext<Accumulator>& context)
+    : context_(context),
+      plan_(context.plan),
+      params_(context.params),
+      data_(context.data),
+      sample_(context.sample),
+      accumulator_(context.accumulator),
+      items_(context.items),
+      sorts_categories_(context.params.criterion == AbsoluteError::kName),
+      finder_(make_finder(context.accumulator, context.params.criterion)),
+      total_(context.accumulator.cell()),
+      hist_(batch_size() * kHistogramBins * context.accumulator.cell(), Element{0}) {
+  if (plan_.draws_features) priorities_.resize(data_.n_cols);
+  if (context.takes(Route::random_thresholds)) {
+    for (const ColumnBins& bins : *data_.bins)
+      column_ends_.push_back({bins.low.data(), bins.high.data()});
+  }
+}
+
+template <class Accumulator>
+std::size_t TreeNodeSearch<Accumulator>::batch_size() const {
+  const std::size_t bytes = kHistogramBins * accumulator_.cell() * sizeof(Element);
+  return std::clamp<std::size_t>(kBatchBytes / bytes, 1, kBatch);
+}
+
+// The node's rows with the record group of a feature.
+template <class Accumulator>
+typename TreeNodeSearch<Accumulator>::Rows TreeNodeSearch<Accumulator>::rows_of(
+    const NodePosition& node, u32 feature) const {
+  const RecordGroup& group = data_.group_of(feature);
+  return {{group.bytes.data(), group.stride, group.first_col},
+          {items_ + node.begin, node.size()},
+          context_.numbers_of(node)};
+}
+
+// Looks at the features one after the other; varies[k] tells whether feature k is not constant
+// here.
+template <class Accumulator>
+std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
+                                                       const Element* dense,
+                                                       std::span<const u32> features,
+                                                       Candidate& best, u8* varies) {
+  std::size_t n_varying = 0;
+  auto note = [&](std::size_t k, bool varying) {
+    varies[k] = varying;
+    n_varying += varying;
+  };
+  const std::size_t batch = batch_size();
+  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
+  const bool few = context_.takes(Route::few_rows) && node.size() <= finder_->most_few();
+  u64 touched[kBatch];
+  for (std::size_t k = 0; k < features.size();) {
+    if (node.size() >= kPollRows) plan_.watch.poll();
+    const u32 feature = features[k];
+    if ((*data_.bins)[feature].wide) {
+      note(k++, scan_wide(node, feature, best));
+    } else if (plan_.sorts_rows && (context_.is_numeric(feature) || sorts_categories_)) {
+      note(k, context_.is_numeric(feature) ? scan_in_order(node, feature, best)
+                                           : scan_categories_in_order(node, feature, best));
+      ++k;
+    } else if (dense) {
+      const Element* hist = dense + feature * feature_cells;
+      note(k++, scan_filled(context_.numbers_of(node), feature, hist, dense_groups(feature), best));
+    } else {
+      // A run of features of one record group, filled in one pass over the rows.
+      std::size_t end = k + 1;
+      while (end < features.size() && end - k < batch && features[end] / 64 == feature / 64 &&
+             !(*data_.bins)[features[end]].wide &&
+             (context_.is_numeric(feature) == context_.is_numeric(features[end]) ||
+              !(few || params_.random_splits)) &&
+             !(plan_.sorts_rows && context_.is_numeric(features[end]))) {
+        ++end;
+      }
+      const auto run = features.subspan(k, end - k);
+      const Rows rows = rows_of(node, feature);
+      if (params_.random_splits && context_.is_numeric(feature)) {
+        scan_single_boundaries(rows, run, best, varies + k);
+        for (; k < end; ++k) n_varying += varies[k];
+        continue;
+      }
+      if (few && context_.is_numeric(feature)) {
+        use(Route::few_rows);
+        n_varying += scan_few_rows(rows, run, best, varies + k);
+        k = end;
+        continue;
+      }
+      fill_histograms(accumulator_, rows.block, rows.items, run, hist_.data(), touched);
+      for (std::size_t j = 0; j < run.size(); ++j) {
+        Element* hist = hist_.data() + j * feature_cells;
+        note(k + j, scan_filled(context_.numbers_of(node), run[j], hist, touched[j], best));
+        clear_touched(hist, touched[j], accumulator_.cell());
+      }
+      k = end;
+    }
+  }
+  return n_varying;
+}
+
+template <class Accumulator>
+bool TreeNodeSearch<Accumulator>::scan_filled(const NodeNumbers& numbers, u32 feature,
+                                              const Element* hist, u64 touched, Candidate& best) {
+  const FeatureView view = view_feature(numbers, feature);
+  if (!context_.is_numeric(feature)) {
+    collect_category_cells(feature, hist, touched);
+    return finder_->scan_categories(cells_, params_.random_splits, view, best);
+  }
+  return finder_->scan_bins(hist, touched, view, best);
+}
+
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::collect_category_cells(u32 feature, const Element* hist,
+                                                         u64 touched) {
+  const u32 cell = accumulator_.cell();
+  cells_.clear();
+  for (; touched; touched &= touched - 1) {
+    const u32 first = static_cast<u32>(__builtin_ctzll(touched)) * 4;
+    for (u32 bin = first; bin < first + 4; ++bin) {
+      if (bin >= (*data_.bins)[feature].n_bins && bin != kMissingBin) continue;
+      const Element* at = hist + static_cast<std::size_t>(bin) * cell;
+      if (!accumulator_.is_empty(at))
+        cells_.push_back({bin == kMissingBin ? kMissingCode : bin, at});
+    }
+  }
+}
+
+// Columns of more than 255 categories: cells of those that occur, in a table of their own.
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::accumulate_wide(const NodePosition& node, u32 feature) {
+  const u32 cell = accumulator_.cell(), n_categories = (*data_.bins)[feature].n_bins;
+  const u32* codes = data_.wide[feature].data();
+  wide_cells_.assign((static_cast<std::size_t>(n_categories) + 1) * cell, Element{0});
+  for (std::size_t i = node.begin; i < node.end; ++i) {
+    const u32 code =
+        std::min(codes[items_[i].row], n_categories);  // missing: behind the last category
+    accumulator_.add(wide_cells_.data() + static_cast<std::size_t>(code) * cell, items_[i]);
+  }
+  cells_.clear();
+  for (u32 code = 0; code <= n_categories; ++code) {
+    const Element* at = wide_cells_.data() + static_cast<std::size_t>(code) * cell;
+    if (!accumulator_.is_empty(at))
+      cells_.push_back({code == n_categories ? kMissingCode : code, at});
+  }
+}
+
+template <class Accumulator>
+bool TreeNodeSearch<Accumulator>::scan_wide(const NodePosition& node, u32 feature,
+                                            Candidate& best) {
+  if (sorts_categories_) return scan_categories_in_order(node, feature, best);
+  accumulate_wide(node, feature);
+  return finder_->scan_categories(cells_, params_.random_splits,
+                                  view_feature(context_.numbers_of(node), feature), best);
+}
+
+// Groups of four bins that a column can occupy. The missing bin is always looked at: a table that
+// the bins were not learnt from may have missing values where the one that taught them had none.
+template <class Accumulator>
+u64 TreeNodeSearch<Accumulator>::dense_groups(u32 feature) const {
+  const ColumnBins& bins = (*data_.bins)[feature];
+  const u32 n_groups = (bins.n_bins + 3) / 4;
+  const u64 values = n_groups >= 64 ? ~u64{0} : (u64{1} << n_groups) - 1;
+  return values | u64{1} << 63;
+}
+
+// Whether the columns are fewer cache lines than the records of the node's rows.
+template <class Accumulator>
+bool TreeNodeSearch<Accumulator>::prefers_columns(const Rows& rows, std::size_t n_features) const {
+  constexpr std::size_t kLine = 64;
+  return rows.block.records == context_.block.records &&
+         n_features * (data_.n_rows / kLine) < rows.items.size();
+}
+
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::scan_histograms(const Rows& rows, std::span<const u32> features,
+                                                  Candidate& best, u8* varies) {
+  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
+  const std::size_t n = rows.items.size();
+  u64 touched[kBatch];
+  if (prefers_columns(rows, features.size())) {
+    constexpr u32 kFirst = 0;
+    for (std::size_t k = 0; k < features.size(); ++k)
+      fill_features<1>(accumulator_, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
+                       hist_.data() + k * feature_cells, touched + k);
+  } else {
+    fill_histograms(accumulator_, rows.block, rows.items, features, hist_.data(), touched);
+  }
+  FeatureView views[kBatch];
+  for (std::size_t k = 0; k < features.size(); ++k)
+    views[k] = view_feature(rows.numbers, features[k]);
+  finder_->scan_run(hist_.data(), touched, {views, features.size()}, best, varies);
+}
+
+// Looks at features, takes those that turn out constant out of `varying`; 0: none varies.
+template <class Accumulator>
+std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
+                                                      std::span<const u32> features,
+                                                      Candidate& best, u64& varying) {
+  std::size_t n_varying = 0;
+  u8 varies[kBatch];
+  auto in_batches = [&](std::span<const u32> some, std::size_t size, auto&& look) {
+    for (std::size_t first = 0; first < some.size(); first += size) {
+      const auto run = some.subspan(first, std::min(size, some.size() - first));
+      look(run);
+      for (std::size_t k = 0; k < run.size(); ++k) {
+        n_varying += varies[k];
+        if (!varies[k]) varying &= ~(u64{1} << run[k]);
+      }
+    }
+  };
+  // Features with one boundary to look at, and others. Bits are always among the first.
+  const u64 bits = context_.packed;
+  const u64 has_one = params_.random_splits               ? ~u64{0}
+                      : rows.items.size() > kFewForSingle ? context_.two_valued
+                                                          : bits;
+  u32 one[64], many[64];
+  std::size_t n_one = 0, n_many = 0;
+  for (const u32 f : features) {
+    one[n_one] = many[n_many] = f;
+    n_one += has_one >> f & 1;
+    n_many += ~has_one >> f & 1;
+  }
+  if (n_one > 0 && !params_.random_splits) use(Route::two_valued);
+  if (n_one > 0 && !column_ends_.empty()) use(Route::random_thresholds);
+  in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
+    if (!column_ends_.empty()) return scan_random_thresholds(rows, run, best, varies);
+    const u32 has_more = scan_single_boundaries(rows, run, best, varies);
+    for (std::size_t k = 0; k < run.size(); ++k) {
+      if (has_more >> k & 1) many[n_many++] = run[k];
+    }
+  });
+  const bool few = context_.takes(Route::few_rows) && rows.items.size() <= finder_->most_few();
+  if (few && n_many > 0) use(Route::few_rows);
+  in_batches({many, n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
+    if (few) {
+      scan_few_rows(rows, run, best, varies);
+    } else {
+      scan_histograms(rows, run, best, varies);
+    }
+  });
+  return n_varying;
+}
+
+// In place: copying what was just written in smaller pieces would wait for the writes.
+template <class Accumulator>
+[[gnu::always_inline]] inline void TreeNodeSearch<Accumulator>::fill_view(
+    const NodeNumbers& numbers, u32 feature, FeatureView& view) const {
+  view.feature = feature;
+  view.priority = params_.shuffle_ties && plan_.draws_features
+                      ? priorities_[feature]
+                      : tie_priority(numbers, feature, params_.shuffle_ties);
+  view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
+  if (params_.random_splits) {
+    const ColumnBins& bins = (*data_.bins)[feature];
+    const bool exact = params_.exact && !bins.categorical;
+    view.low = exact ? &plan_.input.presort->values[feature] : &bins.low;
+    view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
+    view.number = numbers.at(Purpose::threshold, feature);
+  }
+}
+
+template <class Accumulator>
+FeatureView TreeNodeSearch<Accumulator>::view_feature(const NodeNumbers& numbers,
+                                                      u32 feature) const {
+  FeatureView view;
+  fill_view(numbers, feature, view);
+  return view;
+}
+
+}  // namespace committee
