@@ -1,10 +1,12 @@
-// What boosting may be told: one list declares the struct, binds it and names its fields.
+// The parameters of boosting: one list declares the struct, binds it and names its fields.
 #pragma once
 #include "types.hpp"
 
 namespace committee {
 
-// FIELD(type, name, default, meaning)
+// FIELD(type, name, default, meaning). Estimators leave category_smooth, category_l2,
+// min_samples_level, joint_columns and follow_residuals at their defaults; tests change them to
+// compare the ways of growing a tree with one another.
 #define COMMITTEE_BOOSTING_FIELDS(FIELD)                                                         \
   FIELD(double, learning_rate, 0.1, "every leaf value is multiplied by it")                      \
   FIELD(u32, max_leaf_nodes, 31, "leaves of a tree; 0: no limit")                                \
