@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from committee.data.tables import Table
 from committee.exceptions import CommitteeError, DataError, DataTypeError
 
 if TYPE_CHECKING:
-    from committee.typing import AnyArray, AnyDType
+    from committee.typing import AnyArray, AnyDType, SparseMatrix
 
-__all__ = ["read_array", "read_sequence", "read_sparse", "refuse_axes"]
+__all__ = ["check_sparse", "read_array", "read_sequence", "read_sparse", "refuse_axes"]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -129,6 +130,70 @@ def refuse_axes(shape: tuple[int, ...]) -> DataError:
     return DataError(f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. {hint}")
 
 
+_REBUILD = "Its index arrays were changed or built by hand; build the matrix again."
+
+
+def check_sparse(X: SparseMatrix) -> None:
+    """Raise DataError if the index arrays of a sparse matrix do not match its shape.
+
+    SciPy trusts these arrays: converting or slicing such a matrix reads and writes outside of its buffers.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X = csr_matrix(np.eye(3))
+    >>> check_sparse(X)
+    >>> X.indices[0] = 7
+    >>> check_sparse(X)
+    Traceback (most recent call last):
+    committee.exceptions.DataError: The column indices of sparse X must be from 0 to 2; got 7. ...
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        rows, columns = getattr(X, "blocksize", (1, 1))
+        axes = ["row", "column"]
+        sizes = [X.shape[0] // max(1, rows), X.shape[1] // max(1, columns)]
+        if X.format == "csc":
+            axes.reverse()
+            sizes.reverse()
+        _check_pointers(X.indptr, sizes[0], min(len(X.indices), len(X.data)))
+        _check_indices(X.indices[: X.indptr[-1]], sizes[1], axes[1])
+    elif X.format == "coo":
+        coordinates = X.coords if hasattr(X, "coords") else (X.row, X.col)
+        if any(len(part) != len(X.data) for part in coordinates):
+            raise DataError("Sparse X must have as many row and column indices as values. " + _REBUILD)
+        for part, size, axis in zip(coordinates, X.shape, ("row", "column"), strict=True):
+            _check_indices(part, size, axis)
+    elif X.format == "lil":
+        if len(X.rows) != X.shape[0] or any(map(operator.ne, map(len, X.rows), map(len, X.data))):
+            raise DataError("Sparse X must have as many column indices as values in each row. " + _REBUILD)
+        for part in X.rows:
+            _check_indices(np.asarray(part, dtype=np.int64), X.shape[1], "column")
+    elif X.format == "dok":
+        keys = np.array(list(X.keys()), dtype=np.int64).reshape(-1, 2)
+        for axis, name in enumerate(("row", "column")):
+            _check_indices(keys[:, axis], X.shape[axis], name)
+
+
+def _check_pointers(indptr: AnyArray, n_lines: int, n_stored: int) -> None:
+    """The index pointer of a compressed matrix: one entry more than it has rows (or columns), ascending from 0."""
+    known = indptr.ndim == 1 and indptr.dtype.kind in "iu" and len(indptr) == n_lines + 1
+    if not (known and indptr[0] == 0 and indptr[-1] <= n_stored and bool((np.diff(indptr) >= 0).all())):
+        raise DataError(
+            f"The index pointer of sparse X must ascend from 0 to at most {n_stored}, the number of stored values, in "
+            f"{n_lines + 1} steps. " + _REBUILD
+        )
+
+
+def _check_indices(indices: AnyArray, size: int, axis: str) -> None:
+    if not len(indices):
+        return
+    low, high = indices.min(), indices.max()
+    if low < 0 or high >= size:
+        raise DataError(
+            f"The {axis} indices of sparse X must be from 0 to {size - 1}; got {low if low < 0 else high}. " + _REBUILD
+        )
+
+
 def read_sparse(X: Any) -> Table:
     """A SciPy sparse matrix or array of any format, as CSC with the entries of a column in order."""
     if len(X.shape) != 2:
@@ -137,10 +202,15 @@ def read_sparse(X: Any) -> Table:
         raise DataError("Complex data not supported: X holds complex numbers.")
     if X.dtype.kind not in "biuf":
         raise DataTypeError(f"Sparse X must hold numbers; its dtype is {X.dtype}.")
+    check_sparse(X)
     compressed = X.tocsc()
+    if (
+        compressed is X
+    ):  # a matrix of its own, since X may have noted that its indices are sorted before they were changed
+        compressed = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
     if compressed.dtype not in (_FLOAT32, _FLOAT64):
         compressed = compressed.astype(np.float64)
     if not compressed.has_canonical_format:
-        compressed = compressed.copy() if compressed is X else compressed
+        compressed = compressed.copy() if compressed.data is X.data else compressed
         compressed.sum_duplicates()
     return Table(X.shape[0], X.shape[1], sparse=compressed)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 
 from committee.base import CommitteeEstimator, resolve_jobs
+from committee.data.arrays import check_sparse
 from committee.data.intake import take_in
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError, DataTypeError
@@ -67,6 +68,8 @@ def read_table(X: Any) -> Any:
         raise DataError("X must be a table with rows; got a single number.")
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise DataError("Complex data not supported: X holds complex numbers.")
+    if hasattr(X, "tocsr"):
+        check_sparse(X)
     return X
 
 
