@@ -170,8 +170,8 @@ def check_sparse(X: SparseMatrix) -> None:
             _check_indices(np.asarray(part, dtype=np.int64), X.shape[1], "column")
     elif X.format == "dok":
         keys = np.array(list(X.keys()), dtype=np.int64).reshape(-1, 2)
-        for axis, name in enumerate(("row", "column")):
-            _check_indices(keys[:, axis], X.shape[axis], name)
+        _check_indices(keys[:, 0], X.shape[0], "row")
+        _check_indices(keys[:, 1], X.shape[1], "column")
 
 
 def _check_pointers(indptr: AnyArray, n_lines: int, n_stored: int) -> None:
