@@ -176,7 +176,10 @@ def run_in_terminal(*arguments: str, interrupt_at: str | None = None) -> tuple[i
     """Exit code, and what a terminal of 80 columns gets on the error stream; Ctrl-C when it shows some text."""
     ours, theirs = pty.openpty()
     env = os.environ | {"PYTHONPATH": str(Path(committee.__file__).parents[1]), "TERM": "xterm", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "committee", *arguments]
+    # A shell starts background jobs with SIGINT ignored, and children inherit that; a terminal would not.
+    start = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    start += "runpy.run_module('committee', run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", start, *arguments]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, stdin=theirs, env=env) as process:
         os.close(theirs)
         seen = b""
