@@ -204,13 +204,12 @@ def read_sparse(X: Any) -> Table:
         raise DataTypeError(f"Sparse X must hold numbers; its dtype is {X.dtype}.")
     check_sparse(X)
     compressed = X.tocsc()
-    if (
-        compressed is X
-    ):  # a matrix of its own, since X may have noted that its indices are sorted before they were changed
+    is_shared = compressed is X
+    if is_shared:  # X may have noted that its indices are sorted before they were changed; a new matrix looks again
         compressed = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
     if compressed.dtype not in (_FLOAT32, _FLOAT64):
         compressed = compressed.astype(np.float64)
     if not compressed.has_canonical_format:
-        compressed = compressed.copy() if compressed.data is X.data else compressed
+        compressed = compressed.copy() if is_shared else compressed
         compressed.sum_duplicates()
     return Table(X.shape[0], X.shape[1], sparse=compressed)
