@@ -18,7 +18,8 @@ from committee.data.text_columns import find_texts, lift_texts
 from committee.ensembles.combining.training_set import TrainingSet
 
 if TYPE_CHECKING:
-    from committee.automatic.params import TextColumns
+    from collections.abc import Sequence
+
     from committee.params import CategoricalFeatures
     from committee.typing import FloatArray, SparseMatrix
 
@@ -58,7 +59,9 @@ class TextReader:
         return table, sparse.hstack([sparse.csr_matrix(table), *tfidf], format="csr")
 
 
-def fit_text_reader(X: Any, text_columns: TextColumns, categories: CategoricalFeatures) -> TextReader:
+def fit_text_reader(
+    X: Any, text_columns: str | Sequence[str | int] | None, categories: CategoricalFeatures
+) -> TextReader:
     """Find the columns of text in a table, and fit their encodings.
 
     Parameters
