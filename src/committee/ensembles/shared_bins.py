@@ -10,9 +10,9 @@ from committee.learners.tree_base import BaseTree
 
 if TYPE_CHECKING:
     from committee.data import Dataset
-    from committee.typing import Task
+    from committee.typing import FloatMatrix, SparseMatrix, Task
 
-__all__ = ["can_share_bins", "choose_table"]
+__all__ = ["can_share_bins", "choose_table", "read_dataset_rows"]
 
 
 def can_share_bins(estimator: object, task: Task) -> TypeGuard[BaseTree]:
@@ -43,4 +43,9 @@ def choose_table(X: Any, dataset: Dataset) -> Any:
     """
     if dataset.schema.has_categories:
         return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    return read_dataset_rows(dataset)
+
+
+def read_dataset_rows(dataset: Dataset) -> FloatMatrix | SparseMatrix:
+    """The training rows in the form that trees predict from."""
     return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()

@@ -15,7 +15,7 @@ from committee.engines.tree_model import TreeModel
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
@@ -104,14 +104,12 @@ class TreeEstimator(CommitteeEstimator):
             return weights
         return combine_weights(weights, class_weight, target, count_target(target), type(self).__name__)
 
-    def _set_fitted(self, fitted: dict[str, object], schema: Schema) -> None:
-        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
+    def _set_fitted(self, fitted: dict[str, object], schema: Schema, optional: Iterable[str] = ()) -> None:
+        """Replace the fitted attributes, those that describe the columns among them."""
         fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
-        if schema.feature_names is None:
-            self.__dict__.pop("feature_names_in_", None)
-        else:
+        if schema.feature_names is not None:
             fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
-        self.__dict__.update(fitted)
+        self._replace_fitted(fitted, ("feature_names_in_", *optional))
 
     # Predictions.
 

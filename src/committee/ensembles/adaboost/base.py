@@ -79,12 +79,10 @@ class BaseAdaBoost(CommitteeEstimator):
         )
 
     def _set_fitted_attributes(self, fitted: Mapping[str, object], schema: Schema) -> None:
-        """Replace the fitted attributes atomically; a failed or interrupted fit leaves the estimator unchanged."""
+        """Replace the fitted attributes, the names of the features among them."""
         names = schema.feature_names
         own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}
-        for name in _OPTIONAL:
-            self.__dict__.pop(name, None)
-        self.__dict__.update({**fitted, **own})
+        self._replace_fitted({**fitted, **own}, _OPTIONAL)
 
     # The fitted members.
 

@@ -18,7 +18,7 @@ from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveA
 from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
 from committee.ensembles.adaboost.history import AccuracyEarlyStopping, BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, StumpLearner, TreeLearner
-from committee.ensembles.adaboost.members import is_plain_stump, read_dataset_rows
+from committee.ensembles.adaboost.members import is_plain_stump
 from committee.ensembles.adaboost.params import (
     AccuracyPatience,
     AdaBoostAlgorithm,
@@ -30,7 +30,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.ensembles.shared_bins import can_share_bins, choose_table, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.stump import DecisionStumpClassifier
 from committee.learners.tree import DecisionTreeRegressor

@@ -23,8 +23,8 @@ from committee.ensembles.adaboost.members import (
     BoostedTrees,
     predict_all_classes,
     predict_labels,
-    read_dataset_rows,
 )
+from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
 from committee.learners.training_arrays import make_training_arrays, target_attributes
 from committee.learners.tree_params import name_criterion

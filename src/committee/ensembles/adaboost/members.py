@@ -14,11 +14,11 @@ from committee.learners.tree_rows import predict_trees
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from committee.data import Dataset, Schema
+    from committee.data import Schema
     from committee.engines import Trees
     from committee.ensembles.adaboost.algorithms import Algorithm
     from committee.learners.tree_base import BaseTree
-    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix, IndexArray, SparseMatrix
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, IndexArray
 
 __all__ = [
     "BoostedMembers",
@@ -27,7 +27,6 @@ __all__ = [
     "leaf_values",
     "predict_all_classes",
     "predict_labels",
-    "read_dataset_rows",
     "spread_rounds",
     "with_leaf_values",
 ]
@@ -43,11 +42,6 @@ def is_plain_stump(estimator: BaseTree) -> bool:
         and getattr(estimator, "class_weight", None) is None
         and all(getattr(settings, name) == getattr(default, name) for name in settings.__slots__ if name not in ignored)
     )
-
-
-def read_dataset_rows(dataset: Dataset) -> FloatMatrix | SparseMatrix:
-    """The training rows in the form that trees predict from."""
-    return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
 
 
 # --- trees -----------------------------------------------------------------------------------------------------------

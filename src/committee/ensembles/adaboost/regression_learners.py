@@ -11,7 +11,7 @@ import numpy as np
 from committee.data import ValueTarget
 from committee.data.rows import select_rows
 from committee.ensembles.adaboost.learners import EstimatorRounds, MemberLearner, TreeRounds, check_weight_support
-from committee.ensembles.adaboost.members import read_dataset_rows
+from committee.ensembles.shared_bins import read_dataset_rows
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:

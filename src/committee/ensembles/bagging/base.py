@@ -103,6 +103,10 @@ def members_have(method: str) -> Callable[[BaseBagging], bool]:
     return lambda bag: hasattr(bag._choose_member(), method)
 
 
+_OPTIONAL = ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_prediction_", "feature_names_in_")
+"""Fitted attributes that not every fit has."""
+
+
 class BaseBagging(CommitteeEstimator):
     """All that the bagging estimators share: samples, the loop, out-of-bag votes, the mean of the members."""
 
@@ -333,9 +337,7 @@ class BaseBagging(CommitteeEstimator):
         names = dataset.schema.feature_names
         if names is not None:
             fitted["feature_names_in_"] = np.asarray(names, dtype=object)
-        for name in ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_prediction_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
+        self._replace_fitted(fitted, _OPTIONAL)
 
     # Predictions.
 

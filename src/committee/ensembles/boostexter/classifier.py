@@ -244,9 +244,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
             "_target": target.without_rows(),
             "_model": model,
         }
-        for name in ("feature_names_in_", "validation_errors_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
+        self._replace_fitted(fitted, ("feature_names_in_", "validation_errors_"))
 
     # Documents.
 

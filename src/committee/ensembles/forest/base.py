@@ -260,9 +260,7 @@ class BaseForest(OobImportanceMixin):
             **({} if votes is None else votes.fitted_attributes()),
             **self._extra_attributes(builder, trees, votes),
         }
-        for name in _OPTIONAL:
-            self.__dict__.pop(name, None)
-        self._set_fitted(fitted, builder.dataset.schema)
+        self._set_fitted(fitted, builder.dataset.schema, _OPTIONAL)
 
     # Leaves.
 
