@@ -1,0 +1,5 @@
+"""scikit-learn's `ensemble/tests/test_gradient_boosting.py` with this library's estimators."""
+
+from tests.dropin.swap import load_tests
+
+globals().update(load_tests("sklearn.ensemble.tests.test_gradient_boosting"))
