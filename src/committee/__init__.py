@@ -1,7 +1,8 @@
 """Ensemble learning on one fast engine, behind scikit-learn's interface.
 
 Every public name is importable from here and loaded when it is first used, so that ``import committee`` costs
-little more than ``import sklearn.base``.
+little more than ``import sklearn.base``. The packages ``datasets``, ``inspection``, ``io``, ``plots`` and ``scoring``
+are there in the same way.
 """
 
 from importlib import import_module
@@ -10,6 +11,11 @@ from typing import TYPE_CHECKING
 from committee import moved
 
 if TYPE_CHECKING:
+    from committee import datasets as datasets
+    from committee import inspection as inspection
+    from committee import io as io
+    from committee import plots as plots
+    from committee import scoring as scoring
     from committee.automatic.estimators import CommitteeClassifier, CommitteeRegressor
     from committee.ensembles.adaboost.arcing import ArcingClassifier
     from committee.ensembles.adaboost.classifier import AdaBoostClassifier
@@ -136,12 +142,17 @@ _HOMES = {
     "plot_tree": "committee.plots.tree",
     "save": "committee.io.model_file",
 }
+#: Public packages, which an attribute of this module loads. They are not in ``__all__``: a star import would
+#: hide the ``io`` of the standard library.
+_PACKAGES = frozenset({"datasets", "inspection", "io", "plots", "scoring"})
 
 
 moved.install()
 
 
 def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"committee.{name}")  # which makes it an attribute
     if name not in _HOMES:
         raise AttributeError(f"module 'committee' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -150,4 +161,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PACKAGES})
