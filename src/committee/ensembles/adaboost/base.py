@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in, take_in_rows
 from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
+from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 
@@ -29,7 +30,7 @@ _OPTIONAL = ("sample_weights_trace_", "validation_scores_", "feature_names_in_")
 """Fitted attributes that not every fit sets."""
 
 
-class BaseAdaBoost(CommitteeEstimator):
+class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
     """An ensemble of members that are fitted one after another, whose fitted form is members with weights."""
 
     estimator: Any

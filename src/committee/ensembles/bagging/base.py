@@ -17,6 +17,7 @@ from committee.data.sampling import plan_samples
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
+from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, choose_table
@@ -107,7 +108,7 @@ _OPTIONAL = ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_predicti
 """Fitted attributes that not every fit has."""
 
 
-class BaseBagging(CommitteeEstimator):
+class BaseBagging(MemberAccessMixin, CommitteeEstimator):
     """All that the bagging estimators share: samples, the loop, out-of-bag votes, the mean of the members."""
 
     _task: ClassVar[Task]

@@ -25,6 +25,7 @@ from committee.data.weights import read_sample_weight
 from committee.ensembles.combining.member_predictions import choose_predict_method
 from committee.ensembles.combining.out_of_fold import MemberFit, plan_folds
 from committee.ensembles.combining.training_set import TrainingSet
+from committee.ensembles.member_access import MemberAccessMixin
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class PredictionTransformerMixin(TransformerMixin):  # type: ignore[misc]
         return tags
 
 
-class NamedEnsemble(CommitteeEstimator):
+class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
     """Base class of the ensembles of named members; a subclass sets what it predicts (`_task`)."""
 
     _task: ClassVar[Task]
