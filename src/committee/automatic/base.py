@@ -20,10 +20,11 @@ from committee.automatic.views import TextReader, View, fit_text_reader, make_vi
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data import ClassTarget, ValueTarget
+from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
 from committee.data.weights import count_as_rows
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
-from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, plan_folds, predict_out_of_fold
+from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         TimeBudget,
     )
     from committee.data import Dataset, Schema
-    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.data.folds import Folds
     from committee.params import CategoricalFeatures, NJobs, RandomState, Unseen, Verbose
     from committee.typing import BoolArray, EstimatorLike, FloatArray, Task
 
@@ -142,6 +143,11 @@ class BaseCommittee(CommitteeEstimator):
         weights[first:] = combiner.fit_weights(predictions[first:], rows)
         power = combiner.fit_power(np.einsum("m,mrc->rc", weights, predictions), rows)
         nested, nested_rows = combiner.predict_nested(predictions[first:], rows, folds)
+        if not len(nested_rows):
+            raise DataError(
+                f"The 'cv' parameter of {type(self).__name__} must make at least two folds: weights are fitted to one "
+                "and tested on another; all predicted rows are in one."
+            )
         estimate = combiner.estimate(nested, nested_rows)
         single = [combiner.estimate(predicted, rows) for predicted in predictions]
         chosen = [k for k, weight in enumerate(weights) if weight > 0.0]
@@ -216,7 +222,15 @@ class BaseCommittee(CommitteeEstimator):
     def _plan_folds(self, training: TrainingSet, seed: int) -> Folds:
         classify = self._task == "classify"
         if self.cv is not None:
-            return plan_folds(self.cv, training.X, training.y, training.groups, classify, training.weights)
+            return plan_folds(
+                self.cv,
+                training.X,
+                training.y,
+                training.groups,
+                classify,
+                training.weights,
+                subject=f"The 'cv' parameter of {type(self).__name__}",
+            )
         kept = np.arange(training.n_rows) if training.weights is None else np.flatnonzero(training.weights)
         if training.groups is not None:
             n_groups = len(np.unique(np.asarray(training.groups)[kept]))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import ValueTarget
-    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.data.folds import Folds
     from committee.typing import FloatArray
 
 __all__ = ["JackknifeEstimate", "MemberCombiner", "sharpen_probabilities"]

@@ -22,7 +22,7 @@ from committee.ensembles.combining.metrics import measure_log_loss, measure_squa
 from committee.ensembles.combining.out_of_fold import MemberFit, average_fold_predictions
 
 if TYPE_CHECKING:
-    from committee.ensembles.combining.out_of_fold import Fold, Folds
+    from committee.data.folds import Fold, Folds
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 
 from committee.base import resolve_seed, seed_estimator
+from committee.data.folds import plan_folds
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError
 from committee.inspection.importance import Importance, name_columns
@@ -84,7 +84,8 @@ def drop_column_importance(
         raise DataError("Leaving out a feature needs at least two features; X has one.")
     weights = read_row_weights(sample_weight, n_rows)
     fresh = seed_estimator(clone(model), resolve_seed(random_state), 0)
-    folds = list(check_cv(cv, target, classifier=is_classifier(model)).split(table, target))
+    classify, subject = is_classifier(model), "The 'cv' argument of drop_column_importance"
+    folds = plan_folds(cv, table, target, None, classify, subject=subject)
     fits = (
         _SharedBinFits(fresh, table, target, weights)
         if _shares_bins(fresh)

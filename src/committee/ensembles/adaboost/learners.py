@@ -24,6 +24,7 @@ from committee.ensembles.adaboost.members import (
     predict_all_classes,
     predict_labels,
 )
+from committee.ensembles.member_errors import explain_single_class
 from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
 from committee.learners.training_arrays import make_training_arrays, target_attributes
@@ -190,10 +191,12 @@ class EstimatorRounds(MemberLearner):
         """Fit one more member with the weights, or on a sample drawn by them."""
         estimator: EstimatorLike = seed_estimator(clone(self._estimator), self._seed, member)
         if resampling is None:
-            estimator.fit(X, y, sample_weight=weights)
+            with explain_single_class(estimator, y, weights):
+                estimator.fit(X, y, sample_weight=weights)
         else:
             rows = resampling.draw_rows(weights, member)
-            estimator.fit(select_rows(X, rows), y[rows])
+            with explain_single_class(estimator, y[rows]):
+                estimator.fit(select_rows(X, rows), y[rows])
         self._estimators.append(estimator)
         return estimator
 

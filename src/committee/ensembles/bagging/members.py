@@ -13,6 +13,7 @@ from committee.base import seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import count_rows, select_rows
 from committee.engines import get_engine
+from committee.ensembles.member_errors import explain_single_class
 from committee.ensembles.out_of_bag import SCORE_EVERY
 
 if TYPE_CHECKING:
@@ -243,6 +244,21 @@ def fit_bag_member(
     takes_weights: bool,
 ) -> Any:
     """Fit one member on its sample: counts as weights where it takes them, repeated rows otherwise."""
+    with explain_single_class(estimator, y, counts):
+        return _fit_sample(estimator, X, y, counts, features, weights, fit_params, takes_weights=takes_weights)
+
+
+def _fit_sample(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    counts: IndexArray,
+    features: NDArray[np.intp] | None,
+    weights: FloatArray | None,
+    fit_params: Mapping[str, object],
+    *,
+    takes_weights: bool,
+) -> Any:
     if weights is None and (counts == 1).all():
         return estimator.fit(select_rows(X, None, features), y, **fit_params)
     if takes_weights:

@@ -19,11 +19,12 @@ from sklearn.utils.validation import has_fit_parameter
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.constraints import show_value
 from committee.data import ClassTarget
+from committee.data.folds import plan_folds
 from committee.data.rows import count_rows
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import read_sample_weight
 from committee.ensembles.combining.member_predictions import choose_predict_method
-from committee.ensembles.combining.out_of_fold import MemberFit, plan_folds
+from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import ValueTarget
+    from committee.data.folds import Folds
     from committee.ensembles.combining.member_predictions import Classes
-    from committee.ensembles.combining.out_of_fold import Folds
     from committee.params import CrossValidation, NJobs, RandomState, Verbose
     from committee.typing import EstimatorLike, FloatArray, Task
 
@@ -239,7 +240,8 @@ class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
 
     def _plan_folds(self, training: TrainingSet) -> Folds:
         cv = None if self._uses_oob() else self.cv
-        return plan_folds(cv, training.X, training.y, training.groups, self._task == "classify", training.weights)
+        subject, classify = f"The 'cv' parameter of {type(self).__name__}", self._task == "classify"
+        return plan_folds(cv, training.X, training.y, training.groups, classify, training.weights, subject=subject)
 
     def _resolve_seed(self) -> int | None:
         return None if self.random_state is None else resolve_seed(self.random_state)

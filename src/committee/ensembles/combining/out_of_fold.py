@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from committee.base import CommitteeEstimator
@@ -26,18 +25,15 @@ from committee.ensembles.combining.member_predictions import (
 )
 from committee.ensembles.combining.training_set import TrainingSet, can_fit_dataset
 from committee.ensembles.progress import show_progress
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from committee.params import CrossValidation
+    from committee.data.folds import Folds
     from committee.typing import BoolArray, EstimatorLike, FloatArray
-
-    Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-    Folds = list[Fold]
 
 __all__ = [
     "BaggedEnsemble",
@@ -47,12 +43,8 @@ __all__ = [
     "find_predicted_rows",
     "fit_members",
     "has_oob_predictions",
-    "plan_folds",
     "predict_out_of_fold",
-    "restrict_folds",
 ]
-
-_N_FOLDS = 5
 
 
 @dataclass
@@ -98,90 +90,6 @@ class _FitJob:
     member: MemberFit
     train: NDArray[np.intp] | None = None
     test: NDArray[np.intp] | None = None
-
-
-# Folds.
-
-
-def plan_folds(
-    cv: CrossValidation,
-    X: Any,
-    y: NDArray[Any],
-    groups: ArrayLike | None,
-    classify: bool,
-    weights: FloatArray | None = None,
-) -> Folds:
-    """Training and test rows of each fold, the same for all members.
-
-    Parameters
-    ----------
-    cv : int, None, splitter or iterable of (train, test)
-        As in scikit-learn; a number (None is five) makes stratified folds for classes, and keeps groups together
-        where groups are given.
-    X, y, groups
-        What is to be split.
-    classify : bool
-        Whether y holds classes.
-    weights : ndarray of shape (n_rows,), optional
-        Rows of weight zero are in no fold, unless the folds are given row by row.
-
-    Examples
-    --------
-    >>> y = np.array([0, 0, 1, 1])
-    >>> [test.tolist() for _, test in plan_folds(2, np.zeros((4, 1)), y, None, True)]
-    [[0, 2], [1, 3]]
-    """
-    single = y.ndim == 1
-    is_number = cv is None or isinstance(cv, int | np.integer)
-    if groups is not None and is_number:
-        grouped = StratifiedGroupKFold if classify and single else GroupKFold
-        splitter = grouped(_N_FOLDS if cv is None else int(cv))
-    else:
-        splitter = check_cv(_N_FOLDS if cv is None else cv, y if single else None, classifier=classify and single)
-    kept = np.arange(len(y))
-    if weights is not None and (is_number or hasattr(cv, "split")):
-        kept = np.flatnonzero(weights)
-    # Splitters only count the rows of X, which may be a table of any kind.
-    splits = splitter.split(np.zeros((len(kept), 1)), y[kept], None if groups is None else np.asarray(groups)[kept])
-    folds = [_read_fold(train, test, len(y)) for train, test in splits]
-    if not folds:
-        raise DataError("The folds of 'cv' are empty; at least one is needed.")
-    return [(kept[train], kept[test]) for train, test in folds]
-
-
-def restrict_folds(folds: Folds, known: BoolArray) -> Folds:
-    """The same folds over some of the rows, by their new numbers; folds without training or test rows are dropped.
-
-    Examples
-    --------
-    >>> ends = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
-    >>> restrict_folds(ends, np.array([False, True, True, True]))
-    [(array([0]), array([1, 2])), (array([1, 2]), array([0]))]
-    """
-    numbers = np.cumsum(known) - 1
-    restricted = [(numbers[train[known[train]]], numbers[test[known[test]]]) for train, test in folds]
-    left = [(train, test) for train, test in restricted if len(train) and len(test)]
-    if not left:
-        raise DataError("No fold is left for a further layer: too few rows have out-of-fold predictions.")
-    return left
-
-
-def _read_fold(train: ArrayLike, test: ArrayLike, n_rows: int) -> Fold:
-    train, test = (_read_rows(np.asarray(rows)) for rows in (train, test))
-    if not len(train) or not len(test):
-        raise DataError("A fold of 'cv' has no training rows, or no test rows.")
-    for rows in (train, test):
-        if rows.min() < 0 or rows.max() >= n_rows:
-            raise DataError(f"A fold of 'cv' names rows beyond the {n_rows} that there are.")
-    in_training = np.zeros(n_rows, dtype=bool)
-    in_training[train] = True
-    if in_training[test].any():
-        raise DataError("A fold of 'cv' has rows that are both training and test rows; these would leak.")
-    return train, test
-
-
-def _read_rows(rows: NDArray[Any]) -> NDArray[np.intp]:
-    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
 
 
 # Out-of-bag predictions in place of folds.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
+from committee.data.folds import plan_folds, restrict_folds
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.ensembles.combining.member_predictions import choose_predict_method
@@ -21,9 +22,7 @@ from committee.ensembles.combining.named_ensemble import NamedEnsemble
 from committee.ensembles.combining.oob_correction import is_linear_model
 from committee.ensembles.combining.out_of_fold import (
     check_oob_groups,
-    plan_folds,
     predict_out_of_fold,
-    restrict_folds,
 )
 from committee.ensembles.combining.stacking_layers import Layer, join_columns
 from committee.ensembles.combining.stacking_leak import (
@@ -33,6 +32,7 @@ from committee.ensembles.combining.stacking_leak import (
     measure_row_losses,
 )
 from committee.ensembles.combining.training_set import TrainingSet, read_table
+from committee.ensembles.member_errors import explain_single_class
 from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.params import CrossValidation, HasMethods
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import ValueTarget
-    from committee.ensembles.combining.out_of_fold import Folds
+    from committee.data.folds import Folds
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = [
@@ -197,8 +197,9 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                 columns = layer.correct_oob(columns, training, known)
             table = join_columns(columns, X, rows) if self.passthrough else columns
             training = training.with_table(table, np.flatnonzero(known))
-            folds = folds and restrict_folds(folds, known)
             layers.append(layer)
+            if folds is not None and len(layers) < len(stages):
+                folds = restrict_folds(folds, known)
         final = self._fit_final(final, layers[-1], training)
         fitted = {
             **self._target_attributes(target),
@@ -254,7 +255,9 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                     f"The 'final_estimator' parameter of {type(self).__name__} can be {final.how!r} only without "
                     "passthrough, and for classes only if there is one output and every member has probabilities."
                 )
-        return final.fit(training.X, training.y, **_weight_arguments(final, training.weights))
+        given = _weight_arguments(final, training.weights)
+        with explain_single_class(final, training.y, training.weights):
+            return final.fit(training.X, training.y, **given)
 
     def _choose_final(self, n_outputs: int) -> Any:
         """The meta-model, not fitted."""
@@ -404,7 +407,8 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         inner = np.full(len(labels), np.nan)
         inner[rows] = measure_row_losses(whole.final_estimator_, training.X, training.y, self._task)
         nested = np.full(len(labels), np.nan)
-        for train, test in plan_folds(cv, X, labels, groups, self._task == "classify", weights):
+        subject = "The 'cv' argument of measure_leak"
+        for train, test in plan_folds(cv, X, labels, groups, self._task == "classify", weights, subject=subject):
             fold_weights = None if weights is None else weights[train]
             fold_groups = None if groups is None else np.asarray(groups)[train]
             stack = clone(unfitted)

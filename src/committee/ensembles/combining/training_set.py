@@ -15,6 +15,7 @@ from committee.base import CommitteeEstimator, resolve_jobs
 from committee.data.arrays import check_sparse
 from committee.data.intake import take_in
 from committee.data.rows import count_rows, select_rows
+from committee.ensembles.member_errors import explain_single_class
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
@@ -134,10 +135,12 @@ class TrainingSet:
         if grouped:
             given["groups"] = np.asarray(self.groups)
         if rows is None:
-            whole: EstimatorLike = member.fit(self.X, self.y, **given)
+            with explain_single_class(member, self.y, self.weights):
+                whole: EstimatorLike = member.fit(self.X, self.y, **given)
             return whole
         given = {name: select_rows(v, rows) if _is_by_row(v, self.n_rows) else v for name, v in given.items()}
-        fitted: EstimatorLike = member.fit(select_rows(self.X, rows), self.y[rows], **given)
+        with explain_single_class(member, self.y[rows], None if self.weights is None else self.weights[rows]):
+            fitted: EstimatorLike = member.fit(select_rows(self.X, rows), self.y[rows], **given)
         return fitted
 
     def _fit_on_dataset(

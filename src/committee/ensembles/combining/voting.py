@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.ensembles.combining.member_predictions import OutputClasses
+    from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
@@ -166,13 +167,29 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
                 )
         return active
 
-    def _add_probabilities(self, member: EstimatorLike) -> EstimatorLike:
+    def _add_probabilities(self, member: EstimatorLike, training: TrainingSet) -> EstimatorLike:
         if self.voting == "hard" or self.calibration is None or hasattr(member, "predict_proba"):
             return member
         from sklearn.calibration import CalibratedClassifierCV
 
+        self._check_calibration(training)
         calibrated: EstimatorLike = CalibratedClassifierCV(member, method=self.calibration, cv=self.cv)
         return calibrated
+
+    def _check_calibration(self, training: TrainingSet) -> None:
+        """Refuse classes with fewer rows than folds, where the number of folds is known."""
+        if self.cv is not None and not isinstance(self.cv, int | np.integer):
+            return
+        n_folds = 5 if self.cv is None else int(self.cv)
+        for labels in np.atleast_2d(training.y.T):
+            least = int(np.bincount(labels).min())
+            if least < n_folds:
+                raise DataError(
+                    f"Requesting {n_folds}-fold cross-validation but provided less than {n_folds} examples for at "
+                    f"least one class. The 'cv' parameter of {type(self).__name__} makes {n_folds} folds for the "
+                    f"calibration, which need {n_folds} rows of each class; got {least} of one. Set it to a smaller "
+                    "number."
+                )
 
     def _to_columns(self, predictions: FloatArray, n_classes: list[int]) -> FloatArray:
         """Probabilities, or one-hot votes; classes of all outputs side by side."""

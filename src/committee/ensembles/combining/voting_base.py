@@ -108,7 +108,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         routed, seed = self._route_fit(pairs, training.weights, params), self._resolve_seed()
         made = [self._make_member(member, k, seed, target.n_outputs) for k, (_, member) in enumerate(pairs)]
         members = [
-            MemberFit(name, self._add_probabilities(member), method, own)
+            MemberFit(name, self._add_probabilities(member, training), method, own)
             for (name, _), member, own in zip(pairs, made, routed, strict=True)
         ]
         if out_of_fold:
@@ -118,7 +118,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
             fit_members(training, members, self.n_jobs, int(self.verbose))
         return members
 
-    def _add_probabilities(self, member: EstimatorLike) -> EstimatorLike:
+    def _add_probabilities(self, member: EstimatorLike, training: TrainingSet) -> EstimatorLike:
         """The member, calibrated if it has no probabilities and needs them."""
         return member
 
@@ -139,6 +139,8 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         known = find_predicted_rows(members)
         if sample_weight is not None:
             known &= sample_weight > 0.0
+        if not known.any():
+            raise DataError("No row has an out-of-fold prediction from every member; use other folds.")
         n_classes = target.n_classes if isinstance(target, ClassTarget) else []
         predictions = [self._to_columns(one.predictions[known], n_classes) for one in members]
         weights = None if sample_weight is None else sample_weight[known]
