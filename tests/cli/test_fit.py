@@ -12,8 +12,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+from committee.cli.cross_validation import CrossValidationRun
+from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.table import Source, read_source
+from committee.data import intake
 from tests.cli.conftest import Run
 
 
@@ -200,3 +203,27 @@ def test_decimal_commas(tmp_path: Path, delimiter: str, ending: str) -> None:
     assert table.column("c").to_pylist() == ["x,y", "1,2,3"]
     path.write_text(f"a{delimiter}b\n1,5{delimiter}2.5\n")
     assert read_source(str(path), "utf-8").table.column("b").to_pylist() == [2.5]
+
+
+@pytest.mark.parametrize("name", ["tree", "random-forest"])
+def test_the_table_is_read_once_and_not_by_each_fit(
+    name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    general = intake._read_frame
+
+    def count(frame: Any) -> Any:
+        read.append(1)
+        return general(frame)
+
+    monkeypatch.setattr(intake, "_read_frame", count)
+    problem = define_problem(Source("t", table), Roles("species", drop=["height"]), "auto")
+    plan = Plan(name, {"max_depth": 3} if name != "tree" else {}, 2, 0, 1)
+    results = CrossValidationRun(ModelSetup(problem, plan)).run()
+    assert read == [1]
+    assert results.model.feature_names_in_.tolist() == problem.features.column_names
+    # The model reads the same from the table itself.
+    model = type(results.model)(**results.model.get_params()).fit(problem.features, problem.y)
+    np.testing.assert_array_equal(
+        model.predict_proba(problem.features), results.model.predict_proba(problem.features.slice(0))
+    )

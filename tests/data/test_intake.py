@@ -154,6 +154,43 @@ def test_the_callers_data_are_left_as_they_are() -> None:
 
 def test_integers_beyond_2_to_the_53_become_the_nearest_double() -> None:
     assert take(np.array([[2**53 + 1, -(2**63)]])).X.tolist() == [[2.0**53, -(2.0**63)]]
+    for frame in (pa.table, pl.DataFrame, pd.DataFrame):
+        assert take(frame({"a": [2**53 + 1], "b": [-(2**63)]})).X.tolist() == [[2.0**53, -(2.0**63)]]
+
+
+WIDE = {"text": ["u", "v", None], "single": np.array([1, 2, 3], "f4"), "truth": [True, False, True], "whole": [1, 2, 3]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_columns_of_numbers_are_read_without_a_detour(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each column that is wrapped for the general way costs 80 microseconds and more."""
+    wrapped: list[str] = []
+    general = intake._read_series
+
+    def count(series: Any, where: str) -> Any:
+        wrapped.append(where)
+        return general(series, where)
+
+    monkeypatch.setattr(intake, "_read_series", count)
+    data = take(frame(WIDE))
+    assert wrapped == ["column 'text'"]
+    assert_same(data, [[0, 1, 1, 1], [1, 2, 0, 2], [NAN, 3, 1, 3]], [["u", "v"], None, None, None])
+    assert data.X.dtype == np.float64
+    assert take(frame({name: WIDE[name] for name in ("text", "single", "truth")})).X.dtype == np.float32
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("names", [list(WIDE), ["single", "truth"], ["whole", "truth"], ["single"]], ids="-".join)
+def test_rows_of_a_frame_that_was_read_once(frame: Any, names: list[str]) -> None:
+    rows = np.array([2, 0, 0])
+    read = intake.read_frame(frame({name: WIDE[name] for name in names})).take_rows(rows)
+    alone = frame({name: [WIDE[name][k] for k in rows] if name != "single" else WIDE[name][rows] for name in names})
+    first, second = take(read), take(alone)
+    np.testing.assert_array_equal(first.X, second.X)
+    assert first.X.dtype == second.X.dtype
+    assert first.schema.feature_names == second.schema.feature_names == tuple(names)
+    for mine, theirs in zip(first.schema.categories, second.schema.categories, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 # --- missing values ------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import choose_metrics
 from committee.cli.problem import LearningProblem, TaskKind
+from committee.data.intake import read_frame
+from committee.data.tables import Table
 from committee.typing import FloatArray
 
 __all__ = ["AUTOML", "INNER_FOLDS", "ModelSetup", "Plan", "RowIndices", "fit_baseline", "is_automl"]
@@ -27,6 +30,8 @@ RowIndices = NDArray[np.intp]
 
 # Prefix of the AutoML classes. They draw folds of their own and estimate their own score.
 AUTOML = "Committee"
+# Parameters of estimators that look for columns of text themselves, and so need the table as it is.
+_TEXT_PARAMETERS = frozenset({"text_columns", "vectorizer"})
 # Rows below which scores are not reliable.
 _FEW_ROWS = 50
 # Folds of a search inside a training set, which needs only the order of the candidates.
@@ -82,6 +87,7 @@ class ModelSetup:
         self.template = self._make_template()
         self.name = type(self.template).__name__
         self.is_automl = self.name.startswith(AUTOML)
+        self._reads_texts = not _TEXT_PARAMETERS.isdisjoint(self.template.get_params(deep=False))
         self._notices: list[str] = []
         self._check_folds()
 
@@ -137,9 +143,15 @@ class ModelSetup:
         for train, test in parts:
             yield rows[train], rows[test]
 
-    def take_rows(self, rows: RowIndices) -> pa.Table:
-        """Features of some rows."""
-        return self.problem.features.take(rows)
+    def take_rows(self, rows: RowIndices) -> pa.Table | Table:
+        """Features of some rows, for the estimator; the table is read once and not by each fit."""
+        if self._reads_texts:
+            return self.problem.features.take(rows)
+        return self._features.take_rows(rows)
+
+    @cached_property
+    def _features(self) -> Table:
+        return read_frame(self.problem.features)
 
     def take_weights(self, rows: RowIndices) -> FloatArray | None:
         """Weights of some rows; None if there are none."""

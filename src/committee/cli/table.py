@@ -4,6 +4,7 @@ import codecs
 import difflib
 import lzma
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -278,7 +279,8 @@ def check_names(columns: Sequence[str], name: str) -> None:
     name : str
         Name of the table.
     """
-    twice = next((column for i, column in enumerate(columns) if column in columns[:i]), None)
+    counts = Counter(columns)
+    twice = next((column for column in columns if counts[column] > 1), None)
     if twice is not None:
         raise CommandError(
             f"'{name}' has two columns named '{twice}'.", "Rename one of them: column names must be unique."

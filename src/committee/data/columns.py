@@ -27,9 +27,11 @@ __all__ = [
     "Column",
     "encode_levels",
     "find_observed",
+    "read_arrow_numbers",
     "read_arrow_text",
     "read_objects",
     "read_pandas_text",
+    "read_polars_numbers",
     "read_polars_text",
     "refuse_kind",
 ]
@@ -40,6 +42,9 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 #: Some of their values mean "missing" and can be neither hashed nor made a float: NumPy's masked constant and the
 #: signalling NaN of decimal arithmetic.
 _UNHASHABLE = (Decimal, np.ma.core.MaskedConstant)
+_INTEGERS = frozenset(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64))
+_PLAIN_ARROW = _INTEGERS | {"bool", "float", "double"}
+_PLAIN_POLARS = _INTEGERS | {"float32", "float64"}
 _MISSING_NAMES = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 _HINTS = {
     "dates or times": "Turn it into numbers first, for example days since a date, year, month and weekday.",
@@ -99,6 +104,17 @@ class Column:
         if len(levels) and np.isnan(levels[-1]):
             levels = levels[:-1]
         return levels, np.where(np.isnan(values), _MISSING_CODE, codes.reshape(-1)).astype(np.int64)
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Column:
+        """Some of the rows; levels that do not occur among them are dropped, as they are when a column is read."""
+        if self.levels is None or self.codes is None:
+            assert self.values is not None
+            return Column(self.where, values=self.values[rows], neutral=self.neutral)
+        codes = self.codes[rows]
+        observed = find_observed(codes, len(self.levels))
+        renumber = np.full(len(self.levels) + 1, _MISSING_CODE, dtype=np.int64)
+        renumber[observed] = np.arange(len(observed))
+        return Column(self.where, levels=self.levels[observed], codes=renumber[codes])
 
 
 def refuse_kind(where: str, kind: str, name: str = "") -> DataTypeError:
@@ -277,3 +293,28 @@ def read_arrow_text(chunked: Any, where: str) -> Column:
         encoded = encoded.dictionary_encode()
     codes = encoded.indices.cast("int64").fill_null(_MISSING_CODE).to_numpy(zero_copy_only=False)
     return encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))
+
+
+def read_arrow_numbers(chunked: Any, where: str) -> Column | None:
+    """A PyArrow chunked array of plain numbers or truth values; None if it holds anything else."""
+    kind = str(chunked.type)
+    if kind not in _PLAIN_ARROW:
+        return None
+    if kind == "bool":
+        return Column(where, values=chunked.cast("float64").to_numpy(), neutral=True)
+    return Column(where, values=_as_plain_floats(chunked.to_numpy()))
+
+
+def read_polars_numbers(series: Any, where: str) -> Column | None:
+    """A Polars series of plain numbers or truth values; None if it holds anything else."""
+    import polars as pl
+
+    if series.dtype == pl.Boolean:
+        return Column(where, values=series.cast(pl.Float64).to_numpy(), neutral=True)
+    if str(series.dtype).lower() not in _PLAIN_POLARS:
+        return None
+    return Column(where, values=_as_plain_floats(series.to_numpy()))
+
+
+def _as_plain_floats(values: AnyArray) -> AnyArray:
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)

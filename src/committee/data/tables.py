@@ -5,7 +5,7 @@ At fit the columns decide what the schema is; at prediction the schema decides w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +63,24 @@ class Table:
             return self.columns
         assert self.matrix is not None
         return [Column(self.name_column(j), values=self.matrix[:, j]) for j in range(self.n_features)]
+
+    def stack_numbers(self) -> Table:
+        """The same with a matrix in place of its columns, if all of them are numbers; rows of it are taken at once."""
+        if self.columns is None or any(column.values is None for column in self.columns):
+            return self
+        dtype = _choose_dtype(self.columns, (None,) * self.n_features)
+        matrix = _stack([column.as_numbers() for column in self.columns], self.n_rows, dtype)
+        return replace(self, matrix=matrix, columns=None)
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Table:
+        """Some of the rows, as if they had been read alone."""
+        return replace(
+            self,
+            n_rows=len(rows),
+            matrix=None if self.matrix is None else self.matrix[rows],
+            sparse=None if self.sparse is None else self.sparse.tocsr()[rows],
+            columns=None if self.columns is None else [column.take_rows(rows) for column in self.columns],
+        )
 
 
 def choose_categories(table: Table, requested: Any, estimator_name: str) -> BoolArray:
