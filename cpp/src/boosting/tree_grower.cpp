@@ -325,8 +325,8 @@ void BoostingGrower::add_rows(const RowItem* rows, std::size_t n, i64* histogram
 }
 
 i64 BoostingGrower::fill_root(std::size_t begin, std::size_t end, i64* histogram) {
-  const u64 key =
-      combine_keys(combine_keys(params_.seed, static_cast<u64>(Purpose::rounding)), tree_number_);
+  // No part of the seed: a seed changes only what is drawn, and rounding draws nothing.
+  const u64 key = combine_keys(combine_keys(0, static_cast<u64>(Purpose::rounding)), tree_number_);
   if (width_ > 1) {
     vectors_.write(scores_, weights_, word_plan_, key, begin, end);
     if (histogram) records_.add_range(begin, end, {vectors_.data(), width_}, histogram);
