@@ -317,7 +317,7 @@ def test_seed() -> None:
     np.random.seed(5)  # noqa: NPY002
     assert resolve_seed(None) == first
     assert resolve_seed(None) != first
-    for value in (-1, 2**63):
+    for value in (-1, 2**64):
         with pytest.raises(ParameterError, match="random_state"):
             resolve_seed(value)
     for value in ("a", 1.0, True):

@@ -51,6 +51,8 @@ void bind_sampling(nb::module_& m) {
       "How often each row is in the member's sample.");
   m.def("draw_member_features", &draw_member_features, nb::arg("sampling"), nb::arg("seed"),
         nb::arg("member"), nb::arg("n_features"), "Features of the member, ascending.");
+  m.def("find_tree_seed", &find_tree_seed, nb::arg("seed"), nb::arg("tree"),
+        "The seed under which tree 0 has the random numbers that this tree has under `seed`.");
 }
 
 void bind_importance(nb::module_& m) {

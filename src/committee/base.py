@@ -18,7 +18,8 @@ from committee.foreign_names import hint_attribute, hint_parameter
 
 __all__ = ["CommitteeEstimator", "available_if", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
 
-_SEED_LIMIT = 2**63
+_SEED_LIMIT = 2**64  # the engine's seeds have 64 bits
+_DRAWN_LIMIT = 2**63
 
 _Owner = TypeVar("_Owner")
 _Method = TypeVar("_Method", bound=Callable[..., object])
@@ -173,7 +174,7 @@ def resolve_seed(random_state: object) -> int:
     Returns
     -------
     int
-        A number in [0, 2**63).
+        A number in [0, 2**64).
 
     Examples
     --------
@@ -182,12 +183,12 @@ def resolve_seed(random_state: object) -> int:
     """
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         if not 0 <= random_state < _SEED_LIMIT:
-            raise ParameterError(f"The 'random_state' parameter must be in [0, 2**63); got {random_state}.")
+            raise ParameterError(f"The 'random_state' parameter must be in [0, 2**64); got {random_state}.")
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(_SEED_LIMIT))
+        return int(random_state.integers(_DRAWN_LIMIT))
     if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(_SEED_LIMIT, dtype=np.int64))
+        return int(check_random_state(random_state).randint(_DRAWN_LIMIT, dtype=np.int64))
     raise ParameterTypeError(
         "The 'random_state' parameter must be an int, a RandomState instance, a Generator instance or None; "
         f"got {random_state!r}."

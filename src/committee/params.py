@@ -72,6 +72,7 @@ __all__ = [
     "RandomState",
     "Splitter",
     "StoppingTol",
+    "TreeRandomState",
     "Unseen",
     "ValidationFraction",
     "ValueBootstrap",
@@ -321,6 +322,13 @@ RandomState: TypeAlias = Annotated[
     Interval(0, 2**32 - 1),
     "The seed of all randomness, or a generator to draw it from. With a fixed number the result is the same to the "
     "last bit, whatever the number of threads. None: another result each time.",
+]
+TreeRandomState: TypeAlias = Annotated[
+    int | np.random.RandomState | np.random.Generator | None,
+    Interval(0, 2**64 - 1),
+    "The seed of all randomness, or a generator to draw it from. With a fixed number the result is the same to the "
+    "last bit, whatever the number of threads. None: another result each time. A member of a forest has a number that "
+    "grows it again.",
 ]
 JobCount: TypeAlias = Annotated[int, Interval(None, -1)] | Annotated[int, Interval(1, None)] | None
 """What every ``n_jobs`` may be."""

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from committee import _core
 from tests.core.growth_cases import CLASS_CRITERIA, CRITERIA, Case, draw_table, draw_target
+from tests.naive.randomness import combine_keys
 
 SEED = 20  # of everything here: the tests are deterministic, so their p-values are checked once and for all
 LEAST_P = 1e-3
@@ -143,3 +145,10 @@ def test_seed_and_tree_number_change_the_draw_and_nothing_else_does() -> None:
     trees = [grow(seed=seed, tree=tree) for seed in (0, 1, 2**63) for tree in (0, 1, 2)]
     assert len(set(trees)) == len(trees)
     assert grow(seed=1, tree=2) == grow(seed=1, tree=2, n_jobs=3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 42, 2**31, 2**63, 2**64 - 1])
+def test_a_tree_of_a_forest_has_a_seed_of_its_own(seed: int) -> None:
+    assert _core.find_tree_seed(seed, 0) == seed
+    for tree in (0, 1, 2, 999, 2**40):
+        assert combine_keys(_core.find_tree_seed(seed, tree), 0) == combine_keys(seed, tree)

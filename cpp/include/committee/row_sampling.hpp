@@ -32,4 +32,8 @@ void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32>
 std::vector<u32> draw_member_features(const RowSampling& sampling, u64 seed, u64 member,
                                       u32 n_features);
 
+// The seed under which tree 0 has the random numbers that tree `tree` has under `seed`: what grows
+// a member of a forest again, alone.
+u64 find_tree_seed(u64 seed, u64 tree);
+
 }  // namespace committee

@@ -25,15 +25,24 @@ inline u64 mix_bits(u64 x) {
   return x ^ (x >> 31);
 }
 
+inline constexpr u64 kSecondKey = 0x632BE59BD9B4E019ull;  // keeps a second key of 0 from vanishing
 inline u64 combine_keys(u64 a, u64 b) {
-  return mix_bits(mix_bits(a) ^ (b + 0x632BE59BD9B4E019ull));
+  return mix_bits(mix_bits(a) ^ (b + kSecondKey));
+}
+
+// mix_bits backwards: its shifts and products, each undone.
+inline u64 unmix_bits(u64 x) {
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642B2D24D8EC3ull;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96DE1B173F119089ull;
+  x ^= (x >> 30) ^ (x >> 60);
+  return x - 0x9E3779B97F4A7C15ull;
 }
 
 // The first half of combine_keys, done once for all the keys that follow the same one.
 class KeyPrefix {
  public:
   explicit KeyPrefix(u64 a) : mixed_(mix_bits(a)) {}
-  u64 with(u64 b) const { return mix_bits(mixed_ ^ (b + 0x632BE59BD9B4E019ull)); }
+  u64 with(u64 b) const { return mix_bits(mixed_ ^ (b + kSecondKey)); }
 
  private:
   u64 mixed_;

@@ -169,4 +169,9 @@ std::vector<u32> draw_member_features(const RowSampling& sampling, u64 seed, u64
   return features;
 }
 
+u64 find_tree_seed(u64 seed, u64 tree) {
+  // combine_keys(found, 0) == combine_keys(seed, tree), solved for `found`; seeds of tree 0 stay.
+  return unmix_bits(mix_bits(seed) ^ (tree + kSecondKey) ^ kSecondKey);
+}
+
 }  // namespace committee

@@ -115,6 +115,10 @@ class Engine(Protocol):
         """Indices of the features of a member, ascending."""
         ...
 
+    def find_tree_seed(self, seed: int, tree: int) -> int:
+        """The seed under which tree 0 has the random numbers that a tree of a forest has under the forest's seed."""
+        ...
+
     def add_out_of_bag(
         self,
         trees: _core.Trees,

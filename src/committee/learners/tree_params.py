@@ -156,7 +156,7 @@ def _check_poisson_target(values: FloatArray, weights: FloatArray | None) -> Non
         raise DataError("Some value(s) of y are negative which is not allowed for Poisson regression.")
     totals = values.sum(axis=0) if weights is None else weights @ values
     if not np.all(totals > 0.0):
-        raise DataError("Sum of y is not positive which is necessary for Poisson regression.")
+        raise DataError("Sum of y is not strictly positive which is necessary for Poisson regression.")
 
 
 def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:

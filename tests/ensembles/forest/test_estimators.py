@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier as PeerForest
 from sklearn.exceptions import NotFittedError
@@ -184,6 +185,23 @@ def test_warm_starts_grow_the_same_forest(cls):
         warm.set_params(n_estimators=30).fit(X[:, :4], y)
 
 
+def test_a_warm_start_without_more_trees_changes_nothing():
+    X, y = make_data()
+    forest = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, y)
+    before = dict(vars(forest))
+    with pytest.warns(UserWarning, match="does not fit new trees. Those of the last fit stay"):
+        forest.fit(X[:50, :3], np.stack([y, 2 * y], axis=1)[:50])
+    assert vars(forest) == before
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        forest.set_params(oob_score=True).fit(X, y)
+    assert forest.oob_score_ == RandomForestClassifier(5, oob_score=True, random_state=0).fit(X, y).oob_score_
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        calibrated = forest.set_params(calibration="isotonic").fit(X, y).predict_proba(X)
+    assert (calibrated != RandomForestClassifier(5, random_state=0).fit(X, y).predict_proba(X)).any()
+    with pytest.raises(ValueError, match="keeps the trees of the last fit"):
+        forest.set_params(n_estimators=8).fit(X, np.stack([y, 2 * y], axis=1))
+
+
 def test_a_warm_start_without_a_seed_keeps_the_first_one():
     X, y = make_data()
     forest = RandomForestClassifier(8, warm_start=True).fit(X, y)
@@ -243,6 +261,26 @@ def test_members_are_trees(cls):
         members[9]
 
 
+@every_forest
+def test_members_are_grown_again_from_their_samples(cls):
+    X, y = make_data(cls, n=200)  # as many bins as values, for the table and for a sample of it
+    for bootstrap in (True, False):
+        forest = cls(5, bootstrap=bootstrap, max_features=0.5).fit(X, y)
+        assert len({tree.random_state for tree in forest}) == 5
+        for tree, sample in zip(forest, forest.estimators_samples_, strict=True):
+            assert sample.dtype == np.int32
+            again = clone(tree).fit(X[sample], y[sample])
+            np.testing.assert_array_equal(again.tree_.feature, tree.tree_.feature)
+            np.testing.assert_allclose(again.tree_.value, tree.tree_.value, rtol=1e-9)
+
+
+@every_forest
+def test_the_prototype_of_the_members_needs_no_fit(cls):
+    tree = cls(max_depth=3, max_features=2).estimator
+    assert (tree.max_depth, tree.max_features) == (3, 2)
+    assert not hasattr(tree, "tree_")
+
+
 def test_before_the_fit_there_is_nothing_to_see():
     forest = RandomForestClassifier()
     for name in ("estimators_", "estimators_samples_", "estimator_", "feature_importances_"):
@@ -278,7 +316,7 @@ def test_importances_of_iris_are_the_published_ones():
 
 def test_parameters_that_contradict_each_other():
     X, y = make_data()
-    with pytest.raises(ValueError, match="`max_samples` cannot be set"):
+    with pytest.raises(ValueError, match="`max_sample` cannot be set"):
         RandomForestClassifier(bootstrap=False, max_samples=10).fit(X, y)
     with pytest.raises(ValueError, match="Out of bag estimation only available"):
         ExtraTreesClassifier(oob_score=True).fit(X, y)

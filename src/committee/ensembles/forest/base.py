@@ -15,6 +15,7 @@ from committee.data.sampling import SamplePlan, plan_samples
 from committee.engines import get_engine
 from committee.ensembles.forest.importance import OobImportanceMixin
 from committee.ensembles.forest_builder import ForestBuilder
+from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.tree_sequence import TreeSequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from committee.data import Dataset
+    from committee.data import Dataset, Schema
     from committee.engines import Trees
     from committee.learners.tree_base import BaseTree
     from committee.params import (
@@ -63,7 +64,7 @@ _OPTIONAL = (
 """Fitted attributes that exist for some parameters only: a new fit removes those of the last one."""
 
 
-class BaseForest(OobImportanceMixin):
+class BaseForest(MemberAccessMixin, OobImportanceMixin):
     """All that forests share; a subclass adds the kind of target, the kind of split and the constructor."""
 
     _splitter: ClassVar[Splitter]
@@ -108,7 +109,7 @@ class BaseForest(OobImportanceMixin):
         self._validate_params()
         self._check_combinations()
         dataset = self.take_in(X, y, sample_weight, self._choose_class_weight())
-        return self._grow_trees(dataset, sample_weight, groups)
+        return self if self._has_all_trees() else self._grow_trees(dataset, sample_weight, groups)
 
     def fit_dataset(
         self,
@@ -138,7 +139,7 @@ class BaseForest(OobImportanceMixin):
         self._validate_params()
         self._check_combinations()
         dataset = dataset if weights is None else dataset.reweighted(weights)
-        return self._grow_trees(dataset, sample_weight, groups)
+        return self if self._has_all_trees() else self._grow_trees(dataset, sample_weight, groups)
 
     def _grow_trees(self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Self:
         """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
@@ -160,8 +161,8 @@ class BaseForest(OobImportanceMixin):
         name = type(self).__name__
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
-                f"`max_samples` cannot be set if `bootstrap=False`, since {name} then draws nothing. Either switch to "
-                "`bootstrap=True` or set `max_samples=None`."
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set "
+                f"`max_sample=None`. (Without bootstrap {name} draws no sample, so that 'max_samples' would not count.)"
             )
         if not self.bootstrap and self.oob_score:
             raise ParameterError("Out of bag estimation only available if bootstrap=True")
@@ -210,6 +211,20 @@ class BaseForest(OobImportanceMixin):
             builder.keep(self._trees, self._importances)
         return builder
 
+    def _has_all_trees(self) -> bool:
+        """Whether a warm start has nothing to do: there are as many trees as asked for, and what is known of them."""
+        if not self.warm_start or not self.__sklearn_is_fitted__() or self._trees.n_trees != self.n_estimators:
+            return False
+        warn_caller(
+            "Warm-start fitting without increasing n_estimators does not fit new trees. Those of the last fit stay.",
+            UserWarning,
+        )
+        return all(name in self.__dict__ for name in self._list_wanted())
+
+    def _list_wanted(self) -> list[str]:
+        """Fitted attributes that the parameters ask for, out of those that exist for some parameters only."""
+        return ["oob_score_"] if self._needs_votes() else []
+
     def _check_kept_trees(self, dataset: Dataset) -> None:
         """Refuse a warm start with fewer trees than there are, or on data that do not match them."""
         n_trees, schema, named = self._trees.n_trees, dataset.schema, target_attributes(dataset.target)
@@ -226,8 +241,6 @@ class BaseForest(OobImportanceMixin):
                 f"{type(self).__name__} keeps the trees of the last fit (warm_start=True), but these data have "
                 "other features, categories or classes than those that the trees were grown on."
             )
-        if n_trees == self.n_estimators:
-            warn_caller("Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning)
 
     def _needs_votes(self) -> bool:
         """Whether out-of-bag predictions are needed."""
@@ -318,13 +331,18 @@ class BaseForest(OobImportanceMixin):
         return [predict_trees(trees, rows, "mean", 1, span=range(t, t + 1)) for t in range(trees.n_trees)]
 
     @property
-    def estimator_(self) -> BaseTree:
+    def estimator(self) -> BaseTree:
         """A tree with the parameters that all members have; not fitted."""
-        self.fitted_trees()
         known = inspect.signature(type(self)).parameters
         names = inspect.signature(self._member).parameters
         shared = {name: getattr(self, name) for name in names if name in known and name != "class_weight"}
         return self._member(**shared)
+
+    @property
+    def estimator_(self) -> BaseTree:
+        """The same as `estimator`, of a fitted forest."""
+        self.fitted_trees()
+        return self.estimator
 
     @property
     def estimators_(self) -> ForestMembers:
@@ -332,13 +350,14 @@ class BaseForest(OobImportanceMixin):
         trees = self.fitted_trees()
         names = ("classes_", "n_classes_", "n_outputs_")
         named = {name: self.__dict__[name] for name in names if name in self.__dict__}
-        return ForestMembers(self.estimator_, trees, self._importances, self._schema, named)
+        return ForestMembers(self.estimator, trees, self._importances, self._schema, named, self._seed)
 
     @property
-    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+    def estimators_samples_(self) -> list[NDArray[np.int32]]:
         """Rows in the sample of each member, ascending, as often as they occur; drawn again at each access."""
         n_trees = self.fitted_trees().n_trees
-        return [np.repeat(np.arange(self._samples.n_rows), self.draw_sample(t)) for t in range(n_trees)]
+        rows = np.arange(self._samples.n_rows, dtype=np.int32)
+        return [np.repeat(rows, self.draw_sample(t)) for t in range(n_trees)]
 
     def draw_sample(self, member: int) -> IndexArray:
         """How often each training row is in the sample of a member.
@@ -380,17 +399,38 @@ class BaseForest(OobImportanceMixin):
 
 
 class ForestMembers(TreeSequence):
-    """The trees of a forest."""
+    """The trees of a forest. The ``random_state`` of each grows it again, alone, on its sample.
+
+    Parameters
+    ----------
+    estimator, trees, importances, schema, named
+        As in `TreeSequence`.
+    seed : int
+        The seed of the forest.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseTree,
+        trees: Trees,
+        importances: FloatArray,
+        schema: Schema,
+        named: dict[str, object],
+        seed: int,
+    ) -> None:
+        super().__init__(estimator, trees, importances, schema, named)
+        self.seed = seed
 
     def _view(self, member: int) -> BaseTree:
         tree = self.trees.select(member, member + 1)
-        return self._fill(tree, self.importances[member], self.schema, member=member)
+        filled = self._fill(tree, self.importances[member], self.schema, member=member)
+        return filled.set_params(random_state=get_engine().find_tree_seed(self.seed, member))
 
 
 def _have_equal_values(a: object, b: object) -> bool:
     """Whether two fitted attributes or categories are equal: arrays, lists of arrays, or plain values."""
     if isinstance(a, list) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(_have_equal_values(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
-        return bool(np.array_equal(a, np.asarray(b)))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
     return a is b or bool(a == b)

@@ -44,6 +44,9 @@ class ClassForest(TreeClassifierMixin, BaseForest):
     def _needs_votes(self) -> bool:
         return self.calibration is not None or super()._needs_votes()
 
+    def _list_wanted(self) -> list[str]:
+        return super()._list_wanted() + (["_calibration"] if self.calibration is not None else [])
+
     def _extra_attributes(self, builder: ForestBuilder, trees: Trees, votes: OutOfBag | None) -> dict[str, Any]:
         target, weights = builder.dataset.target, builder.dataset.weights
         if self.calibration is None or votes is None or not isinstance(target, ClassTarget):
@@ -66,6 +69,9 @@ class ValueForest(TreeRegressorMixin, BaseForest):
     keep_leaf_samples: KeepLeafSamples
     _leaf_record: LeafRecord
     _oob_errors: FloatArray
+
+    def _list_wanted(self) -> list[str]:
+        return super()._list_wanted() + (["_leaf_record"] if self.keep_leaf_samples else [])
 
     def _extra_attributes(self, builder: ForestBuilder, trees: Trees, votes: OutOfBag | None) -> dict[str, Any]:
         target, weights = builder.dataset.target, builder.dataset.weights
