@@ -168,7 +168,7 @@ PRIOR = PortfolioEntry("prior", (PriorMember, PriorMember), "folds")
 _BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
-_FIXED_ROUNDS = {"early_stopping": False}
+_FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 

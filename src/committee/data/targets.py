@@ -65,8 +65,8 @@ def _flatten(array: AnyArray, estimator_name: str) -> AnyArray:
             "sklearn.multioutput fits one for each output; forests and bags take several."
         )
     warn_caller(
-        "A column-vector y was passed when a 1d array was expected. Change the shape of y to (n_samples,), for "
-        "example with ravel().",
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+        "(n_samples, ), for example using ravel().",
         DataConversionWarning,
     )
     return array[:, 0]

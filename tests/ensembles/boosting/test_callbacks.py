@@ -68,11 +68,11 @@ def test_the_loop_with_callbacks_grows_the_trees_of_the_single_call() -> None:
 @pytest.mark.parametrize(
     ("params", "fit_params", "at_once"),
     [
-        ({"early_stopping": False}, {}, True),
+        ({"early_stopping": False, "subsample": 0.8}, {}, True),
         ({"early_stopping": False, "subsample": 1.0}, {}, True),
         ({"early_stopping": False, "boosting": "goss"}, {}, True),
-        ({"stopping_folds": 2}, {}, True),  # the fit on all rows, after the folds
-        ({"stopping_folds": None, "refit": False}, {}, False),
+        ({"early_stopping": True, "stopping_folds": 2}, {}, True),  # the fit on all rows, after the folds
+        ({"early_stopping": True, "stopping_folds": None, "refit": False}, {}, False),
         ({"early_stopping": "oob"}, {}, False),
         ({"early_stopping": False, "boosting": "dart"}, {}, False),
         ({"early_stopping": False}, {"callbacks": [lambda report: False]}, False),
@@ -134,15 +134,15 @@ def test_folds_are_stratified_and_leave_rows_of_weight_zero_alone() -> None:
     assert max(sizes) - min(sizes) < 20
 
 
-@pytest.mark.parametrize("params", [{}, {"boosting": "dart"}, {"subsample": 1.0}], ids=str)
+@pytest.mark.parametrize("params", [{"subsample": 0.8}, {"boosting": "dart", "subsample": 0.5}, {}], ids=str)
 def test_losses_are_recorded_for_every_round(params: dict[str, Any]) -> None:
     model = GradientBoostingClassifier(n_estimators=6, early_stopping=False, random_state=0, **params).fit(X, Y)
     assert len(model.train_score_) == 6
-    assert hasattr(model, "oob_scores_") == (params.get("subsample") != 1.0)
+    assert hasattr(model, "oob_scores_") == ("subsample" in params)
 
 
 def test_previous_losses_stay_with_a_warm_start() -> None:
-    model = GradientBoostingRegressor(n_estimators=4, early_stopping=False, warm_start=True, random_state=0)
+    model = GradientBoostingRegressor(n_estimators=4, subsample=0.8, warm_start=True, random_state=0)
     first = model.fit(X_VALUES, Y_VALUES).train_score_
     model.set_params(n_estimators=7).fit(X_VALUES, Y_VALUES)
     np.testing.assert_array_equal(model.train_score_[:4], first)

@@ -48,7 +48,8 @@ def test_the_defaults_choose_rounds_and_rate() -> None:
     assert model.best_iteration_ + 1 == model.n_estimators_ == max(1, int(np.argmax(model.validation_score_)))
     assert model.learning_rate_ == pytest.approx(0.03)
     assert len(model.train_score_) == model.n_estimators_
-    assert model.train_score_[-1] == pytest.approx(log_loss(Y, model.predict_proba(X)), rel=1e-9)
+    # The deviance, as in scikit-learn, is twice the log-loss.
+    assert model.train_score_[-1] == pytest.approx(2.0 * log_loss(Y, model.predict_proba(X)), rel=1e-9)
 
 
 @pytest.mark.parametrize("refit", [False, True])
@@ -81,7 +82,7 @@ def test_tables_metrics_and_callbacks() -> None:
     assert model.evals_result_["new"]["loss"][last] == pytest.approx(log_loss(Y_NEW, model.predict_proba(X_NEW)))
     found = model.evals_result_["new"]["roc_auc"][last]
     assert found == pytest.approx(roc_auc_score(Y_NEW, model.predict_proba(X_NEW)[:, 1]))
-    assert model.evals_result_["seen"]["loss"][:10] == pytest.approx(model.train_score_)
+    assert model.evals_result_["seen"]["loss"][:10] == pytest.approx(model.train_score_ / 2.0)
     with pytest.raises(DataError, match="one length"):
         model.fit(X, Y, eval_set=[(X, Y)], eval_names=["a", "b"])
 
@@ -101,7 +102,7 @@ def test_a_loss_of_the_users_is_that_of_the_engine() -> None:
     engine = GradientBoostingClassifier(**FEW).fit(X, Y)
     custom = GradientBoostingClassifier(loss=LogLoss(), **FEW).fit(X, Y)
     np.testing.assert_allclose(custom.predict_proba(X_NEW), engine.predict_proba(X_NEW), atol=1e-9)
-    np.testing.assert_allclose(custom.train_score_, engine.train_score_, rtol=1e-9)
+    np.testing.assert_allclose(2.0 * custom.train_score_, engine.train_score_, rtol=1e-9)
     stopped = GradientBoostingClassifier(loss=LogLoss(), random_state=0, subsample=0.7).fit(X, Y)
     assert stopped.score(X_NEW, Y_NEW) > 0.95
 
@@ -125,7 +126,7 @@ def test_dart_drops_trees_and_records_what_it_predicts() -> None:
     assert (model.predict_proba(X) != plain.predict_proba(X)).any()
     assert model.score(X_NEW, Y_NEW) > 0.93
     # Scores that trees were subtracted from and added to again are those of the finished trees.
-    assert model.train_score_[-1] == pytest.approx(log_loss(Y, model.predict_proba(X)), rel=1e-6)
+    assert model.train_score_[-1] == pytest.approx(2.0 * log_loss(Y, model.predict_proba(X)), rel=1e-6)
     assert model.evals_result_["validation_0"]["loss"][-1] == pytest.approx(
         log_loss(Y_NEW, model.predict_proba(X_NEW)), rel=1e-6
     )

@@ -83,7 +83,7 @@ def test_pruned_splits_are_not_important() -> None:
     assert 5 < pruned._trees.leaf_offsets[-1] < whole._trees.leaf_offsets[-1]
     assert pruned._gains.sum() < whole._gains.sum()
     sums = pruned._trees.predict(X_VALUES, "sum", None, pruned._slots, 1)[:, 0] + pruned._baseline
-    np.testing.assert_allclose(pruned.train_score_[-1], 0.5 * np.mean((Y_VALUES - sums) ** 2), rtol=1e-9)
+    np.testing.assert_allclose(pruned.train_score_[-1], np.mean((Y_VALUES - sums) ** 2), rtol=1e-9)
 
 
 def test_a_monitor_is_called_and_stops() -> None:
@@ -234,7 +234,7 @@ def test_committees_share_bins_with_boosting() -> None:
 
 def test_a_class_for_every_row_says_what_to_do() -> None:
     X = np.arange(240.0).reshape(120, 2)
-    model = GradientBoostingClassifier(n_estimators=3, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=3, early_stopping=True, random_state=0)
     with pytest.raises(DataError, match=r"No class has two rows.*'early_stopping' to False"):
         model.fit(X, np.arange(120))
     assert model.set_params(early_stopping=False).fit(X, np.arange(120)).predict(X).shape == (120,)

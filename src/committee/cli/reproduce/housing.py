@@ -32,6 +32,7 @@ def _boost(X: FloatArray, y: FloatArray, loss: str, seed: int, jobs: int | None)
         subsample=1.0,
         max_features=None,
         early_stopping=False,
+        defaults="tuned",
         random_state=seed,
         n_jobs=jobs,
     ).fit(X, y)

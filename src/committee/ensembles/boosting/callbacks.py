@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.ensembles.progress import ProgressCallback
 
-__all__ = ["Callbacks", "EvalSets", "OutOfBagLoss", "RoundReport", "ShowProgress", "TrainingLoss", "UserCallbacks"]
+__all__ = ["Callbacks", "EvalSets", "OutOfBagLoss", "RoundReport", "RoundTable", "ShowProgress", "TrainingLoss", "UserCallbacks"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,17 @@ class RoundReport:
     params: BoostingParams
 
 
+def find_factor(loss: BoostingLoss) -> float:
+    """By what scikit-learn multiplies a loss in ``train_score_``: squared errors and binary deviances are not halved."""
+    return 2.0 if not loss.is_custom and loss.name in ("squared_error", "logistic") else 1.0
+
+
 class TrainingLoss(RoundCallback):
-    """Records the loss of the training rows after each round."""
+    """Records the loss of the training rows after each round, times `find_factor`."""
 
     def __init__(self, loss: BoostingLoss) -> None:
         self.losses: list[float] = []
-        self._scorer = BoostingScorer("loss", loss)
+        self._scorer, self._factor = BoostingScorer("loss", loss), find_factor(loss)
 
     @property
     def records_losses_only(self) -> bool:
@@ -58,7 +64,7 @@ class TrainingLoss(RoundCallback):
 
     def record(self, losses: RoundLosses) -> None:
         """Take the losses of all rounds."""
-        self.losses.extend(losses.training.tolist())
+        self.losses.extend((self._factor * losses.training).tolist())
 
     def before_training(self, booster: Booster) -> None:
         """Make losses comparable."""
@@ -66,7 +72,7 @@ class TrainingLoss(RoundCallback):
 
     def after_round(self, booster: Booster) -> bool:
         """Record the loss; never stops."""
-        self.losses.append(-self._scorer.score_training(booster))
+        self.losses.append(-self._factor * self._scorer.score_training(booster))
         return False
 
     def describe(self) -> str:
@@ -75,17 +81,20 @@ class TrainingLoss(RoundCallback):
 
 
 class OutOfBagLoss(RoundCallback):
-    """Records the loss of the out-of-bag rows of each round, before and after it.
+    """Records the loss of the out-of-bag rows of each round, before and after it, times `find_factor`.
 
     Parameters
     ----------
+    loss : LossFunction or CustomLoss
+        What is minimised.
     patience : int or None
         Stop after this many rounds without a new best sum of improvements; None never stops.
     """
 
-    def __init__(self, patience: int | None) -> None:
+    def __init__(self, loss: BoostingLoss, patience: int | None) -> None:
         self.losses: list[float] = []
         self.improvements: list[float] = []
+        self._factor = find_factor(loss)
         self._patience, self._before = patience, np.nan
 
     @property
@@ -95,16 +104,17 @@ class OutOfBagLoss(RoundCallback):
 
     def record(self, losses: RoundLosses) -> None:
         """Take the losses of all rounds."""
-        self.losses.extend(losses.out_of_bag_after.tolist())
-        self.improvements.extend((losses.out_of_bag_before - losses.out_of_bag_after).tolist())
+        self.losses.extend((self._factor * losses.out_of_bag_after).tolist())
+        improvements = self._factor * (losses.out_of_bag_before - losses.out_of_bag_after)
+        self.improvements.extend(improvements.tolist())
 
     def before_round(self, booster: Booster) -> None:
         """Measure the rows that the round leaves out."""
-        self._before = _measure_out_of_bag(booster)
+        self._before = self._factor * _measure_out_of_bag(booster)
 
     def after_round(self, booster: Booster) -> bool:
         """Measure them again."""
-        self.losses.append(_measure_out_of_bag(booster))
+        self.losses.append(self._factor * _measure_out_of_bag(booster))
         self.improvements.append(self._before - self.losses[-1])
         return self._patience is not None and len(self.improvements) - self.best_round >= self._patience
 
@@ -184,6 +194,49 @@ class UserCallbacks(RoundCallback):
         return any(stops)
 
 
+class RoundTable(RoundCallback):
+    """Prints a line for a round, in the form of scikit-learn: round, training loss, improvement, remaining time.
+
+    Parameters
+    ----------
+    verbose : int
+        1 prints the first ten rounds, then every tenth up to the hundredth, and so on; 2 and more print every round.
+    last : int
+        The number of rounds.
+    training_loss : TrainingLoss or None
+        Whose latest loss is printed.
+    out_of_bag : OutOfBagLoss or None
+        Whose latest improvement is printed.
+    """
+
+    def __init__(
+        self, verbose: int, last: int, training_loss: TrainingLoss | None, out_of_bag: OutOfBagLoss | None
+    ) -> None:
+        self._verbose, self._last = verbose, last
+        self._training_loss, self._out_of_bag = training_loss, out_of_bag
+        self._step, self._n_done, self._started = 1, 0, 0.0
+
+    def before_training(self, booster: Booster) -> None:
+        """Print the names of the columns."""
+        names = ["Train Loss"] * (self._training_loss is not None) + ["OOB Improve"] * (self._out_of_bag is not None)
+        print(f"{'Iter':>10} " + " ".join(f"{name:>16}" for name in (*names, "Remaining Time")))
+        self._started = time.monotonic()
+
+    def after_round(self, booster: Booster) -> bool:
+        """Print the round if it is its turn; never stops."""
+        self._n_done += 1
+        if self._n_done % self._step:
+            return False
+        numbers = [] if self._training_loss is None else [self._training_loss.losses[-1]]
+        numbers += [] if self._out_of_bag is None else [self._out_of_bag.improvements[-1]]
+        seconds = (self._last - booster.n_rounds) * (time.monotonic() - self._started) / self._n_done
+        remaining = f"{seconds / 60.0:.2f}m" if seconds > 60.0 else f"{seconds:.2f}s"
+        print(f"{booster.n_rounds:>10d} " + " ".join([*(f"{x:>16.4f}" for x in numbers), f"{remaining:>16}"]))
+        if self._verbose == 1 and self._n_done >= 10 * self._step:
+            self._step *= 10
+        return False
+
+
 class ShowProgress(RoundCallback):
     """Passes on how many rounds are done, with the description of the last callback that has one.
 
@@ -215,6 +268,7 @@ class Callbacks:
     eval_sets: EvalSets | None = None
     early_stopping: EarlyStopping | None = None
     user: UserCallbacks | None = None
+    table: RoundTable | None = None
 
     def __iter__(self) -> Iterator[RoundCallback]:
         callbacks = (getattr(self, field.name) for field in fields(self))

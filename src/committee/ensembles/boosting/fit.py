@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
 
 from committee.data.intake import take_in_rows
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
-from committee.ensembles.boosting.callbacks import Callbacks, EvalSets, OutOfBagLoss, TrainingLoss, UserCallbacks
+from committee.ensembles.boosting.callbacks import (
+    Callbacks,
+    EvalSets,
+    OutOfBagLoss,
+    RoundTable,
+    TrainingLoss,
+    UserCallbacks,
+)
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.dart import Dart
 from committee.ensembles.boosting.early_stopping import EarlyStopping, choose_rounds
 from committee.ensembles.boosting.objective import count_present, count_repeated, predict_initial_scores
 from committee.ensembles.boosting.scorer import BoostingScorer
+from committee.ensembles.boosting.settings import list_tree_params, resolve_settings
 from committee.ensembles.boosting.trees import BoostedTreeTable
 from committee.ensembles.boosting.validation import read_validation_set, split_folds, split_validation
 from committee.ensembles.progress import show_progress
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.callbacks import RoundReport
     from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.params import AutoDefaults
+    from committee.ensembles.boosting.settings import BoostingSettings
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.params import BoostingScoring
     from committee.typing import FloatArray
@@ -54,11 +65,6 @@ _FOLD_ROWS = 5_000
 """Rows up to which stopping_folds="auto" uses folds: their scores are less noisy than those of one small split."""
 _FOLDS = 3
 """Five choose no better by more than chance and take twice the time (``benchmarks/boosting_defaults.py``)."""
-_SLOW, _FAST = 0.03, 0.1
-"""Automatic learning rates for at most, and at least, the numbers of rows below."""
-_RATE_ROWS = (1_000, 20_000)
-_SUBSAMPLE = 0.8
-"""Fraction of the rows that subsample="auto" draws."""
 
 
 def _starts_from_constant(model: BaseGradientBoosting) -> bool:
@@ -68,15 +74,25 @@ def _starts_from_constant(model: BaseGradientBoosting) -> bool:
 class BaseGradientBoosting(BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
+    defaults: AutoDefaults = "auto"
+    """Class attribute as well: models that were pickled before the parameter existed have it."""
+
     n_estimators_: int
     best_iteration_: int
     learning_rate_: float
+    max_features_: int
     init_: Any
+    _tree_params: list[dict[str, Any]]
 
     @property
     def estimators_(self) -> BoostedTreeTable:
         """The trees by round and by score, as regression trees that `plot_tree` and `export_text` show."""
-        return BoostedTreeTable(self.fitted_trees(), self._schema, self.n_estimators_)
+        trees, params = self.fitted_trees(), self.__dict__.get("_tree_params", [])
+        return BoostedTreeTable(trees, self._schema, self.n_estimators_, params)
+
+    def _resolve(self) -> BoostingSettings:
+        """The parameters with the values that "auto" stands for."""
+        return resolve_settings(self)
 
     @answer_arguments
     def fit(
@@ -160,7 +176,8 @@ class BaseGradientBoosting(BaseBoosting):
         self, dataset: Dataset, loss: BoostingLoss, initial: InitialScores, seed: int, callbacks: Callbacks, init: Any
     ) -> Self:
         """Choose the number of rounds by the rule that applies, and boost."""
-        last, rule = int(self.n_estimators), self._choose_rule(dataset, callbacks)
+        settings = self._resolve()
+        last, rule = int(settings.n_estimators), self._choose_rule(dataset, callbacks)
         self._check_rounds("n_estimators", last, getattr(self, "n_estimators_", 0))
         training, start, scores, best = dataset, initial, None, None
         if rule == "folds":
@@ -173,15 +190,17 @@ class BaseGradientBoosting(BaseBoosting):
             *_, validation = callbacks.eval_sets.tables.values()
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
         booster = self._make_booster(training, loss, seed, start)
-        with show_progress("Boosting", last, verbose=int(self.verbose)) as on_progress:
+        with show_progress("Boosting", last, verbose=0) as on_progress:
+            if self.verbose and on_progress is None:
+                callbacks.table = RoundTable(int(self.verbose), last, callbacks.training_loss, callbacks.out_of_bag)
             booster.boost(last, callbacks.collect(on_progress))
         if callbacks.early_stopping is not None:
             scores = np.array(callbacks.early_stopping.validation_scores)
-            best = max(1, booster.n_previous + int(np.argmax(scores)))
+            best = max(1, booster.n_previous + int(np.argmax(scores))) if settings.tuned else None
         elif rule == "oob" and callbacks.out_of_bag is not None:
             best = booster.n_previous + callbacks.out_of_bag.best_round
         # A warm start splits off the same rows again, so they must not have been trained on.
-        if rule == "split" and best is not None and self.refit and not self.warm_start:
+        if rule == "split" and best is not None and settings.refit and not self.warm_start:
             booster = self._make_booster(dataset, loss, seed, initial)
             booster.boost(best)
         self._finalize(booster, best, self._list_attributes(booster, callbacks, best, scores, seed, init))
@@ -197,9 +216,10 @@ class BaseGradientBoosting(BaseBoosting):
                 f"{name} cannot stop early with boosting='dart', whose later rounds change earlier trees; set "
                 "'early_stopping' to 'auto' or False."
             )
-        if self.early_stopping == "oob" and not self._resolve_subsample() < 1.0:
+        settings = self._resolve()
+        if self.early_stopping == "oob" and not settings.subsample < 1.0:
             raise ParameterError(f"early_stopping='oob' of {name} needs rows out of bag: set 'subsample' below 1.")
-        if self.boosting == "goss" and self._resolve_subsample() < 1.0:
+        if self.boosting == "goss" and settings.subsample < 1.0:
             raise ParameterError("boosting='goss' draws rows by itself; leave 'subsample' at 1.")
         if self.boosting == "goss" and float(self.top_rate) + float(self.other_rate) > 1.0:
             raise ParameterError("'top_rate' and 'other_rate' are fractions of all rows; their sum must be at most 1.")
@@ -214,11 +234,12 @@ class BaseGradientBoosting(BaseBoosting):
         """Which rows choose the number of rounds; None: all rounds are made."""
         if self.early_stopping == "oob":
             return "oob"
-        if self.early_stopping is False or self.boosting == "dart" or self.n_iter_no_change is None:
+        settings = self._resolve()
+        if self.boosting == "dart" or settings.n_iter_no_change is None or not (self.early_stopping or settings.stops):
             return None
         if callbacks.eval_sets is not None:
             return "eval_set"
-        if self.early_stopping == "auto" and count_present(dataset) < _FEW_ROWS:
+        if self.early_stopping == "auto" and self.n_iter_no_change == "auto" and count_present(dataset) < _FEW_ROWS:
             return None
         return "split" if self._count_folds(dataset) is None else "folds"
 
@@ -226,7 +247,7 @@ class BaseGradientBoosting(BaseBoosting):
         if self.warm_start:
             return None
         if self.stopping_folds == "auto":
-            return _FOLDS if count_present(dataset) <= _FOLD_ROWS else None
+            return _FOLDS if self._resolve().tuned and count_present(dataset) <= _FOLD_ROWS else None
         return None if self.stopping_folds is None else int(self.stopping_folds)
 
     def _choose_rounds_by_folds(
@@ -238,12 +259,21 @@ class BaseGradientBoosting(BaseBoosting):
             (self._make_booster(training, loss, seed, InitialScores(initial.baseline, offset)), validation)
             for training, validation, offset in split_folds(dataset, n_folds, seed, initial.offset)
         ]
-        scorer = BoostingScorer(self.scoring, loss)
-        return choose_rounds(folds, int(self.n_estimators), scorer, int(self.n_iter_no_change), float(self.tol))
+        settings = self._resolve()
+        patience = int(settings.n_iter_no_change or 1)
+        return choose_rounds(
+            folds, int(settings.n_estimators), self._make_scorer(loss), patience, float(settings.tol)
+        )
+
+    def _make_scorer(self, loss: BoostingLoss) -> BoostingScorer:
+        """The scorer of early stopping; without values of the loss, the estimator's own `score`."""
+        measured = not isinstance(loss, CustomLoss) or loss.has_values
+        return BoostingScorer(self.scoring if measured or self.scoring != "loss" else None, loss)
 
     def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet, seed: int) -> EarlyStopping:
-        scorer = BoostingScorer(self.scoring, loss)
-        return EarlyStopping(scorer, validation, int(self.n_iter_no_change), float(self.tol), seed)
+        settings = self._resolve()
+        patience = int(settings.n_iter_no_change or 1)
+        return EarlyStopping(self._make_scorer(loss), validation, patience, float(settings.tol), seed)
 
     # What is recorded.
 
@@ -257,12 +287,13 @@ class BaseGradientBoosting(BaseBoosting):
     ) -> Callbacks:
         scorers = self._make_scorers(loss, eval_metric)
         has_values = not isinstance(loss, CustomLoss) or loss.has_values
-        patience = int(self.n_iter_no_change) if self.early_stopping == "oob" else None
+        settings = self._resolve()
+        patience = settings.n_iter_no_change if self.early_stopping == "oob" else None
         eval_sets = EvalSets(tables, scorers) if tables else None
         return Callbacks(
             dart=Dart(float(self.drop_rate), float(self.skip_drop), seed) if self.boosting == "dart" else None,
             training_loss=TrainingLoss(loss) if has_values else None,
-            out_of_bag=OutOfBagLoss(patience) if self._resolve_subsample() < 1.0 else None,
+            out_of_bag=OutOfBagLoss(loss, patience) if has_values and settings.subsample < 1.0 else None,
             eval_sets=eval_sets,
             user=UserCallbacks(functions, eval_sets) if functions else None,
         )
@@ -315,7 +346,7 @@ class BaseGradientBoosting(BaseBoosting):
         else:
             listed = () if eval_metric is None else np.atleast_1d(np.array(eval_metric, dtype=object))
             metrics = {_name_metric(metric): metric for metric in listed}
-        scorers = {_name_metric(self.scoring): BoostingScorer(self.scoring, loss)}
+        scorers = {_name_metric(self.scoring): self._make_scorer(loss)}
         return scorers | {name: BoostingScorer(metric, loss, "eval_metric") for name, metric in metrics.items()}
 
     # Initial scores.
@@ -326,8 +357,15 @@ class BaseGradientBoosting(BaseBoosting):
             return None
         if self._continues():
             return self.init_
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return clone(self.init).fit(X, y, **options)
+        init = clone(self.init)
+        if sample_weight is None:
+            return init.fit(X, y)
+        if not has_fit_parameter(init, "sample_weight"):
+            raise DataError(
+                f"The initial estimator {type(init).__name__} does not support sample weights: its fit has no argument "
+                "'sample_weight'. Leave out the weights, or take another estimator for 'init'."
+            )
+        return init.fit(X, y, sample_weight=sample_weight)
 
     def _find_initial_scores(self, X: Any, init: Any, loss: BoostingLoss) -> InitialScores:
         if init is None and self.init is None and self.base_score is None:
@@ -336,19 +374,6 @@ class BaseGradientBoosting(BaseBoosting):
         return InitialScores(constant, predict_initial_scores(init, X, loss, classes=self._task == "classify"))
 
     # The engine's parameters.
-
-    def _resolve_rate(self, dataset: Dataset) -> float:
-        """The learning rate; ``"auto"`` is interpolated between two rates by the logarithm of the number of rows."""
-        if self.learning_rate != "auto":
-            return float(self.learning_rate)
-        low, high = np.log(_RATE_ROWS)
-        position = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
-        return float(_SLOW * (_FAST / _SLOW) ** position)
-
-    def _resolve_subsample(self) -> float:
-        if self.subsample == "auto":
-            return 1.0 if self.boosting == "goss" else _SUBSAMPLE
-        return float(self.subsample)
 
     def _check_vectors(self, dataset: Dataset) -> None:
         """Refuse what trees with vector leaves do not support."""
@@ -363,35 +388,37 @@ class BaseGradientBoosting(BaseBoosting):
             )
 
     def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
+        settings = self._resolve()
         self._check_vectors(dataset)
-        self._set_node_limits(params, dataset)
-        params.learning_rate = self._resolve_rate(dataset)
-        params.subsample = self._resolve_subsample()
+        self._set_node_limits(params, settings, dataset)
+        params.learning_rate = settings.find_rate(dataset)
+        params.subsample = float(settings.subsample)
         params.vector_leaves = self.multi_strategy == "multi_output_tree"
         params.level_wise = self.growth == "level"
-        params.reg_lambda = float(self.reg_lambda)
+        params.reg_lambda = float(settings.reg_lambda)
         params.reg_alpha = float(self.reg_alpha)
         params.colsample_tree = float(self.colsample_bytree)
         params.colsample_level = float(self.colsample_bylevel)
-        n_drawn = count_features(self.max_features, dataset.n_features)
+        n_drawn = min(count_features(settings.max_features, dataset.n_features), dataset.n_features)
         params.colsample_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
         if self.boosting == "goss":
             params.goss_top, params.goss_other = float(self.top_rate), float(self.other_rate)
 
-    def _set_node_limits(self, params: BoostingParams, dataset: Dataset) -> None:
+    def _set_node_limits(self, params: BoostingParams, settings: BoostingSettings, dataset: Dataset) -> None:
         """Limits of the size of a tree and of its nodes."""
-        n_rows, subsample = count_present(dataset), self._resolve_subsample()
-        min_leaf, min_weight = count_samples(self.min_samples_leaf, n_rows), float(self.min_weight_fraction_leaf)
+        n_rows, subsample = count_present(dataset), float(settings.subsample)
+        min_leaf = count_samples(settings.find_min_samples_leaf(dataset), n_rows)
+        min_weight = float(self.min_weight_fraction_leaf)
         if dataset.weights is None:
             min_leaf = max(min_leaf, ceil(min_weight * subsample * n_rows))
         else:
             params.min_weight_leaf = min_weight * subsample
-        params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        if self.max_depth is not None:
-            params.max_depth = int(self.max_depth)
+        params.max_leaf_nodes = 0 if settings.max_leaf_nodes is None else int(settings.max_leaf_nodes)
+        if settings.max_depth is not None:
+            params.max_depth = int(settings.max_depth)
         params.min_samples_split = count_samples(self.min_samples_split, n_rows)
         params.min_samples_leaf = min_leaf
-        params.min_child_weight = float(self.min_child_weight)
+        params.min_child_weight = float(settings.min_child_weight)
         # For squared error, a decrease of impurity is twice the decrease of the objective over the weight of all rows.
         min_gain = float(self.min_impurity_decrease) * subsample * count_repeated(dataset) / 2.0
         params.gamma = float(self.gamma) + min_gain
@@ -411,11 +438,14 @@ class BaseGradientBoosting(BaseBoosting):
         """Fitted attributes by name."""
         n_rounds = booster.n_rounds if best is None else best
         losses, out_of_bag, evals = callbacks.training_loss, callbacks.out_of_bag, callbacks.eval_sets
+        n_previous, settings, dataset = booster.n_previous, self._resolve(), booster.dataset
 
         def append(name: str, values: Sequence[float] | FloatArray) -> FloatArray:
-            """The values of these rounds after those of an earlier fit that was continued."""
-            earlier = self.__dict__.get(name, ()) if self._continues() else ()
-            return np.array([*earlier[: booster.n_previous], *values])
+            """The values of these rounds after those of an earlier fit that was continued; zeros where it had none."""
+            earlier = np.zeros(n_previous)
+            known = np.asarray(self.__dict__.get(name, ()))[:n_previous] if n_previous else earlier
+            earlier[: len(known)] = known
+            return np.concatenate([earlier, values])
 
         recorded = {"train_score_": append("train_score_", [] if losses is None else losses.losses)}
         if out_of_bag is not None:
@@ -423,23 +453,33 @@ class BaseGradientBoosting(BaseBoosting):
             recorded["oob_scores_"] = append("oob_scores_", out_of_bag.losses)
         for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
             self.__dict__.pop(name, None)
-        attributes = {
+        if "oob_scores_" in recorded and len(recorded["oob_scores_"]):
+            recorded["oob_score_"] = recorded["oob_scores_"][-1]
+        earlier_scores = self.__dict__.get("validation_score_", ())[:n_previous] if n_previous else ()
+        return {
             "n_estimators_": n_rounds,
             "best_iteration_": n_rounds - 1,
-            "learning_rate_": self._resolve_rate(booster.dataset),
+            "learning_rate_": settings.find_rate(dataset),
+            "max_features_": count_features(settings.max_features, dataset.n_features),
             "n_trees_per_iteration_": booster.trees_per_round,
             **recorded,
             # From before the first round on, or from after the last one of an earlier fit.
-            "validation_score_": np.array([]) if scores is None else append("validation_score_", scores),
+            "validation_score_": np.array([]) if scores is None else np.array([*earlier_scores, *scores]),
             "evals_result_": {}
             if evals is None
             else {name: {m: np.array(v) for m, v in own.items()} for name, own in evals.history.items()},
             "init_": init if init is not None else ("zero" if self.init == "zero" else None),
             "_seed": seed,
+            "_tree_params": self._list_tree_params(booster, settings),
         }
-        if out_of_bag is not None:
-            attributes["oob_score_"] = out_of_bag.losses[-1]
-        return attributes
+
+    def _list_tree_params(self, booster: Booster, settings: BoostingSettings) -> list[dict[str, Any]]:
+        """The parameters of the trees from each round on at which a fit began, ``first_round``."""
+        n_previous = booster.n_previous
+        earlier = self.__dict__.get("_tree_params", []) if n_previous else []
+        if n_previous == booster.n_rounds and earlier:
+            return list(earlier)
+        return [*earlier, {"first_round": n_previous, **list_tree_params(self, settings, booster.dataset)}]
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Leaf that each row ends in, in every tree.

@@ -105,7 +105,10 @@ def make_class_loss(loss: str | CallableLoss, dataset: Dataset) -> BoostingLoss:
         return CustomLoss(loss, 1 if n_classes == 2 else n_classes, classes=True)
     if loss == "exponential":
         if n_classes != 2:
-            raise DataError(f"loss='exponential' requires two classes; y has {n_classes}.")
+            raise DataError(
+                "loss='exponential' is only suitable for a binary classification problem: it requires two classes; y "
+                f"has {n_classes}."
+            )
         return LossFunction("exponential")
     return LossFunction("logistic") if n_classes == 2 else LossFunction("softmax", nan, n_classes)
 

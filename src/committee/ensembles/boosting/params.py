@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from committee.constraints import join_phrases
 from committee.losses import list_value_losses
-from committee.params import HasMethods, Hint, Interval, JobCount
+from committee.params import HasMethods, Hint, Interval, JobCount, MaxDepth, MaxFeatures, MaxLeafNodes, MinSamplesLeaf
 
 __all__ = [
+    "AutoDefaults",
     "AutoLearningRate",
+    "AutoMaxDepth",
+    "AutoMaxFeatures",
+    "AutoMaxLeafNodes",
+    "AutoMinSamplesLeaf",
+    "AutoTol",
     "BoostingForm",
     "BoostingJobs",
+    "BoostingRounds",
     "CallableLoss",
+    "ClassInit",
     "ClassLoss",
     "ColsampleByLevel",
     "ColsampleByNode",
@@ -73,10 +81,21 @@ HuberAlpha: TypeAlias = Annotated[
 
 # --- rounds ------------------------------------------------------------------------------------------------------
 
+BoostingRounds: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | Literal["auto"],
+    "Number of rounds; the most of them with ``early_stopping`` or ``n_iter_no_change``. ``'auto'``: early stopping "
+    "chooses it, up to 1,000 (100 with ``defaults='scikit-learn'``).",
+]
+AutoDefaults: TypeAlias = Annotated[
+    Literal["auto", "tuned", "scikit-learn"],
+    "What parameters left at ``'auto'`` mean: values that were tuned on public data sets, or those of scikit-learn. "
+    "``'auto'``: scikit-learn's where you give the number of rounds (a number for ``n_estimators``), tuned ones where "
+    "the fit chooses it (no such number, or ``early_stopping`` is True or ``'oob'``).",
+]
 AutoLearningRate: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None, closed="neither")] | Literal["auto"],
-    "The factor that every tree is multiplied by before it is added. ``'auto'``: by the number of rows, from 0.03 for "
-    "few to 0.1 for many.",
+    "The factor that every tree is multiplied by before it is added. ``'auto'``: tuned by the number of rows, from "
+    "0.03 for few to 0.1 for many; scikit-learn's is 0.1.",
 ]
 BoostingForm: TypeAlias = Annotated[
     Literal["plain", "dart", "goss"],
@@ -86,7 +105,7 @@ BoostingForm: TypeAlias = Annotated[
 Subsample: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="right")] | Literal["auto"],
     "Fraction of the rows that are drawn for each round, without replacement; the others are out of bag. ``'auto'``: "
-    "0.8, or all rows with ``boosting='goss'``.",
+    "tuned 0.8, scikit-learn's 1.0; all rows with ``boosting='goss'``.",
 ]
 TopRate: TypeAlias = Annotated[
     float,
@@ -109,6 +128,11 @@ Init: TypeAlias = Annotated[
     "What scores start from: the best constant (None), zero, or the predictions of an estimator, which is cloned and "
     "fitted first.",
 ]
+ClassInit: TypeAlias = Annotated[
+    Annotated[Any, HasMethods("fit", "predict_proba")] | Literal["zero"] | None,
+    "What scores start from: the best constant (None), zero, or the probabilities of an estimator, which is cloned and "
+    "fitted first.",
+]
 StartScore: TypeAlias = Annotated[
     float | None,
     "The score that all rows start from, in place of the best constant; for a classifier log-odds.",
@@ -123,6 +147,25 @@ BoostingJobs: TypeAlias = Annotated[
 
 # --- trees -------------------------------------------------------------------------------------------------------
 
+AutoMaxDepth: TypeAlias = Annotated[
+    MaxDepth | Literal["auto"],
+    "The largest depth of a tree. None: no limit. ``'auto'``: tuned None; scikit-learn's is 3, and None if "
+    "``max_leaf_nodes`` is given.",
+]
+AutoMaxLeafNodes: TypeAlias = Annotated[
+    MaxLeafNodes | Literal["auto"],
+    "The most leaves of a tree. None: no limit. ``'auto'``: tuned 31, scikit-learn's None.",
+]
+AutoMinSamplesLeaf: TypeAlias = Annotated[
+    MinSamplesLeaf | Literal["auto"],
+    "The fewest rows that each side of a split must keep; a float is a fraction of all rows, rounded up. ``'auto'``: "
+    "tuned 5, or a tenth of fewer than 50 rows; scikit-learn's is 1.",
+]
+AutoMaxFeatures: TypeAlias = Annotated[
+    MaxFeatures | Literal["auto"],
+    "How many features are drawn as candidates at each node: a number, a fraction of all features, their square root, "
+    "their binary logarithm, or all of them (None). ``'auto'``: tuned 0.5, scikit-learn's None.",
+]
 GrowPolicy: TypeAlias = Annotated[
     Literal["leaf", "level"],
     "Split the leaf with the largest gain next, or level by level.",
@@ -133,9 +176,9 @@ MultiStrategy: TypeAlias = Annotated[
     "one tree for all of them, whose splits maximise the sum of their gains and whose leaves are vectors.",
 ]
 RegLambda: TypeAlias = Annotated[
-    float,
-    Interval(0.0, None),
-    "L2 regularisation: added to the sum of second derivatives of every leaf, which draws its value towards zero.",
+    Annotated[float, Interval(0.0, None)] | Literal["auto"],
+    "L2 regularisation: added to the sum of second derivatives of every leaf, which draws its value towards zero. "
+    "``'auto'``: tuned 1.0, scikit-learn has none.",
 ]
 RegAlpha: TypeAlias = Annotated[
     float,
@@ -147,7 +190,9 @@ GammaSplit: TypeAlias = Annotated[
     float, Interval(0.0, None), "A split must lower the regularised objective by more than this."
 ]
 MinChildWeight: TypeAlias = Annotated[
-    float, Interval(0.0, None), "The smallest sum of second derivatives that each side of a split must keep."
+    Annotated[float, Interval(0.0, None)] | Literal["auto"],
+    "The smallest sum of second derivatives that each side of a split must keep. ``'auto'``: tuned 0.001, scikit-learn "
+    "has none.",
 ]
 ColsampleByTree: TypeAlias = Annotated[
     float, Interval(0.0, 1.0, closed="right"), "Fraction of the features that are drawn for each tree."
@@ -163,26 +208,34 @@ ColsampleByNode: TypeAlias = Annotated[
 
 EarlyStoppingMode: TypeAlias = Annotated[
     Literal["auto", "oob"] | bool,
-    "Whether to choose the number of rounds by rows that no tree is grown from. ``'auto'``: by the last of "
-    "``eval_set`` if `fit` is given any, otherwise by rows held out; not with DART nor with fewer than 50 rows. "
-    "``'oob'``: by the rows out of bag, with ``subsample`` below 1. Rounds after the best one are dropped.",
+    "Whether to choose the number of rounds by rows that no tree is grown from: by the last of ``eval_set`` if `fit` "
+    "is given any, otherwise by rows held out. ``'oob'``: by the rows out of bag, with ``subsample`` below 1. "
+    "``'auto'``: if ``n_estimators`` is ``'auto'`` or ``n_iter_no_change`` is a number; not with DART, nor with fewer "
+    "than 50 rows unless ``n_iter_no_change`` is a number. Rounds after the best one are dropped, except with "
+    "scikit-learn's defaults.",
 ]
 HistEarlyStopping: TypeAlias = Annotated[
     Literal["auto"] | bool,
     "Whether to stop before all rounds when the score no longer improves. ``'auto'``: with more than 10,000 rows.",
 ]
 StoppingPatience: TypeAlias = Annotated[
-    Annotated[int, Interval(1, None)] | None,
-    "Stop after this many rounds without a score that is better by more than ``tol``. None: no early stopping.",
+    Annotated[int, Interval(1, None)] | Literal["auto"] | None,
+    "Stop after this many rounds without a score that is better by more than ``tol``. None: no early stopping. "
+    "``'auto'``: tuned 20, scikit-learn's None.",
+]
+AutoTol: TypeAlias = Annotated[
+    Annotated[float, Interval(0.0, None)] | Literal["auto"],
+    "A score is better than another only if it is by more than this. ``'auto'``: tuned 0, scikit-learn's 0.0001.",
 ]
 StoppingFolds: TypeAlias = Annotated[
     Annotated[int, Interval(2, None)] | Literal["auto"] | None,
     "Folds by which the number of rounds is chosen: each fold is held out once, and the round with the best mean score "
-    "is taken. None: one part of the rows is held out, of size ``validation_fraction``. ``'auto'``: 3 folds up to "
-    "5,000 rows, one part beyond.",
+    "is taken. None: one part of the rows is held out, of size ``validation_fraction``. ``'auto'``: tuned 3 folds "
+    "up to 5,000 rows, one part beyond; scikit-learn's is one part.",
 ]
 RefitAllRows: TypeAlias = Annotated[
-    bool,
+    bool | Literal["auto"],
     "Whether the model is fitted again on all rows, for as many rounds as the rows held out have chosen; always so "
-    "with folds, never with ``warm_start``, which will hold the same rows out again.",
+    "with folds, never with ``warm_start``, which will hold the same rows out again. ``'auto'``: tuned True, "
+    "scikit-learn's False.",
 ]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.learners.tree import DecisionTreeRegressor
+from committee.learners.tree_params import count_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -33,16 +34,33 @@ class BoostedTreeTable:
         The columns that they were grown on.
     n_rounds : int
         Rounds; the trees of a round are next to one another.
+    params : sequence of dict
+        Parameters of the trees from round ``first_round`` on, in the order of rounds.
     """
 
-    def __init__(self, trees: Trees, schema: Schema, n_rounds: int) -> None:
-        self._trees, self._schema = trees, schema
+    def __init__(self, trees: Trees, schema: Schema, n_rounds: int, params: Sequence[dict[str, Any]] = ()) -> None:
+        self._trees, self._schema, self._params = trees, schema, params
         self._numbers = np.arange(trees.n_trees).reshape(n_rounds, trees.n_trees // max(1, n_rounds))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Rounds, and trees of a round."""
         return self._numbers.shape
+
+    @property
+    def ndim(self) -> int:
+        """Two."""
+        return self._numbers.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of trees."""
+        return self._numbers.size
+
+    @property
+    def flat(self) -> Iterator[DecisionTreeRegressor]:
+        """All trees, one after another."""
+        return (self._view_one(int(number)) for number in self._numbers.flat)
 
     def ravel(self) -> NDArray[Any]:
         """All trees in a row."""
@@ -72,6 +90,13 @@ class BoostedTreeTable:
 
     def _view_one(self, number: int) -> DecisionTreeRegressor:
         unknown = np.full(self._schema.n_features, np.nan)
-        attributes = {"n_outputs_": self._trees.width, "max_features_": self._schema.n_features}
         tree = self._trees.select(number, number + 1).without_impurities()  # these have no meaning in boosting
-        return DecisionTreeRegressor().hold_tree(tree, unknown, self._schema, attributes)
+        estimator = DecisionTreeRegressor(**self._find_params(number // self.shape[1]))
+        n_drawn = count_features(estimator.max_features, self._schema.n_features)
+        attributes = {"n_outputs_": self._trees.width, "max_features_": n_drawn}
+        return estimator.hold_tree(tree, unknown, self._schema, attributes)
+
+    def _find_params(self, n_round: int) -> dict[str, Any]:
+        """Parameters of the trees of a round."""
+        began = [params for params in self._params if params["first_round"] <= n_round]
+        return {name: value for name, value in began[-1].items() if name != "first_round"} if began else {}

@@ -1,0 +1,153 @@
+"""What the parameters of `GradientBoosting*` that are left at "auto" mean: tuned values, or those of scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from committee.ensembles.boosting.objective import count_present, count_repeated
+
+if TYPE_CHECKING:
+    from committee.data import Dataset
+    from committee.params import MaxDepth, MaxFeatures, MaxLeafNodes
+
+__all__ = ["BoostingSettings", "list_tree_params", "resolve_settings"]
+
+_SLOW, _FAST = 0.03, 0.1
+"""Automatic learning rates for at most, and at least, the numbers of rows below."""
+_RATE_ROWS = (1_000, 20_000)
+_LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
+"""Rows that a tuned leaf must keep; in small tables a tenth of all."""
+_TREE_PARAMS = ("min_samples_split", "min_weight_fraction_leaf", "min_impurity_decrease", "ccp_alpha")
+"""Parameters of a tree that are never automatic."""
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """The parameters of a fit that may be left at "auto", resolved.
+
+    Attributes
+    ----------
+    tuned : bool
+        Whether "auto" has this library's values, rather than scikit-learn's.
+    stops : bool
+        Whether ``early_stopping="auto"`` chooses the number of rounds.
+    refit : bool
+        Whether a model whose rounds were chosen is fitted again on all rows, and without those after the best one.
+    n_estimators, max_depth, max_leaf_nodes, max_features, subsample, reg_lambda, min_child_weight, tol
+        As in the constructor.
+    learning_rate : float or None
+        None: by the number of rows.
+    min_samples_leaf : int, float or None
+        None: by the number of rows.
+    n_iter_no_change : int or None
+        None: no early stopping.
+    """
+
+    tuned: bool
+    stops: bool
+    refit: bool
+    n_estimators: int
+    max_depth: MaxDepth
+    max_leaf_nodes: MaxLeafNodes
+    max_features: MaxFeatures
+    subsample: float
+    reg_lambda: float
+    min_child_weight: float
+    tol: float
+    learning_rate: float | None
+    min_samples_leaf: float | None
+    n_iter_no_change: int | None
+
+    def find_rate(self, dataset: Dataset) -> float:
+        """The learning rate; an automatic one is interpolated between two by the logarithm of the number of rows."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        low, high = np.log(_RATE_ROWS)
+        position = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
+        return float(_SLOW * (_FAST / _SLOW) ** position)
+
+    def find_min_samples_leaf(self, dataset: Dataset) -> float:
+        """The fewest rows of a leaf, or the fraction of all rows."""
+        if self.min_samples_leaf is not None:
+            return self.min_samples_leaf
+        return max(1, min(_LEAF_ROWS, count_present(dataset) // _ROWS_PER_LEAF_ROW))
+
+
+_TUNED: dict[str, Any] = {
+    "n_estimators": 1000,
+    "max_depth": None,
+    "max_leaf_nodes": 31,
+    "max_features": 0.5,
+    "subsample": 0.8,
+    "reg_lambda": 1.0,
+    "min_child_weight": 1e-3,
+    "tol": 0.0,
+    "learning_rate": None,
+    "min_samples_leaf": None,
+    "n_iter_no_change": 20,
+    "refit": True,
+}
+_SCIKIT_LEARN: dict[str, Any] = {
+    "n_estimators": 100,
+    "max_depth": 3,
+    "max_leaf_nodes": None,
+    "max_features": None,
+    "subsample": 1.0,
+    "reg_lambda": 0.0,
+    "min_child_weight": 0.0,
+    "tol": 1e-4,
+    "learning_rate": 0.1,
+    "min_samples_leaf": 1,
+    "n_iter_no_change": None,
+    "refit": False,
+}
+
+
+def resolve_settings(model: Any) -> BoostingSettings:
+    """The settings of a `GradientBoosting*`.
+
+    The tuned values are used where the fit chooses the number of rounds, those of scikit-learn where it is given.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+        Its parameters are valid.
+
+    Examples
+    --------
+    >>> from committee import GradientBoostingClassifier
+    >>> resolve_settings(GradientBoostingClassifier()).max_leaf_nodes
+    31
+    >>> resolve_settings(GradientBoostingClassifier(n_estimators=100)).max_depth
+    3
+    """
+    asked = model.early_stopping is True or _is(model.early_stopping, "oob")
+    tuned = _is(model.n_estimators, "auto") or asked
+    if not _is(model.defaults, "auto"):
+        tuned = model.defaults == "tuned"
+    values = dict(_TUNED if tuned else _SCIKIT_LEARN)
+    if asked:
+        values["n_iter_no_change"] = _TUNED["n_iter_no_change"]
+    if model.boosting == "goss":
+        values["subsample"] = 1.0
+    if not _is(model.max_leaf_nodes, "auto"):
+        values["max_depth"] = None  # so many leaves were asked for: no limit of ours keeps trees from having them
+    given = {name: getattr(model, name) for name in values}
+    values |= {name: value for name, value in given.items() if not _is(value, "auto")}
+    stops = _is(model.early_stopping, "auto") and values["n_iter_no_change"] is not None
+    return BoostingSettings(tuned=tuned, stops=stops, **values)
+
+
+def list_tree_params(model: Any, settings: BoostingSettings, dataset: Dataset) -> dict[str, Any]:
+    """The parameters of the trees of a fit, as those of a `DecisionTreeRegressor`."""
+    resolved = {name: getattr(settings, name) for name in ("max_depth", "max_leaf_nodes", "max_features")}
+    own = {name: getattr(model, name) for name in _TREE_PARAMS}
+    return {**own, **resolved, "min_samples_leaf": settings.find_min_samples_leaf(dataset)}
+
+
+def _is(value: object, word: str) -> bool:
+    """Whether a parameter is that word; arrays are not compared."""
+    return isinstance(value, str) and value == word
