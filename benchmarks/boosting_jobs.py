@@ -97,7 +97,13 @@ def make_full(is_class: bool, rounds: int, leaves: int, threads: int) -> Any:
 
     made = GradientBoostingClassifier if is_class else GradientBoostingRegressor
     params = {"n_estimators": rounds, "max_leaf_nodes": leaves, "learning_rate": 0.1, "early_stopping": False}
-    params |= {"subsample": 1.0, "max_features": None, "min_samples_leaf": 20, "reg_lambda": 0.0, "min_child_weight": 1e-3}
+    params |= {
+        "subsample": 1.0,
+        "max_features": None,
+        "min_samples_leaf": 20,
+        "reg_lambda": 0.0,
+        "min_child_weight": 1e-3,
+    }
     return made(random_state=0, n_jobs=threads, **params)
 
 

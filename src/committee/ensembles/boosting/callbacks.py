@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.ensembles.progress import ProgressCallback
 
-__all__ = ["Callbacks", "EvalSets", "OutOfBagLoss", "RoundReport", "RoundTable", "ShowProgress", "TrainingLoss", "UserCallbacks"]
+__all__ = [
+    "Callbacks",
+    "EvalSets",
+    "OutOfBagLoss",
+    "RoundReport",
+    "RoundTable",
+    "ShowProgress",
+    "TrainingLoss",
+    "UserCallbacks",
+]
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class RoundReport:
 
 
 def find_factor(loss: BoostingLoss) -> float:
-    """By what scikit-learn multiplies a loss in ``train_score_``: squared errors and binary deviances are not halved."""
+    """The factor of a loss in ``train_score_``, as in scikit-learn: no half of squared error and binary deviance."""
     return 2.0 if not loss.is_custom and loss.name in ("squared_error", "logistic") else 1.0
 
 
@@ -219,7 +229,7 @@ class RoundTable(RoundCallback):
     def before_training(self, booster: Booster) -> None:
         """Print the names of the columns."""
         names = ["Train Loss"] * (self._training_loss is not None) + ["OOB Improve"] * (self._out_of_bag is not None)
-        print(f"{'Iter':>10} " + " ".join(f"{name:>16}" for name in (*names, "Remaining Time")))
+        sys.stdout.write(f"{'Iter':>10} " + " ".join(f"{name:>16}" for name in (*names, "Remaining Time")) + "\n")
         self._started = time.monotonic()
 
     def after_round(self, booster: Booster) -> bool:
@@ -231,7 +241,8 @@ class RoundTable(RoundCallback):
         numbers += [] if self._out_of_bag is None else [self._out_of_bag.improvements[-1]]
         seconds = (self._last - booster.n_rounds) * (time.monotonic() - self._started) / self._n_done
         remaining = f"{seconds / 60.0:.2f}m" if seconds > 60.0 else f"{seconds:.2f}s"
-        print(f"{booster.n_rounds:>10d} " + " ".join([*(f"{x:>16.4f}" for x in numbers), f"{remaining:>16}"]))
+        cells = [f"{booster.n_rounds:>10d}", *(f"{x:>16.4f}" for x in numbers), f"{remaining:>16}"]
+        sys.stdout.write(" ".join(cells) + "\n")
         if self._verbose == 1 and self._n_done >= 10 * self._step:
             self._step *= 10
         return False

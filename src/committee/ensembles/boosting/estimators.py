@@ -79,10 +79,12 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
     [Friedman2002]. With more than two classes a round grows a tree for each, or one tree for all of them
     (``multi_strategy``).
 
-    The defaults are this library's own: each round draws 0.8 of the rows and each node half of the features, the
-    learning rate depends on the number of rows, the number of rounds is chosen on rows held out (on folds, where rows
-    are few) and the model is then fitted on all rows. ``benchmarks/boosting_defaults.py`` shows how they were chosen,
-    by cross-validation on the training parts of public data sets.
+    Left alone, a fit chooses the number of rounds on rows held out (on folds, where rows are few) and is then repeated
+    on all rows; each round draws 0.8 of the rows and each node half of the features, and the learning rate depends on
+    the number of rows. ``benchmarks/boosting_defaults.py`` shows how these values were tuned, by cross-validation on
+    the training parts of public data sets. With a number for ``n_estimators`` that many rounds are grown, without
+    early stopping unless ``n_iter_no_change`` or ``early_stopping`` asks for it, and whatever else is left at
+    ``'auto'`` has scikit-learn's value. The parameter ``defaults`` chooses between the two.
 
     Attributes
     ----------
@@ -95,7 +97,8 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
     learning_rate_ : float
         The factor that was used.
     train_score_ : ndarray
-        Loss of the training rows after each round (with rows held out, of those not held out).
+        Loss of the training rows after each round (with rows held out, of those not held out); squared errors and
+        binary deviances are not halved, as in scikit-learn.
     validation_score_ : ndarray
         Score of the rows held out before the first and after each round, larger for better.
     evals_result_ : dict
@@ -104,11 +107,14 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
         With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
         after it.
     oob_score_ : float
-        The last of ``oob_scores_``.
+        The last of ``oob_scores_``. Rounds of a warm start that had no such rows count as zero.
     feature_importances_ : ndarray of shape (n_features,)
         Gain of each feature over all splits, as a fraction of the sum.
     estimators_ : table of trees
-        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score.
+        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score. The ensemble itself
+        has a length, can be indexed and iterated by rounds.
+    max_features_ : int
+        Number of features that are drawn at each node.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int
@@ -196,7 +202,8 @@ class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
     learning_rate_ : float
         The factor that was used.
     train_score_ : ndarray
-        Loss of the training rows after each round (with rows held out, of those not held out).
+        Loss of the training rows after each round (with rows held out, of those not held out); squared errors and
+        binary deviances are not halved, as in scikit-learn.
     validation_score_ : ndarray
         Score of the rows held out before the first and after each round, larger for better.
     evals_result_ : dict
@@ -205,11 +212,14 @@ class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
         With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
         after it.
     oob_score_ : float
-        The last of ``oob_scores_``.
+        The last of ``oob_scores_``. Rounds of a warm start that had no such rows count as zero.
     feature_importances_ : ndarray of shape (n_features,)
         Gain of each feature over all splits, as a fraction of the sum.
     estimators_ : table of trees
-        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score.
+        ``estimators_[round, score]`` is a regression tree whose leaf values are added to a score. The ensemble itself
+        has a length, can be indexed and iterated by rounds.
+    max_features_ : int
+        Number of features that are drawn at each node.
     init_ : estimator, "zero" or None
         What scores start from besides a constant.
     n_features_in_ : int

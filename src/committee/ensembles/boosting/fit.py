@@ -28,7 +28,8 @@ from committee.ensembles.boosting.objective import count_present, count_repeated
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.settings import list_tree_params, resolve_settings
 from committee.ensembles.boosting.trees import BoostedTreeTable
-from committee.ensembles.boosting.validation import read_validation_set, split_folds, split_validation
+from committee.ensembles.boosting.validation import read_eval_sets, split_folds, split_validation
+from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 from committee.foreign_names import answer_arguments
@@ -71,7 +72,7 @@ def _starts_from_constant(model: BaseGradientBoosting) -> bool:
     return model.init is None or isinstance(model.init, str)
 
 
-class BaseGradientBoosting(BaseBoosting):
+class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
     defaults: AutoDefaults = "auto"
@@ -122,7 +123,8 @@ class BaseGradientBoosting(BaseBoosting):
             Called after each round with its number, the estimator and a dictionary (``evals``, ``params``); the fit
             stops if it returns True. As in scikit-learn; see also ``callbacks``.
         eval_set : list of (X, y), optional
-            Evaluation sets that are scored after each round, see ``evals_result_``; early stopping uses the last one.
+            Evaluation sets that are scored after each round, see ``evals_result_``; early stopping, where it is on,
+            uses the last one.
         eval_sample_weight : list of array-like, optional
             Weights of their rows; None for a set without.
         eval_names : list of str, optional
@@ -144,7 +146,11 @@ class BaseGradientBoosting(BaseBoosting):
         seed = self._resolve_seed()
         init = self._fit_init(X, y, sample_weight)
         initial = self._find_initial_scores(X, init, loss)
-        tables = self._read_eval_sets(dataset, init, loss, eval_set, eval_sample_weight, eval_names)
+
+        def start(rows: Any) -> FloatArray | None:
+            return predict_initial_scores(init, rows, loss, classes=self._task == "classify")
+
+        tables = read_eval_sets(self, dataset, start, eval_set, eval_sample_weight, eval_names)
         recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
         return self._boost(dataset, loss, initial, seed, recorders, init)
 
@@ -261,9 +267,7 @@ class BaseGradientBoosting(BaseBoosting):
         ]
         settings = self._resolve()
         patience = int(settings.n_iter_no_change or 1)
-        return choose_rounds(
-            folds, int(settings.n_estimators), self._make_scorer(loss), patience, float(settings.tol)
-        )
+        return choose_rounds(folds, int(settings.n_estimators), self._make_scorer(loss), patience, float(settings.tol))
 
     def _make_scorer(self, loss: BoostingLoss) -> BoostingScorer:
         """The scorer of early stopping; without values of the loss, the estimator's own `score`."""
@@ -309,30 +313,6 @@ class BaseGradientBoosting(BaseBoosting):
             return monitor(report.iteration, self, {"evals": report.evals, "params": report.params})
 
         return (*functions, call_monitor)
-
-    def _read_eval_sets(
-        self,
-        dataset: Dataset,
-        init: Any,
-        loss: BoostingLoss,
-        eval_set: Sequence[tuple[Any, Any]] | None,
-        eval_sample_weight: Sequence[ArrayLike | None] | None,
-        eval_names: Sequence[str] | None,
-    ) -> dict[str, ValidationSet]:
-        if eval_set is None:
-            if eval_sample_weight is not None or eval_names is not None:
-                raise DataError("eval_sample_weight and eval_names go with eval_set, which is None.")
-            return {}
-        pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-        weights = [None] * len(pairs) if eval_sample_weight is None else list(eval_sample_weight)
-        names = [f"validation_{k}" for k in range(len(pairs))] if eval_names is None else [str(n) for n in eval_names]
-        if not len(pairs) == len(weights) == len(names) or len(set(names)) < len(names):
-            raise DataError("eval_set, eval_sample_weight and eval_names must be of one length, and names unique.")
-        tables = {}
-        for name, (X, y), weight in zip(names, pairs, weights, strict=True):
-            tables[name] = read_validation_set(self, dataset, X, y, weight)
-            tables[name].offset = predict_initial_scores(init, X, loss, classes=self._task == "classify")
-        return tables
 
     def _make_scorers(
         self,

@@ -14,7 +14,7 @@ from committee.ensembles.boosting.objective import require_target
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
     from committee.typing import BoolArray, FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["ValidationSet", "read_validation_set", "split_folds", "split_validation"]
+__all__ = ["ValidationSet", "read_eval_sets", "read_validation_set", "split_folds", "split_validation"]
 
 
 class ValidationSet:
@@ -98,6 +98,41 @@ def read_validation_set(
     if sample_weight is not None or class_weight is not None:
         weights = combine_weights(sample_weight, class_weight, found, rows.shape[0], name)
     return ValidationSet(rows, found, weights)
+
+
+def read_eval_sets(
+    estimator: CommitteeEstimator,
+    dataset: Dataset,
+    predict_start: Callable[[Any], FloatArray | None],
+    eval_set: Sequence[tuple[Any, Any]] | None,
+    eval_sample_weight: Sequence[ArrayLike | None] | None,
+    eval_names: Sequence[str] | None,
+) -> dict[str, ValidationSet]:
+    """The evaluation sets that the user gives, by name.
+
+    Parameters
+    ----------
+    estimator, dataset
+        As for `read_validation_set`.
+    predict_start : callable
+        What the scores of rows start from, besides the baseline.
+    eval_set, eval_sample_weight, eval_names
+        As `fit` takes them.
+    """
+    if eval_set is None:
+        if eval_sample_weight is not None or eval_names is not None:
+            raise DataError("eval_sample_weight and eval_names go with eval_set, which is None.")
+        return {}
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    weights = [None] * len(pairs) if eval_sample_weight is None else list(eval_sample_weight)
+    names = [f"validation_{k}" for k in range(len(pairs))] if eval_names is None else [str(n) for n in eval_names]
+    if not len(pairs) == len(weights) == len(names) or len(set(names)) < len(names):
+        raise DataError("eval_set, eval_sample_weight and eval_names must be of one length, and names unique.")
+    tables = {}
+    for name, (X, y), weight in zip(names, pairs, weights, strict=True):
+        tables[name] = read_validation_set(estimator, dataset, X, y, weight)
+        tables[name].offset = predict_start(X)
+    return tables
 
 
 def _match_classes(found: ClassTarget, known: ClassTarget) -> ClassTarget:
