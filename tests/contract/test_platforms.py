@@ -44,7 +44,7 @@ def fits():
     weights = np.random.default_rng(3).integers(1, 1 << 16, size=len(signal)) / 4096.0
     tree, regressor = DecisionTreeClassifier, DecisionTreeRegressor
     few = {"random_state": 0, "max_iter": 8}
-    together = {"n_estimators": 8, "early_stopping": False, "multi_strategy": "multi_output_tree"}
+    together = {"n_estimators": 8, "early_stopping": False, "multi_strategy": "multi_output_tree", "defaults": "tuned"}
     # So many rows that gradients are rounded by chance.
     many, many_signal = make_table(20_000)
     high = (many_signal > many_signal.mean()).astype(int)
