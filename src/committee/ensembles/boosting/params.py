@@ -62,8 +62,8 @@ _LOG_LINK = join_phrases((f"``{name}``" for name in list_value_losses("log")), "
 _VALUE_LOSS = f"The loss that is minimised. {_LOG_LINK} predict through an exponential."
 _CUSTOM_LOSS = (
     "one of your own: a function of target and scores that returns first and second derivatives, or an object with the "
-    "methods ``gradient`` and ``hessian`` and, if wanted, ``value``, ``mean`` and ``baseline``. Without ``value`` losses "
-    "are not recorded, and early stopping goes by the estimator's own `score`."
+    "methods ``gradient`` and ``hessian`` and, if wanted, ``value``, ``mean`` and ``baseline``. Without ``value`` "
+    "losses are not recorded, and early stopping goes by the estimator's own `score`."
 )
 
 CallableLoss: TypeAlias = Annotated[Any, HasMethods("gradient", "hessian")] | Callable[..., Any]
