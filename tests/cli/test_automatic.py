@@ -68,7 +68,7 @@ def test_a_metric_is_the_committee_s_goal() -> None:
 
 
 def test_little_time_is_reported(run: Run) -> None:
-    done = run("fit", "iris", "--time", 0.001)
+    done = run("fit", "iris", "--time", 0.001, "--no-save")
     assert done.returncode == 0, done.stderr
     assert "1 members in" not in done.stdout
     assert "1 member in" in done.stdout
@@ -97,7 +97,7 @@ def make_grouped(n_groups: int = 40, size: int = 8) -> pa.Table:
 def test_groups_are_not_torn_apart(run: Run, tmp_path: Path, estimator: str) -> None:
     pyarrow.parquet.write_table(make_grouped(), tmp_path / "t.parquet")
     small = "n_members=2" if estimator == "committee" else "n_estimators=20"
-    call = ("fit", "t.parquet", "-t", "y", "-e", estimator, "--set", small, "--json")
+    call = ("fit", "t.parquet", "-t", "y", "-e", estimator, "--set", small, "--json", "--no-save")
     leaking = json.loads(run(*call, "--drop", "who").stdout)
     honest = json.loads(run(*call, "--groups", "who").stdout)
     assert [f["name"] for f in honest["features"]] == ["mark", "noise"]
@@ -161,7 +161,7 @@ def test_columns_that_cannot_be_what_they_should(roles: Roles, code: int, fragme
 )
 def test_errors(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, fragment: str) -> None:
     pyarrow.parquet.write_table(make_wrong(), tmp_path / "t.parquet")
-    done = run("fit", "t.parquet", "-t", "y", *arguments, "--json")
+    done = run("fit", "t.parquet", "-t", "y", *arguments, "--json", "--no-save")
     assert done.returncode == code, done.stderr
     assert fragment in done.stderr
     assert len(done.stderr.splitlines()) == 2
@@ -209,7 +209,7 @@ def test_an_interrupt_is_one_word_and_leaves_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("estimator", ["committee", "gradient-boosting"])
 def test_a_terminal_sees_the_progress(estimator: str) -> None:
     small = "n_members=3" if estimator == "committee" else "n_estimators=40"
-    code, seen = run_in_terminal("fit", "breast_cancer", "-e", estimator, "--set", small, "--folds", "2")
+    code, seen = run_in_terminal("fit", "breast_cancer", "-e", estimator, "--set", small, "--folds", "2", "--no-save")
     assert code == 0
     assert "\x1b[" in seen
     assert ("committee" if estimator == "committee" else "fitting") in seen

@@ -1,7 +1,11 @@
 """Whatever is wrong with the call or the table: one sentence, one hint, the right exit code, no traceback."""
 
+import contextlib
+from collections.abc import Callable
+from encodings.aliases import aliases
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +15,10 @@ import pytest
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
 from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.options import parse_settings
 from committee.cli.problem import Roles, define_problem
-from committee.cli.table import Source
+from committee.cli.stream import open_stream
+from committee.cli.table import Source, read_source
 from tests.cli.conftest import Run
 
 USAGE, DATA = 2, 1
@@ -89,6 +95,27 @@ def test_cut_parquet(run: Run, tmp_path: Path, table: pa.Table) -> None:
     expect(run("fit", path, "--target", "species"), DATA, "could not be read")
 
 
+@pytest.mark.parametrize("read", [read_source, lambda *given: list(open_stream(*given).read_chunks(["y"], []))])
+def test_json_that_is_nested_too_deeply(tmp_path: Path, read: Callable[..., object]) -> None:
+    path = tmp_path / "t.jsonl"
+    deep = "".join("[[0]," for _ in range(100_000)) + "0" + "]" * 100_000
+    path.write_text('{"a": "[[[", "y": 1}\n' * 1000 + '{"a": ' + deep + ', "y": 2}\n')
+    with pytest.raises(CommandError, match="nested more than 500 deep"):
+        read(str(path), "utf-8")
+    path.write_text('{"a": "[[[", "y": 1}\n' * 1000)
+    read(str(path), "utf-8")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_a_file_that_cannot_be_opened(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / name).write_bytes(b"a,y")
+    for function in ("input_stream", "memory_map"):
+        monkeypatch.setattr(pa, function, Mock(side_effect=PermissionError(13, "Failed to open local file ")))
+    with pytest.raises(CommandError, match="could not be opened: Permission denied") as caught:
+        read_source(str(tmp_path / name), "utf-8")
+    assert caught.value.code == USAGE
+
+
 def test_ragged_rows(run: Run, tmp_path: Path) -> None:
     expect(run("fit", write(tmp_path, "t.csv", "a,y\n1,2\n3\n"), "--target", "y"), DATA, "could not be read as csv")
 
@@ -127,6 +154,74 @@ def test_utf16_is_recognised(run: Run, tmp_path: Path) -> None:
 def test_unknown_encoding(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "a,y\n" + ROWS)
     expect(run("fit", path, "--target", "y", "--encoding", "klingon"), USAGE, "'klingon' is no encoding")
+
+
+@pytest.mark.parametrize("encoding", ["base64", "zip", "hex", "rot13", "uu", "quopri", "undefined", "bz2"])
+@pytest.mark.parametrize("read", [read_source, open_stream])
+def test_codecs_of_bytes_are_no_encodings_of_text(tmp_path: Path, encoding: str, read: Callable[..., object]) -> None:
+    write(tmp_path, "t.csv", "a,y\n" + ROWS)
+    with pytest.raises(CommandError, match=f"'{encoding}' is no encoding of text") as caught:
+        read(str(tmp_path / "t.csv"), encoding)
+    assert caught.value.code == USAGE
+
+
+def test_every_codec_of_python_is_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for encoding in sorted(set(aliases.values())):
+        if encoding in ("mbcs", "oem"):  # known to Windows only
+            continue
+        try:
+            path.write_bytes(("a,y\n" + ROWS).encode(encoding))
+        except LookupError:
+            path.write_text("a,y\n" + ROWS)
+        with contextlib.suppress(CommandError):  # and no other error
+            assert read_source(str(path), encoding).table.column_names == ["a", "y"]
+
+
+def test_encodings_with_odd_names(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "a,y\n" + ROWS)
+    for encoding in ("", "x" * 5000, "é", "../x"):
+        done = run("fit", path, "--target", "y", "--encoding", encoding)
+        expect(done, USAGE, "is no encoding")
+        assert len(done.stderr) < 300
+
+
+@pytest.mark.parametrize(
+    "value", ["-" * 90_000 + "1", "1+" * 40_000 + "1", "x" * 200_000], ids=["signs", "sums", "letters"]
+)
+def test_settings_that_are_no_values(value: str) -> None:
+    with pytest.raises(CommandError, match="--set max_depth") as caught:
+        parse_settings([f"max_depth={value}"])
+    assert caught.value.code == USAGE
+    assert len(caught.value.sentence) < 200
+
+
+def test_a_setting_out_of_bounds(run: Run) -> None:
+    expect(run("fit", "iris", "-e", "tree", "--set", "max_depth=" + "-" * 90_000 + "1"), USAGE, "nested too deeply")
+    expect(run("fit", "iris", "-e", "tree", "--set", "max_depth=" + "1" * 120_000), USAGE, "120,000 letters")
+
+
+@pytest.mark.parametrize("length", [240, 300, 5000])
+def test_names_that_are_too_long(run: Run, length: int) -> None:
+    name = "x" * length
+    for call in (
+        ("fit", f"{name}.csv", "-t", "y"),
+        ("fit", "iris", "-o", f"{name}.committee"),
+        ("fit", "iris", "--report", f"{name}.html"),
+        ("fit", "--config", f"{name}.toml"),
+        ("predict", f"{name}.committee", "iris"),
+        ("predict", "m.committee", f"{name}.csv"),
+        ("predict", "m.committee", "iris", "-o", f"{name}.csv"),
+        ("inspect", f"{name}.committee"),
+        ("explain", f"{name}.committee", "iris"),
+        ("compare", f"{name}.csv", "-t", "y"),
+        ("reproduce", "R9", "--out", f"{name}.html"),
+        ("bench", "--quick", "-o", "x" * max(256, length)),
+    ):
+        done = run(*call)
+        expect(done, USAGE)
+        assert len(done.stderr) < 300, call
+        assert "Unexpected" not in done.stderr
 
 
 def test_text_is_no_quantity(run: Run, tmp_path: Path) -> None:
@@ -200,7 +295,7 @@ def test_few_groups_make_fewer_folds_inside() -> None:
 
 def test_a_class_of_one_row_is_reported_once(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "a,y\n0,rare\n" + "".join(f"{i},common\n" for i in range(40)))
-    done = run("fit", path, "-t", "y", "-e", "stump")
+    done = run("fit", path, "-t", "y", "-e", "stump", "--no-save")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "'rare' has only 1 row" in done.stdout

@@ -57,7 +57,7 @@ def test_ensembles_beat_the_naive_guess(run: Run, tmp_path: Path, name: str, tab
 
 @pytest.mark.parametrize("spelling", ["RandomForestClassifier", "random_forest", "RANDOM-FOREST"])
 def test_spellings(run: Run, spelling: str) -> None:
-    done = run("fit", "iris", "-e", spelling, "--folds", 2, "--set", "n_estimators=5", "--json")
+    done = run("fit", "iris", "-e", spelling, "--folds", 2, "--set", "n_estimators=5", "--json", "--no-save")
     assert json.loads(done.stdout)["estimator"] == "RandomForestClassifier"
 
 
@@ -65,7 +65,7 @@ def test_the_model_is_the_one_that_was_scored(run: Run, tmp_path: Path) -> None:
     done = run("fit", "iris", "-e", "tree", "--seed", 3, "-o", "iris.committee")
     assert done.returncode == 0, done.stderr
     assert "Model written to iris.committee (" in done.stdout
-    found = json.loads(run("fit", "iris", "-e", "tree", "--seed", 3, "--json").stdout)
+    found = json.loads(run("fit", "iris", "-e", "tree", "--seed", 3, "--json", "--no-save").stdout)
     model = committee.load(tmp_path / "iris.committee")
     assert {"max_depth": model.max_depth} == found["parameters"]
     assert model.random_state == 3
@@ -73,7 +73,7 @@ def test_the_model_is_the_one_that_was_scored(run: Run, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_unless_asked(run: Run, tmp_path: Path) -> None:
-    assert run("fit", "iris", "-e", "tree", "--set", "max_depth=2").returncode == 0
+    assert run("fit", "iris", "-e", "tree", "--set", "max_depth=2", "--no-save").returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,7 +97,7 @@ def test_an_invalid_path_is_reported_before_the_fit(run: Run, path: str, fragmen
     ],
 )
 def test_metrics(run: Run, table: str, metric: str, shown: str, better_is_lower: bool) -> None:
-    done = run("fit", table, "-e", "tree", "--metric", metric, "--folds", 3, "--json")
+    done = run("fit", table, "-e", "tree", "--metric", metric, "--folds", 3, "--json", "--no-save")
     assert done.returncode == 0, done.stderr
     scores = json.loads(done.stdout)["scores"]
     assert next(iter(scores)) == shown
@@ -105,7 +105,7 @@ def test_metrics(run: Run, table: str, metric: str, shown: str, better_is_lower:
 
 
 def test_the_depth_follows_the_metric(run: Run) -> None:
-    found = json.loads(run("fit", "diabetes", "-e", "tree", "--metric", "mae", "--json").stdout)
+    found = json.loads(run("fit", "diabetes", "-e", "tree", "--metric", "mae", "--json", "--no-save").stdout)
     tried = found["candidates"]
     best = min(tried, key=lambda c: c["mean"])
     least = next(c for c in tried if c["mean"] <= best["mean"] + best["standard_error"])
@@ -137,7 +137,7 @@ def test_unknown_names(run: Run, arguments: list[str], fragment: str) -> None:
 
 def test_what_an_estimator_cannot_take_is_one_sentence(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,y\n" + "red,0\nblue,1\n" * 20)
-    done = run("fit", "t.csv", "--target", "y", "-e", "bernoulli-nb", "--json")
+    done = run("fit", "t.csv", "--target", "y", "-e", "bernoulli-nb", "--json", "--no-save")
     assert done.returncode == 1
     assert done.stdout == ""
     assert "learns from numbers only" in done.stderr

@@ -21,7 +21,7 @@ from tests.cli.conftest import Run
 
 
 def fit_json(run: Run, *arguments: object) -> dict[str, Any]:
-    done = run("fit", *arguments, "--json")
+    done = run("fit", *arguments, "--json", "--no-save")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
@@ -29,7 +29,7 @@ def fit_json(run: Run, *arguments: object) -> dict[str, Any]:
 
 
 def test_without_a_table(run: Run) -> None:
-    done = run("fit", "--time", 10**6)  # no machine is so slow
+    done = run("fit", "--time", 10**6, "--no-save")  # no machine is so slow
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
@@ -73,7 +73,7 @@ def test_regression(run: Run) -> None:
     assert found["estimator"] == "DecisionTreeRegressor"
     assert found["scores"]["R²"]["model"]["mean"] > 0.15
     assert abs(found["scores"]["R²"]["naive"]["mean"]) < 0.1
-    done = run("fit", "diabetes", "-e", "tree", "--set", "max_depth=3")
+    done = run("fit", "diabetes", "-e", "tree", "--set", "max_depth=3", "--no-save")
     assert "target from 25 to 346" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -133,7 +133,8 @@ def test_every_format_gives_the_same_answer(run: Run, tmp_path: Path, table: pa.
 
 def test_same_seed_same_bytes_for_any_number_of_threads(run: Run) -> None:
     first, second = (
-        run("fit", "wine", "--jobs", jobs, "--seed", 7, "--set", "n_members=4", "--json").stdout for jobs in (1, 2)
+        run("fit", "wine", "--jobs", jobs, "--seed", 7, "--set", "n_members=4", "--json", "--no-save").stdout
+        for jobs in (1, 2)
     )
     assert json.loads(first)["table"] == "wine (bundled)"
     assert first == second

@@ -107,7 +107,7 @@ def test_the_page_is_complete(fitted: Path, name: str) -> None:
 
 
 def test_the_scores_are_those_of_the_command(tmp_path: Path, run: Run) -> None:
-    done = run("fit", "iris", "-e", "tree", "--json", "--report", "page.html")
+    done = run("fit", "iris", "-e", "tree", "--json", "--no-save", "--report", "page.html")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["report"] == "page.html"
@@ -119,7 +119,7 @@ def test_the_scores_are_those_of_the_command(tmp_path: Path, run: Run) -> None:
 
 
 def test_the_committee_has_a_leaderboard(tmp_path: Path, run: Run) -> None:
-    done = run("fit", "wine", "--set", "n_members=3", "--report", "page.html", "--json")
+    done = run("fit", "wine", "--set", "n_members=3", "--report", "page.html", "--no-save", "--json")
     assert done.returncode == 0, done.stderr
     page = read_page(tmp_path / "page.html")
     assert "Leaderboard" in page.text
@@ -129,16 +129,16 @@ def test_the_committee_has_a_leaderboard(tmp_path: Path, run: Run) -> None:
 
 def test_the_settings_repeat_it(tmp_path: Path, run: Run) -> None:
     arguments = ["iris", "-e", "extra-trees", "--set", "n_estimators=7", "--set", "criterion=entropy", "--folds", 4]
-    first = run("fit", *arguments, "--seed", 5, "--report", "page.html", "--json")
+    first = run("fit", *arguments, "--seed", 5, "--report", "page.html", "--no-save", "--json")
     assert first.returncode == 0, first.stderr
     text = read_page(tmp_path / "page.html").text
     line = re.search(r"^committee fit iris .*$", text, re.MULTILINE)
     assert line is not None
-    again = run(*line.group().split()[1:], "--json")
+    again = run(*line.group().split()[1:], "--json", "--no-save")
     toml = text.split("--config:")[1].split("The same versions")[0]
     assert tomllib.loads(toml)["set"] == {"n_estimators": 7, "criterion": "entropy"}
     (tmp_path / "fit.toml").write_text(toml)
-    third = run("fit", "--config", "fit.toml", "--json")
+    third = run("fit", "--config", "fit.toml", "--json", "--no-save")
     scores = [json.loads(done.stdout)["scores"] for done in (first, again, third)]
     assert scores[0] == scores[1] == scores[2]
 
@@ -170,7 +170,7 @@ def test_nothing_of_the_table_is_taken_for_html(tmp_path: Path, run: Run) -> Non
     for estimator in ("random-forest", "committee"):
         setting = "n_members=2" if estimator == "committee" else "n_estimators=10"
         given = ["--target", "target $name ${style} <h1>", "-e", estimator, "--set", setting]
-        done = run("fit", "<u>t&t.csv", *given, "--report", "page.html")
+        done = run("fit", "<u>t&t.csv", *given, "--report", "page.html", "--no-save")
         assert done.returncode == 0, done.stderr
         page = read_page(tmp_path / "page.html")
         assert not {"script", "b", "i", "u"} & {tag for tag, _ in page.tags}

@@ -8,12 +8,13 @@ from rich.markup import escape
 
 import committee
 from committee.cli import options
-from committee.cli.errors import DATA, USAGE, CommandError
+from committee.cli.errors import DATA, USAGE, CommandError, shorten_names
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
-from committee.cli.output import check_output_path, choose_report_path, show_size, write_model
+from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_places
+from committee.cli.output import check_output_path, write_model
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
-from committee.cli.show import ProblemPrinter, make_console, show_fit_results, write_json
+from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import read_source
 
 # The base class of Typer's usage errors; this is the only public way to it in every version.
@@ -24,7 +25,7 @@ _EXAMPLES = """[bold]Examples[/]
 
   committee fit                                                 bundled data
 
-  committee fit houses.csv --target price -o houses.committee   your data
+  committee fit houses.csv --target price                       your data
 
   committee predict houses.committee new.csv -o predictions.csv
 
@@ -77,7 +78,7 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 @app.command(epilog=_FIT_EXAMPLES)
 def fit(
     context: typer.Context,
-    table: options.TableNameArgument = "breast_cancer",
+    table: options.FitTableArgument = None,
     target: options.TargetOption = None,
     estimator: options.EstimatorOption = "committee",
     settings: options.SettingsOption = None,
@@ -94,6 +95,7 @@ def fit(
     output: options.ModelOutOption = None,
     report: options.ReportOutOption = None,
     no_report: options.NoReportOption = False,
+    no_save: options.NoSaveOption = False,
     config: options.ConfigOption = None,
     as_json: options.AsJsonOption = False,
     debug: options.DebugOption = False,
@@ -102,13 +104,14 @@ def fit(
 
     Without --estimator, models of several kinds are fitted within --time and weighted by their out-of-fold scores.
 
-    Nothing is written without -o, which writes the model and a report of it, or --report.
+    The model and a report of it are written to the current folder under the name of the table; -o and --report name
+    other files. No file is written over unless it is named: a number is added.
     """
     del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
-    path = None if output is None else check_output_path(output, table, config)
-    page = choose_report_path(report, no_report, path, table, config)
-    problem = define_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
+    places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
+    source = read_source(DEMONSTRATION if table is None else table, encoding)
+    problem = define_problem(source, Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.model_setup import Plan
@@ -117,18 +120,18 @@ def fit(
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
     printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
-    fold_observers = [] if page is None else [FoldObserver(problem, plan)]
+    fold_observers = [] if places.report is None else [FoldObserver(problem, plan)]
     results = fit_problem(problem, plan, FitObserverGroup([*printers, *fold_observers]))
-    n_bytes = 0 if path is None else write_model(results.model, path)
-    n_page = 0 if page is None else write_report(fold_observers[0], results, read_reproduction(context), page)
+    if not as_json:
+        show_fit_results(console, results, folds)
+    files = places.write(
+        lambda path: write_model(results.model, path),
+        lambda path: write_report(fold_observers[0], results, read_reproduction(context), path),
+    )
     if as_json:
-        typer.echo(write_json(problem, results, output, None if page is None else str(page)))
-        return
-    show_fit_results(console, results, folds)
-    if path is not None:
-        console.print(f"\nModel written to [bold]{escape(str(path))}[/] ({show_size(n_bytes)})", soft_wrap=True)
-    if page is not None:
-        console.print(f"Report written to [bold]{escape(str(page))}[/] ({show_size(n_page)})", soft_wrap=True)
+        typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))
+    else:
+        show_files(console, *files, demonstration=DEMONSTRATION if table is None else None)
 
 
 _PREDICT_EXAMPLES = """[bold]Examples[/]
@@ -434,6 +437,9 @@ def _explain_error(error: Exception) -> tuple[str, str, int]:
         return _write_sentence(str(error)), "A model file is written by committee fit -o, or committee.save.", DATA
     if isinstance(error, CommitteeError):
         return _write_sentence(str(error)), "Correct the table, or --drop the column.", DATA
+    if isinstance(error, OSError):
+        name = "" if error.filename is None else f"'{error.filename}': "
+        return f"{name}{error.strerror or error}.", "Check the paths of this call.", USAGE
     if isinstance(error, MemoryError):
         return "The table does not fit in memory.", "Use fewer rows or columns.", DATA
     return f"Unexpected {type(error).__name__}: {error}", "Add --debug for the traceback; please report it.", DATA
@@ -451,7 +457,7 @@ def _write_sentence(text: str) -> str:
 
 def _print_error(sentence: str, hint: str, code: int) -> int:
     console = make_console(stderr=True)
-    console.print(f"[bold red]Error:[/] {escape(sentence)}", soft_wrap=True)
+    console.print(f"[bold red]Error:[/] {escape(shorten_names(sentence))}", soft_wrap=True)
     if hint:
-        console.print(f"[bold]Hint:[/] {escape(hint)}", soft_wrap=True)
+        console.print(f"[bold]Hint:[/] {escape(shorten_names(hint))}", soft_wrap=True)
     return code

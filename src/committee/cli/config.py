@@ -63,6 +63,8 @@ def _read_toml(path: str) -> dict[str, Any]:
         raise CommandError(
             f"'{path}' is not valid TOML: {error}.", 'Write one entry per line, for instance target = "price".', DATA
         ) from error
+    except RecursionError as error:
+        raise CommandError(f"'{path}' is nested too deeply.", "Write short lists and tables.", DATA) from error
 
 
 def _read_value(path: str, key: str, value: object) -> object:

@@ -1,11 +1,16 @@
 """Errors of the command: one sentence, one hint, one exit code."""
 
 import difflib
+import re
 
 USAGE = 2
 DATA = 1
 
 _MOST_LISTED = 12
+# Letters of a name that are shown in a sentence; of a longer one the beginning and the end.
+_MOST_LETTERS = 80
+# A name in quotes, which stand between other signs than letters; an apostrophe does not.
+_QUOTED = re.compile(r"(?<!\w)(['\"])((?:(?!\1(?!\w)).)+)\1(?!\w)")
 
 
 class CommandError(Exception):
@@ -50,3 +55,30 @@ def suggest(word: str, known: list[str], most: int = _MOST_LISTED) -> str:
         return f"Did you mean '{near[0]}'?"
     listed = ", ".join(known[:most]) + (", …" if len(known) > most else "")
     return f"Known: {listed}."
+
+
+def shorten_names(sentence: str) -> str:
+    """Shorten the quoted names in a sentence.
+
+    Parameters
+    ----------
+    sentence : str
+        For instance an error message with the name of a file.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> len(shorten_names(f"There is no file '{'x' * 5000}'."))
+    100
+    """
+    return _QUOTED.sub(lambda quoted: f"{quoted[1]}{_cut_middle(quoted[2])}{quoted[1]}", sentence)
+
+
+def _cut_middle(text: str) -> str:
+    if len(text) <= _MOST_LETTERS:
+        return text
+    kept = (_MOST_LETTERS - 1) // 2
+    return f"{text[:kept]}…{text[-kept:]}"

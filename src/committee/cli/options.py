@@ -25,6 +25,7 @@ __all__ = [
     "EstimatorOption",
     "ExplainCountOption",
     "ExplanationsOutOption",
+    "FitTableArgument",
     "FoldsOption",
     "GroupsOption",
     "JobsOption",
@@ -34,6 +35,7 @@ __all__ = [
     "ModelOutOption",
     "NSeedsOption",
     "NoReportOption",
+    "NoSaveOption",
     "OnlyOption",
     "PageOutOption",
     "PredictionsOutOption",
@@ -57,6 +59,9 @@ __all__ = [
     "set_jobs",
 ]
 
+# Letters of a value of --set that are parsed.
+_MOST_LETTERS = 100_000
+
 
 def _complete_estimator(incomplete: str) -> list[str]:
     return [name for name in sorted(list_estimators()) if name.startswith(incomplete)]
@@ -68,6 +73,14 @@ TableNameArgument = Annotated[
         help="CSV, TSV, Parquet, Feather, Arrow IPC or JSON Lines file, compressed or not, or a bundled table "
         f"({', '.join(BUNDLED)}).",
         metavar="TABLE",
+    ),
+]
+FitTableArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="A table as for the other commands; without one the bundled breast_cancer, as a demonstration.",
+        metavar="[TABLE]",
+        show_default=False,
     ),
 ]
 ModelFileArgument = Annotated[
@@ -132,13 +145,21 @@ EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help=
 AsJsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
 ModelOutOption = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="MODEL", help="Write the model, fitted on all rows, to this file."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="MODEL",
+        help="File for the model, fitted on all rows; by default the table's name with .committee.",
+    ),
 ]
 ReportOutOption = Annotated[
     str | None,
-    typer.Option("--report", metavar="PAGE", help="Write a report, one HTML file; by default beside the model of -o."),
+    typer.Option("--report", metavar="PAGE", help="File for the report, in HTML; by default beside the model."),
 ]
 NoReportOption = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
+NoSaveOption = Annotated[
+    bool, typer.Option("--no-save", metavar="", help="Write no model, and no report without --report.")
+]
 ResultNamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
 ]
@@ -264,8 +285,23 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
             raise CommandError(
                 f"'{setting}' is not a setting.", "Write --set name=value, for instance max_depth=3.", USAGE
             )
-        try:
-            parsed[name.strip()] = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError):
-            parsed[name.strip()] = text.strip()
+        parsed[name.strip()] = _read_literal(name.strip(), text.strip())
     return parsed
+
+
+def _read_literal(name: str, text: str) -> Any:
+    """A Python literal, or the text itself."""
+    if len(text) > _MOST_LETTERS:
+        raise CommandError(
+            f"The value of --set {name} has {len(text):,} letters; at most {_MOST_LETTERS:,} are read.",
+            "Pass such a value in Python.",
+            USAGE,
+        )
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    except (RecursionError, MemoryError) as error:
+        raise CommandError(
+            f"The value of --set {name} is nested too deeply.", "Write a number, a word or a short list.", USAGE
+        ) from error

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from committee.cli.errors import USAGE, CommandError
 
-__all__ = ["check_output_path", "choose_report_path", "make_write_error", "show_size", "write_model"]
+__all__ = ["LONGEST_NAME", "check_output_path", "is_same_file", "make_write_error", "show_size", "write_model"]
+
+# Bytes in the name of an output file. Systems allow 255, and the draft of a file has a longer name than the file.
+LONGEST_NAME = 200
 
 
 def check_output_path(name: str, *inputs: str | Path | None) -> Path:
@@ -26,44 +30,42 @@ def check_output_path(name: str, *inputs: str | Path | None) -> Path:
         The path.
     """
     path = Path(name)
+    n_bytes = len(os.fsencode(path.name))
+    if n_bytes > LONGEST_NAME:
+        raise CommandError(
+            f"The name '{path.name}' has {n_bytes} bytes; at most {LONGEST_NAME} are allowed.",
+            "Choose a shorter one.",
+            USAGE,
+        )
     if path.is_dir():
         raise CommandError(f"'{name}' is a folder; nothing can be written there.", "Name a file in it.", USAGE)
     if not path.parent.is_dir():
         raise CommandError(f"There is no folder '{path.parent}' to write '{path.name}' in.", "Make it first.", USAGE)
-    for other in inputs:
-        if other is not None and path.resolve() == Path(other).resolve():
-            raise CommandError(
-                f"'{name}' is named twice in this call; writing would destroy it.", "Choose another path.", USAGE
-            )
+    if is_same_file(path, *inputs):
+        raise CommandError(
+            f"'{name}' is named twice in this call; writing would destroy it.", "Choose another path.", USAGE
+        )
     return path
 
 
-def choose_report_path(
-    requested: str | None, disabled: bool, model: Path | None, *inputs: str | Path | None
-) -> Path | None:
-    """The path of the report: the requested one, else beside the model.
+def is_same_file(path: Path, *others: str | Path | None) -> bool:
+    """Whether a path is that of another file, under whatever name.
 
     Parameters
     ----------
-    requested : str or None
-        Value of ``--report``.
-    disabled : bool
-        Value of ``--no-report``.
-    model : pathlib.Path or None
-        Path of the model file.
-    *inputs : str, pathlib.Path or None
-        Other files of the same call, which it must not overwrite.
+    path : pathlib.Path
+        A file that need not exist.
+    *others : str, pathlib.Path or None
+        Other files.
 
     Returns
     -------
-    pathlib.Path or None
-        None for no report.
+    bool
     """
-    if disabled and requested is not None:
-        raise CommandError("--report and --no-report contradict each other.", "Leave one of them out.", USAGE)
-    if requested is not None:
-        return check_output_path(requested, model, *inputs)
-    return None if disabled or model is None else model.with_suffix(".report.html")
+    for other in (Path(one) for one in others if one is not None):
+        if path.resolve() == other.resolve() or (path.exists() and other.exists() and os.path.samefile(path, other)):
+            return True
+    return False
 
 
 def make_write_error(path: Path, error: OSError) -> CommandError:

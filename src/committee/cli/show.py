@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -11,8 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from committee.cli.fit_observer import FitObserver
+from committee.cli.output import show_size
 
 if TYPE_CHECKING:
+    from committee.cli.fit_places import WrittenFile
     from committee.cli.problem import LearningProblem
     from committee.cli.results import FitResults, Leaderboard, ScoreEstimate
 
@@ -136,6 +139,33 @@ def show_fit_results(console: Console, results: FitResults, folds: int) -> None:
     show_importances(console, results.importances)
     for notice in results.notices:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def show_files(
+    console: Console, model: WrittenFile | None, report: WrittenFile | None, *, demonstration: str | None = None
+) -> None:
+    """Print where the model and the report are, and after a demonstration what to try next.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    model, report : WrittenFile or None
+        None if it was not written.
+    demonstration : str or None
+        Name of the bundled table that was used because none was named.
+    """
+    console.print()
+    for what, file in (("Model", model), ("Report", report)):
+        if file is not None:
+            size = show_size(file.n_bytes)
+            console.print(f"{what} written to [bold]{escape(str(file.path))}[/] ({size})", soft_wrap=True)
+    if demonstration is None or model is None:
+        return
+    path = shlex.quote(str(model.path))
+    console.print("\nTry next:")
+    for words in (f"predict {path} {demonstration}", f"explain {path} {demonstration}", f"inspect {path}"):
+        console.print(f"  committee {escape(words)}", soft_wrap=True)
 
 
 def _show_leaderboard(console: Console, board: Leaderboard) -> None:

@@ -14,8 +14,10 @@ import pyarrow.parquet
 from committee.cli.errors import CommandError
 from committee.cli.problem import name_kind
 from committee.cli.table import (
+    BLOCK_BYTES,
     BatchReader,
     check_names,
+    check_nesting,
     check_text_columns,
     explain_reading,
     find_file,
@@ -24,14 +26,14 @@ from committee.cli.table import (
     open_binary,
     open_decompressed,
     open_feather,
+    read_line_blocks,
     read_source,
 )
 
 __all__ = ["TableStream", "check_kinds", "open_stream"]
 
-# Rows of a chunk, and bytes of text that are parsed at a time: large enough to keep all threads busy.
+# Rows of a chunk.
 MOST_ROWS = 1 << 16
-_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
 
 def _open_text(path: Path, encoding: str, types: dict[str, pa.DataType] | None) -> pyarrow.csv.CSVStreamingReader:
     options = find_text_options(path, encoding)
-    options["read_options"].block_size = _BLOCK_BYTES
+    options["read_options"].block_size = BLOCK_BYTES
     if types is not None:
         options["convert_options"].column_types = types
         options["convert_options"].include_columns = list(types)
@@ -190,18 +192,12 @@ def _parse_lines(path: Path, schema: pa.Schema | None) -> Iterator[pa.Table]:
     options = pyarrow.json.ParseOptions(
         explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
     )
-    with open_decompressed(path) as stream:
-        rest = b""
-        while block := stream.read(_BLOCK_BYTES):
-            head, newline, tail = (rest + block).rpartition(b"\n")
-            rest = tail
-            if newline and head.strip():
-                yield _parse_json(head, options)
-        if rest.strip():
-            yield _parse_json(rest, options)
+    for lines in read_line_blocks(path):
+        check_nesting(lines, path)
+        yield _parse_json(lines, options)
 
 
 def _parse_json(lines: bytes, options: pyarrow.json.ParseOptions) -> pa.Table:
     return pyarrow.json.read_json(
-        pa.BufferReader(lines), read_options=pyarrow.json.ReadOptions(block_size=_BLOCK_BYTES), parse_options=options
+        pa.BufferReader(lines), read_options=pyarrow.json.ReadOptions(block_size=BLOCK_BYTES), parse_options=options
     )

@@ -2,7 +2,9 @@
 
 import codecs
 import difflib
+import errno
 import lzma
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.ipc
@@ -35,6 +38,15 @@ _OLD_FEATHER_MAGIC = b"FEA1"
 _FRACTIONS = {mark: re.compile(rf"[-+]?\d+[{mark}]\d+(?:[eE][-+]?\d+)?") for mark in ",."}
 # The default spellings of a missing value, and that of the UCI repository.
 _MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
+
+# Errors of a file's place and not of its content.
+_NOT_OPENED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG, errno.EMFILE, errno.ELOOP)
+# Bytes of text that are parsed at a time: large enough to keep all threads busy.
+BLOCK_BYTES = 1 << 22
+_DEEPEST_JSON = 500
+_END_OF_LINE = 2
+_BRACKETS = np.zeros(256, dtype=np.int8)
+_BRACKETS[[*b"[{"]], _BRACKETS[[*b"]}"]], _BRACKETS[ord("\n")] = 1, -1, _END_OF_LINE
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,12 @@ def explain_reading(path: Path, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeError, OSError, EOFError, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno in _NOT_OPENED:
+            raise CommandError(
+                f"'{path}' could not be opened: {os.strerror(error.errno)}.",
+                "Check the path and the permissions.",
+                USAGE,
+            ) from error
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise CommandError(
             f"'{path}' could not be read as {kind.lstrip('.')}: {reason}.",
@@ -172,6 +190,29 @@ def find_format(path: Path) -> str:
     return suffixes[-1]
 
 
+def cut_format(name: str) -> str:
+    """The name of a table without the extensions of its format and compression.
+
+    Parameters
+    ----------
+    name : str
+        Name of a file, or of a bundled table.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> cut_format("houses.2024.csv.gz"), cut_format("wine")
+    ('houses.2024', 'wine')
+    """
+    path = Path(name)
+    while path.suffix.lower() in (*COMPRESSED, *_READERS):
+        path = path.with_suffix("")
+    return path.name
+
+
 def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
     """Options to read a text table: delimiter, decimal point, encoding, missing values.
 
@@ -187,10 +228,7 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
     dict
         Arguments for the readers of ``pyarrow.csv``.
     """
-    try:
-        codecs.lookup(encoding)
-    except LookupError as error:
-        raise CommandError(f"'{encoding}' is no encoding.", "Common ones: utf-8, latin-1, utf-16.", USAGE) from error
+    _check_encoding(encoding)
     with open_decompressed(path) as stream:
         head: bytes = stream.read(1 << 16)
     _check_text(path, head, encoding)
@@ -204,6 +242,19 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
             strings_can_be_null=True, null_values=_MISSING_WORDS, decimal_point=_find_decimal_point(text, delimiter)
         ),
     }
+
+
+def _check_encoding(encoding: str) -> None:
+    hint = "Common ones: utf-8, latin-1, utf-16."
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError) as error:  # ValueError: a name with a null character
+        raise CommandError(f"'{encoding}' is no encoding.", hint, USAGE) from error
+    try:
+        # Codecs such as base64 change bytes to bytes, others can only encode.
+        codecs.getincrementaldecoder(encoding)().decode(",".encode(encoding), final=True)
+    except (LookupError, ValueError) as error:
+        raise CommandError(f"'{encoding}' is no encoding of text.", hint, USAGE) from error
 
 
 def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
@@ -356,8 +407,56 @@ def open_feather(path: Path) -> BatchReader:
 
 
 def _read_json_lines(path: Path, _: str) -> pa.Table:
+    for lines in read_line_blocks(path):
+        check_nesting(lines, path)
     with open_decompressed(path) as stream:
         return pyarrow.json.read_json(stream)
+
+
+def read_line_blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a text file in blocks that end with a complete line.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, compressed or not.
+
+    Yields
+    ------
+    bytes
+        Not empty.
+    """
+    with open_decompressed(path) as stream:
+        rest = b""
+        while block := stream.read(BLOCK_BYTES):
+            head, newline, tail = (rest + block).rpartition(b"\n")
+            rest = tail
+            if newline and head.strip():
+                yield head
+        if rest.strip():
+            yield rest
+
+
+def check_nesting(lines: bytes, path: Path) -> None:
+    """Refuse lines of JSON with so many brackets inside one another that the parser would run out of stack.
+
+    Parameters
+    ----------
+    lines : bytes
+        Complete lines.
+    path : pathlib.Path
+        The file.
+    """
+    kinds = _BRACKETS[np.frombuffer(lines, dtype=np.uint8)]
+    marks = kinds[kinds != 0]
+    is_end = marks == _END_OF_LINE
+    depths = np.cumsum(np.where(is_end, 0, marks), dtype=np.int64)
+    before = np.maximum.accumulate(np.where(is_end, np.arange(len(marks)), -1))
+    depths -= np.where(before < 0, 0, depths[before])
+    if len(depths) and depths.max() > _DEEPEST_JSON:
+        raise CommandError(
+            f"'{path}' has values nested more than {_DEEPEST_JSON} deep.", "Write numbers, truth values and text."
+        )
 
 
 _READERS: dict[str, Callable[[Path, str], pa.Table]] = {

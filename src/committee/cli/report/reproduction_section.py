@@ -18,7 +18,7 @@ from committee.cli.report.markup import Section, escape, make_html_table
 __all__ = ["Reproduction", "describe_reproduction", "read_reproduction"]
 
 # Options that do not change the model, and the option file, whose entries are listed with the others.
-_LEFT_OUT = frozenset({"config", "debug", "json", "help", "output", "report", "no-report"})
+_LEFT_OUT = frozenset({"config", "debug", "json", "help", "output", "report", "no-report", "no-save"})
 _ALWAYS = frozenset({"seed"})
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals")
 
