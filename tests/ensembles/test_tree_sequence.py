@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from committee import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier, RandomForestClassifier
-from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.ensembles.shared_bins import can_share_bins, take_in_for_members
 
 
 @pytest.mark.parametrize("ensemble", [RandomForestClassifier(4, random_state=0), BaggingClassifier(None, 4)])
@@ -58,9 +58,9 @@ def test_only_trees_fitted_by_the_library_share_bins():
     assert not can_share_bins(LogisticRegression(), "classify")
 
 
-def test_members_that_share_no_bins_get_the_numbers_or_the_table_itself():
-    frame = pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical(["a", "b"])})
-    tree = DecisionTreeClassifier()
-    assert choose_table(frame, tree.take_in(frame, [0, 1])) is frame
-    numbers = choose_table(frame[["x"]], tree.take_in(frame[["x"]], [0, 1]))
-    np.testing.assert_array_equal(numbers, [[1.0], [2.0]])
+def test_members_that_share_no_bins_get_the_table_itself():
+    frame = pd.DataFrame({"x": [1.0, np.inf], "c": pd.Categorical(["a", "b"])})
+    owner = BaggingClassifier()
+    assert take_in_for_members(owner, None, frame, [0, 1], None, task="classify").X is frame
+    dataset = take_in_for_members(owner, DecisionTreeClassifier(), frame[["c"]], [0, 1], None, task="classify")
+    np.testing.assert_array_equal(dataset.X, [[0.0], [1.0]])

@@ -137,7 +137,7 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of float32 or float64 of any strides, or CSC matrix
-        Codes where a column is a category, NaN where a value is missing.
+        Codes where a column is a category, NaN where a value is missing. From `pass_in`: any table.
     schema : Schema
         What the columns are.
     target : ClassTarget, ValueTarget or None

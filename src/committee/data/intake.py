@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from committee.base import CommitteeEstimator
     from committee.typing import AnyArray, AnyDType
 
-__all__ = ["find_frame", "note_columns", "read_frame", "take_in", "take_in_rows"]
+__all__ = ["compare_names", "find_frame", "note_columns", "read_frame", "read_names", "take_in", "take_in_rows"]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -138,7 +138,7 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
         return X
     name = type(estimator).__name__
     table = _read_table(X, name)
-    _compare_names(name, table, schema)
+    compare_names(name, table, schema)
     if table.n_features != schema.n_features:
         raise DataError(
             f"X has {table.n_features} features, but {name} is expecting {schema.n_features} features as input."
@@ -226,7 +226,7 @@ def find_frame(X: Any) -> Any:
 def _read_frame(frame: Any) -> Table:
     n_rows, n_features = frame.shape
     check_room_for(n_rows, n_features, _FLOAT64.itemsize)
-    names = _read_names(list(frame.columns))
+    names = read_names(list(frame.columns))
     wheres = [f"column {column!r}" for column in frame.columns]
     native = frame.to_native()
     if frame.implementation.is_pyarrow():
@@ -268,7 +268,7 @@ def _read_pandas(X: Any) -> Table | None:
     n_rows, n_features = X.shape
     check_room_for(n_rows, n_features, _FLOAT64.itemsize)
     labels = X.columns.tolist()
-    names = _read_names(labels)
+    names = read_names(labels)
     if set(kinds) == {"single"}:
         # Without a copy, if all of it is one block.
         return Table(n_rows, n_features, names, matrix=X.to_numpy(copy=False))
@@ -309,7 +309,8 @@ def _find_pandas_kind(dtype: Any, pandas: Any) -> str | None:
     return "levels" if isinstance(dtype, pandas.CategoricalDtype) else None
 
 
-def _read_names(found: list[Any]) -> tuple[str, ...] | None:
+def read_names(found: list[Any]) -> tuple[str, ...] | None:
+    """Names of columns, if all are text; None if none is."""
     kinds = {isinstance(column, str) for column in found}
     if kinds == {True, False}:
         types = sorted({type(column).__qualname__ for column in found})
@@ -448,7 +449,7 @@ def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:
         estimator.__dict__.pop("feature_names_in_", None)
 
 
-def _compare_names(name: str, table: Table, schema: Schema) -> None:
+def compare_names(name: str, table: Table, schema: Schema) -> None:
     """Complain as scikit-learn does, word for word, since programs look for its words."""
     fitted, found = schema.feature_names, table.names
     if fitted == found:

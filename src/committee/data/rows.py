@@ -55,8 +55,9 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
         across = slice(None) if rows is None else rows
         return table.iloc[across] if columns is None else table.iloc[across, columns]
     if hasattr(table, "tocsr"):
-        table = table if rows is None else table.tocsr()[rows]
-        return table if columns is None else table.tocsc()[:, columns]
+        selected = table if rows is None else table.tocsr()[rows]
+        selected = selected if columns is None else selected.tocsc()[:, columns]
+        return selected.asformat(table.format) if table.format in ("csr", "csc") else selected
     if hasattr(table, "take") and hasattr(table, "column_names"):  # PyArrow
         table = table if rows is None else table.take(rows)
         return table if columns is None else table.select([int(c) for c in columns])

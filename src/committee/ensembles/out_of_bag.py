@@ -49,6 +49,8 @@ class OutOfBag:
         A score is better only if it is by more than this.
     patience : int or None, default=None
         Members without a better score after which the score has converged.
+    too_few : str
+        The cause that the warning about rows without votes gives, in scikit-learn's words for the family.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class OutOfBag:
         scored: BoolArray | None = None,
         tol: float = 0.0,
         patience: int | None = None,
+        too_few: str = "too few trees were used to compute any reliable OOB estimates",
     ) -> None:
         if isinstance(target, ClassTarget):
             n_rows, width = len(target.labels), sum(target.n_classes)
@@ -79,7 +82,7 @@ class OutOfBag:
         self.converged = False
         self._scored = scored
         self._score = make_score_function(score, target)
-        self._tol, self._patience = tol, patience
+        self._tol, self._patience, self._too_few = tol, patience, too_few
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
 
@@ -106,8 +109,8 @@ class OutOfBag:
         voted = self.n_votes > 0
         if not (voted if self._scored is None else voted | ~self._scored).all():
             warn_caller(
-                "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
-                "reliable OOB estimates; their predictions are NaN, and the score leaves them out.",
+                f"Some inputs do not have OOB scores. This probably means {self._too_few}. Their predictions are NaN, "
+                "and the score leaves them out.",
                 UserWarning,
             )
         counts, scores = zip(*self._trace, strict=True)

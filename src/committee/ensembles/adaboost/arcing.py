@@ -21,7 +21,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
 from committee.params import NJobs, RandomState
@@ -198,7 +198,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         dataset = self._take_in(member, X, y, sample_weight, "classify")
         assert isinstance(dataset.target, ClassTarget)
         n_classes, history = dataset.target.n_classes[0], BoostingHistory()
-        learner = self._make_learner(member, X, dataset, sample_weight)
+        learner = self._make_learner(member, dataset, sample_weight)
         algorithm: EqualVotes | DiscreteAdaBoost
         if self.algorithm == "arc-x4":
             algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_rows)
@@ -223,13 +223,13 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         """The members are classifiers."""
         return "classify"
 
-    def _make_learner(self, member: EstimatorLike, X: Any, dataset: Dataset, sample_weight: Any) -> RowLearner:
+    def _make_learner(self, member: EstimatorLike, dataset: Dataset, sample_weight: Any) -> RowLearner:
         seed, resampling, weights = resolve_seed(self.random_state), None, dataset.weights
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "classify"):
             return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
-        table = choose_table(X, dataset)
+        table = dataset.X
         return AnyLearner(member, table, dataset, weights, seed, kept=None, resampling=resampling, needs_proba=False)
 
     def _set_fitted(

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import get_tags
 
 from committee.base import CommitteeEstimator, not_fitted_error
-from committee.data.intake import take_in, take_in_rows
+from committee.data.intake import take_in_rows
+from committee.data.passing import pass_rows
 from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
 from committee.ensembles.member_access import MemberAccessMixin
-from committee.ensembles.shared_bins import can_share_bins
+from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
 from committee.exceptions import ParameterTypeError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
-    from committee.params import CategoricalFeatures, Unseen
     from committee.typing import EstimatorLike, Task
 
 __all__ = ["BaseAdaBoost"]
@@ -64,20 +63,8 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
 
     def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any, task: Task) -> Dataset:
         """Check and encode what `fit` got."""
-        categorical_features: CategoricalFeatures = "from_dtype"
-        unseen: Unseen = "missing"
-        if can_share_bins(member, self._member_task()):  # other members cannot read the codes of categories
-            categorical_features, unseen = member.categorical_features, member.unseen
-        return take_in(
-            self,
-            X,
-            y,
-            sample_weight,
-            task=task,
-            categorical_features=categorical_features,
-            unseen=unseen,
-            multi_output=False,
-        )
+        tree = member if can_share_bins(member, self._member_task()) else None
+        return take_in_for_members(self, tree, X, y, sample_weight, task=task, multi_output=False)
 
     def _set_fitted_attributes(self, fitted: Mapping[str, object], schema: Schema) -> None:
         """Replace the fitted attributes, the names of the features among them."""
@@ -97,9 +84,8 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Rows in the form that the members read."""
-        members = self._fitted_members()
-        rows = take_in_rows(self, X, self._schema)
-        return X if isinstance(members, BoostedMembers) and self._schema.has_categories else rows
+        passed = isinstance(self._fitted_members(), BoostedMembers)
+        return pass_rows(self, X, self._schema) if passed else take_in_rows(self, X, self._schema)
 
     @property
     def estimators_(self) -> Sequence[Any]:
@@ -109,7 +95,5 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        own = get_tags(self._choose_member()).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
-        tags.input_tags.categorical = own.categorical
+        copy_input_tags(tags, self._choose_member())
         return tags

@@ -30,7 +30,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.shared_bins import can_share_bins, choose_table, read_dataset_rows
+from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.stump import DecisionStumpClassifier
 from committee.learners.tree import DecisionTreeRegressor
@@ -209,14 +209,14 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         kept = self._find_kept(dataset, algorithm)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
         history = BoostingHistory() if kept is None else self._resume_history()
-        weights, stopping = self._hold_out(member, X, dataset, algorithm, seed)
+        weights, stopping = self._hold_out(member, dataset, algorithm, seed)
         resampling = None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         learner: WeightedLearner | RegressionLearner
         if isinstance(algorithm, AdditiveAlgorithm):
             learner = self._make_regression_learner(
-                member, X, dataset, weights, seed, kept=kept, resampling=resampling, n_in_round=algorithm.width
+                member, dataset, weights, seed, kept=kept, resampling=resampling, n_in_round=algorithm.width
             )
             additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
             self._boost_regressions(learner, additive, history, stopping)
@@ -225,7 +225,6 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 weights = self._resume_weights(X, dataset)
             learner = self._make_learner(
                 member,
-                X,
                 dataset,
                 weights,
                 seed,
@@ -269,7 +268,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         return kind(n_classes, float(self.learning_rate), float(0.5 * lightest))
 
     def _hold_out(
-        self, member: EstimatorLike, X: Any, dataset: Dataset, algorithm: Algorithm, seed: int
+        self, member: EstimatorLike, dataset: Dataset, algorithm: Algorithm, seed: int
     ) -> tuple[FloatArray | None, AccuracyEarlyStopping | None]:
         """Weights of the first round, zero for the validation set, and early stopping by that set."""
         weights, target = dataset.weights, dataset.target
@@ -291,14 +290,13 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         weights = np.ones(dataset.n_rows) if weights is None else weights.copy()
         weights[rows] = 0.0
         shared = can_share_bins(member, self._member_task())
-        table = select_rows(read_dataset_rows(dataset) if shared else choose_table(X, dataset), rows)
+        table = select_rows(read_dataset_rows(dataset) if shared else dataset.X, rows)
         patience, tol = int(self.n_iter_no_change), float(self.tol)
         return weights, AccuracyEarlyStopping(table, labels[rows], algorithm, patience, tol)
 
     def _make_learner(
         self,
         member: EstimatorLike,
-        X: Any,
         dataset: Dataset,
         weights: FloatArray | None,
         seed: int,
@@ -310,7 +308,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         """The fastest learner that can fit the member."""
         if not can_share_bins(member, "classify"):
             others = cast("BoostedMembers | None", kept)
-            table = choose_table(X, dataset)
+            table = dataset.X
             return AnyLearner(
                 member, table, dataset, weights, seed, kept=others, resampling=resampling, needs_proba=needs_proba
             )
@@ -322,7 +320,6 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
     def _make_regression_learner(
         self,
         member: EstimatorLike,
-        X: Any,
         dataset: Dataset,
         weights: FloatArray | None,
         seed: int,
@@ -338,7 +335,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 member, dataset, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling, n_in_round=n_in_round
             )
         assert isinstance(dataset.target, ClassTarget)
-        classes, table = dataset.target.classes[0], choose_table(X, dataset)
+        classes, table = dataset.target.classes[0], dataset.X
         others = cast("BoostedMembers | None", kept)
         return AnyRegressionLearner(
             member, table, weights, classes, seed, kept=others, resampling=resampling, n_in_round=n_in_round

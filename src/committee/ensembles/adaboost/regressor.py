@@ -25,7 +25,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 from committee.learners.tree import DecisionTreeRegressor
 from committee.params import LearningRate, NJobs, RandomState
@@ -175,7 +175,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         self._check_member(member)
         dataset = self._take_in(member, X, y, sample_weight, "regress")
         assert isinstance(dataset.target, ValueTarget)
-        learner = self._make_learner(member, X, dataset, sample_weight)
+        learner = self._make_learner(member, dataset, sample_weight)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
         errors, weights, row_weights = self._boost(learner, dataset.target.values[:, 0], start / start.sum())
         fitted: dict[str, object] = {
@@ -200,13 +200,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         """The members are regressors."""
         return "regress"
 
-    def _make_learner(self, member: EstimatorLike, X: Any, dataset: Dataset, sample_weight: Any) -> RegressionLearner:
+    def _make_learner(self, member: EstimatorLike, dataset: Dataset, sample_weight: Any) -> RegressionLearner:
         seed, resampling = resolve_seed(self.random_state), None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "regress"):
             return TreeRegressionLearner(member, dataset, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
-        table = choose_table(X, dataset)
+        table = dataset.X
         return AnyRegressionLearner(member, table, dataset.weights, np.empty(0), seed, kept=None, resampling=resampling)
 
     # Predictions.

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
-from committee.data.intake import take_in, take_in_rows
+from committee.data.intake import take_in_rows
+from committee.data.passing import pass_rows
 from committee.data.sampling import plan_samples
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
@@ -20,7 +21,7 @@ from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
-from committee.ensembles.shared_bins import can_share_bins, choose_table
+from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -169,16 +170,24 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         member = clone(self._choose_member())
         self._check_member(member)
         routed = self._route("fit", fit_params).estimator.fit
-        dataset = self._take_in(member, X, y, sample_weight)
+        tree = member if can_share_bins(member, self._task) and not routed else None
+        dataset = take_in_for_members(self, tree, X, y, sample_weight, task=self._task)
+        if sample_weight is not None and self.bootstrap in (False, "subagging"):
+            warn_caller(
+                f"When fitting {type(self).__name__} with sample_weight it is recommended to use bootstrap=True, got "
+                f"{self.bootstrap!r}. Without replacement the weights are no chances to be drawn, but are passed to "
+                "the members.",
+                UserWarning,
+            )
         samples = self._plan_samples(dataset, sample_weight, groups)
         builder: TreeBagBuilder | EstimatorBagBuilder
-        if can_share_bins(member, self._task) and not routed:
-            member.validate_params()
+        if tree is not None:
+            tree.validate_params()
             kept = self._kept_members()
             assert kept is None or isinstance(kept, TreeMembers)
-            builder = make_tree_bag(member, dataset, samples, n_jobs=self.n_jobs, kept=kept)
+            builder = make_tree_bag(tree, dataset, samples, n_jobs=self.n_jobs, kept=kept)
         else:
-            builder = self._make_estimator_bag(member, choose_table(X, dataset), dataset, samples, routed)
+            builder = self._make_estimator_bag(member, dataset, samples, routed)
         votes = self._open_votes(dataset)
         self._fit_members(builder, votes)
         self._finalize(member, builder, samples, dataset, votes)
@@ -212,19 +221,6 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
                 f"{type(self).__name__} keeps the members of the last fit (warm_start=True), which are of class "
                 f"{type(self.estimator_).__name__}; got {type(member).__name__} as 'estimator'."
             )
-
-    def _take_in(self, member: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Dataset:
-        # Other members read the table by themselves and take no such parameters.
-        shares_bins = can_share_bins(member, self._task)
-        return take_in(
-            self,
-            X,
-            y,
-            sample_weight,
-            task=self._task,
-            categorical_features=member.categorical_features if shares_bins else "from_dtype",
-            unseen=member.unseen if shares_bins else "missing",
-        )
 
     def _plan_samples(
         self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -282,7 +278,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
             )
 
     def _make_estimator_bag(
-        self, member: Any, X: Any, dataset: Dataset, samples: MemberSamples, routed: Mapping[str, object]
+        self, member: Any, dataset: Dataset, samples: MemberSamples, routed: Mapping[str, object]
     ) -> EstimatorBagBuilder:
         """A bag of members that read the table by themselves."""
         if get_config()["enable_metadata_routing"]:
@@ -299,7 +295,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         kept = self._kept_members()
         return EstimatorBagBuilder(
             member,
-            X,
+            dataset.X,
             dataset.target,
             samples,
             weights=weights,
@@ -315,7 +311,10 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         assert dataset.target is not None
         scored = None if dataset.weights is None else dataset.weights > 0.0
         tol = float(self.oob_tol)
-        return OutOfBag(dataset.target, self.oob_score, scored=scored, tol=tol, patience=self.oob_patience)
+        too_few = "too few estimators were used to compute any reliable oob estimates"
+        return OutOfBag(
+            dataset.target, self.oob_score, scored=scored, tol=tol, patience=self.oob_patience, too_few=too_few
+        )
 
     def _finalize(
         self,
@@ -364,13 +363,11 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
     def _average_members(self, X: Any, method: str, params: dict[str, object]) -> FloatArray:
         """Mean of the members' predictions."""
         members = self._fitted_members()
-        rows = take_in_rows(self, X, self._schema)
         routed = self._route(method, params).estimator
         member_params = next((dict(value) for value in routed.values() if value), {})
         if isinstance(members, TreeMembers):
-            return predict_trees(members.trees, rows, "mean", self.n_jobs)
-        table = X if self._schema.has_categories else rows
-        return members.average(table, self.n_jobs, method, member_params)
+            return predict_trees(members.trees, take_in_rows(self, X, self._schema), "mean", self.n_jobs)
+        return members.average(pass_rows(self, X, self._schema), self.n_jobs, method, member_params)
 
     def predict_members(self, X: Any) -> list[FloatArray]:
         """Predictions of each member: class probabilities of all outputs side by side, or values.
@@ -385,10 +382,9 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         list of ndarray of shape (n_samples, width)
         """
         members = self._fitted_members()
-        rows = take_in_rows(self, X, self._schema)
         if isinstance(members, TreeMembers):
-            return members.predict_by_tree(rows)
-        return members.predict_each(X if self._schema.has_categories else rows)
+            return members.predict_by_tree(take_in_rows(self, X, self._schema))
+        return members.predict_each(pass_rows(self, X, self._schema))
 
     # Metadata, as scikit-learn routes it.
 
@@ -420,9 +416,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        own = get_tags(self._choose_member()).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
-        tags.input_tags.categorical = own.categorical
+        copy_input_tags(tags, self._choose_member())
         return tags
 
     # Members.

@@ -259,17 +259,21 @@ def _fit_sample(
     *,
     takes_weights: bool,
 ) -> Any:
+    # An estimator of another library may return nothing from `fit`.
     if weights is None and (counts == 1).all():
-        return estimator.fit(select_rows(X, None, features), y, **fit_params)
+        estimator.fit(select_rows(X, None, features), y, **fit_params)
+        return estimator
     if takes_weights:
         own = counts.astype(np.float64) if weights is None else counts * weights
-        return estimator.fit(select_rows(X, None, features), y, sample_weight=own, **fit_params)
+        estimator.fit(select_rows(X, None, features), y, sample_weight=own, **fit_params)
+        return estimator
     rows = np.repeat(np.arange(len(counts)), counts)
     sampled = {
         name: select_rows(value, rows) if _has_entry_per_row(value, len(counts)) else value
         for name, value in fit_params.items()
     }
-    return estimator.fit(select_rows(X, rows, features), y[rows], **sampled)
+    estimator.fit(select_rows(X, rows, features), y[rows], **sampled)
+    return estimator
 
 
 def _has_entry_per_row(value: object, n_rows: int) -> bool:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.folds import plan_folds, restrict_folds
+from committee.data.passing import read_table
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.ensembles.combining.member_predictions import choose_predict_method
@@ -31,7 +32,7 @@ from committee.ensembles.combining.stacking_leak import (
     measure_naive_loss,
     measure_row_losses,
 )
-from committee.ensembles.combining.training_set import TrainingSet, read_table
+from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_errors import explain_single_class
 from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.params import CrossValidation, HasMethods

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 
 from committee.base import CommitteeEstimator, resolve_jobs
-from committee.data.arrays import check_sparse
 from committee.data.intake import take_in
 from committee.data.rows import count_rows, select_rows
 from committee.ensembles.member_errors import explain_single_class
-from committee.exceptions import DataError, DataTypeError
+from committee.exceptions import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from committee.data import ClassTarget, Dataset, ValueTarget
     from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["DatasetLearner", "TrainingSet", "can_fit_dataset", "read_table"]
+__all__ = ["DatasetLearner", "TrainingSet", "can_fit_dataset"]
 
 
 class DatasetLearner(Protocol):
@@ -55,23 +54,6 @@ def can_fit_dataset(member: object) -> TypeGuard[DatasetLearner]:
     """Whether a member can be fitted on a shared data set; a user's subclass may fit in another way."""
     own = isinstance(member, CommitteeEstimator) and type(member).__module__.partition(".")[0] == "committee"
     return own and hasattr(member, "fit_dataset") and hasattr(member, "weigh_rows")
-
-
-def read_table(X: Any) -> Any:
-    """The table as the members get it: unchanged if it has rows, as an array if it only converts to one."""
-    shape = getattr(X, "shape", None)
-    if shape is None and hasattr(X, "__array__"):
-        X = np.asarray(X)
-        shape = X.shape
-    if shape is None and (X is None or isinstance(X, str | bytes | dict | set) or not hasattr(X, "__len__")):
-        raise DataTypeError(f"X must be a table or a list of rows; got {type(X).__name__}.")
-    if shape == ():
-        raise DataError("X must be a table with rows; got a single number.")
-    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise DataError("Complex data not supported: X holds complex numbers.")
-    if hasattr(X, "tocsr"):
-        check_sparse(X)
-    return X
 
 
 class TrainingSet:
@@ -134,14 +116,15 @@ class TrainingSet:
         given = dict(params)
         if grouped:
             given["groups"] = np.asarray(self.groups)
+        # An estimator of another library may return nothing from `fit`.
         if rows is None:
             with explain_single_class(member, self.y, self.weights):
-                whole: EstimatorLike = member.fit(self.X, self.y, **given)
-            return whole
+                member.fit(self.X, self.y, **given)
+            return member
         given = {name: select_rows(v, rows) if _is_by_row(v, self.n_rows) else v for name, v in given.items()}
         with explain_single_class(member, self.y[rows], None if self.weights is None else self.weights[rows]):
-            fitted: EstimatorLike = member.fit(select_rows(self.X, rows), self.y[rows], **given)
-        return fitted
+            member.fit(select_rows(self.X, rows), self.y[rows], **given)
+        return member
 
     def _fit_on_dataset(
         self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, object], grouped: bool

@@ -9,10 +9,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelEncoder
 
 from committee.base import available_if
+from committee.data.passing import read_table
 from committee.data.targets import encode_classes
 from committee.ensembles.combining.member_predictions import decode_classes, split_by_output, sum_weighted
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
-from committee.ensembles.combining.training_set import read_table
 from committee.ensembles.combining.voting_base import BaseVoting, ClassVoteWeights, Prefit, ValueVoteWeights
 from committee.exceptions import DataError, ParameterError
 from committee.params import CrossValidation, NJobs, Verbose

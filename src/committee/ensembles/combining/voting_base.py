@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from committee.data import ClassTarget
+from committee.data.passing import read_table
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import predict_member
 from committee.ensembles.combining.metrics import target_matrix
@@ -17,7 +18,6 @@ from committee.ensembles.combining.out_of_fold import (
     fit_members,
     predict_out_of_fold,
 )
-from committee.ensembles.combining.training_set import read_table
 from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from committee.data.passing import read_table
 from committee.ensembles.combining.member_predictions import (
     decode_classes,
     predict_member,
@@ -17,7 +18,6 @@ from committee.ensembles.combining.member_predictions import (
 from committee.ensembles.combining.metrics import target_matrix
 from committee.ensembles.combining.named_ensemble import NamedEnsemble
 from committee.ensembles.combining.out_of_fold import check_oob_groups, find_predicted_rows, predict_out_of_fold
-from committee.ensembles.combining.training_set import read_table
 from committee.exceptions import DataError
 from committee.params import CrossValidation
 
