@@ -2,6 +2,7 @@
 #include "bound_trees.hpp"
 #include "buffers.hpp"
 #include "committee/boosted_predict.hpp"
+#include "interrupts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,8 +21,9 @@ nb::object predict_boosted(const BoundTrees& self, nb::handle x, const nb::objec
   const BoostedPrediction prediction{*self.predictor, outputs.view(), starts.view(), loss,
                                      two_classes};
   const NewMatrix out(view.n_rows, prediction.width());
-  run_released(view.n_rows * self.trees().n_trees,
-               [&] { predict_rows(prediction, view, n_jobs, out.data()); });
+  run_watched(view.n_rows * self.trees().n_trees, [&](InterruptWatch* watch) {
+    predict_rows(prediction, view, n_jobs, out.data(), watch);
+  });
   return out.array;
 }
 

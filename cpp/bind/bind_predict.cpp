@@ -6,6 +6,7 @@
 #include "arrays.hpp"
 #include "bound_trees.hpp"
 #include "buffers.hpp"
+#include "interrupts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -62,8 +63,10 @@ nb::object predict(const BoundTrees& self, nb::handle x, const char* combine,
       read_or(out_width, std::size_t{trees.width}, "out_width must be a number or None.");
 
   const NewMatrix out(view.n_rows, width);
-  run_released(view.n_rows * trees.n_trees,
-               [&] { self.predictor->predict(view, options, out.data(), width); });
+  run_watched(view.n_rows * trees.n_trees, [&](InterruptWatch* watch) {
+    options.watch = watch;
+    self.predictor->predict(view, options, out.data(), width);
+  });
   return out.array;
 }
 
@@ -73,8 +76,9 @@ nb::object apply(const BoundTrees& self, nb::handle x, int n_jobs) {
   const std::size_t n_trees = self.trees().n_trees;
   nb::object out = numpy_empty()(nb::make_tuple(view.n_rows, n_trees), "u4");
   const Buffer target(out, PyBUF_WRITABLE | PyBUF_STRIDES);
-  run_released(view.n_rows * n_trees,
-               [&] { self.predictor->apply(view, n_jobs, static_cast<u32*>(target->buf)); });
+  run_watched(view.n_rows * n_trees, [&](InterruptWatch* watch) {
+    self.predictor->apply(view, n_jobs, static_cast<u32*>(target->buf), watch);
+  });
   return out;
 }
 
@@ -83,8 +87,8 @@ nb::object label(const BoundTrees& self, nb::handle x, int n_jobs) {
   const MatrixView view = table.view();
   nb::object out = numpy_empty()(nb::make_tuple(view.n_rows, self.trees().outputs.size()), "i8");
   const Buffer target(out, PyBUF_WRITABLE | PyBUF_STRIDES);
-  run_released(view.n_rows, [&] {
-    self.predictor->label(view, n_jobs, static_cast<std::int64_t*>(target->buf));
+  run_watched(view.n_rows, [&](InterruptWatch* watch) {
+    self.predictor->label(view, n_jobs, static_cast<std::int64_t*>(target->buf), watch);
   });
   return out;
 }

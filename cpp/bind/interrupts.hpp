@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include "buffers.hpp"
 #include "committee/parallel.hpp"
 #include "poll_probe.hpp"
 
@@ -33,6 +34,16 @@ auto run_interruptible(Work&& work, Tell&& tell = [] {}) {
   } catch (const Interrupted&) {
     throw nanobind::python_error();
   }
+}
+
+// Row-trees from which a call may take long enough for a user to stop it.
+inline constexpr std::size_t kLongWork = std::size_t{1} << 20;
+
+// work(watch), or work(nullptr) where the amount is too small for anybody to wait.
+template <class Work>
+void run_watched(std::size_t amount, Work&& work) {
+  if (amount < kLongWork) return run_released(amount, [&] { work(nullptr); });
+  run_interruptible([&](InterruptWatch& watch) { work(&watch); });
 }
 
 }  // namespace committee

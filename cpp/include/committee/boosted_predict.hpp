@@ -16,7 +16,7 @@ struct BoostedPrediction {
 };
 
 // out: [n_rows][width()], row-major. std::invalid_argument if the parts do not go together.
-void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int n_jobs,
-                  double* out);
+void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int n_jobs, double* out,
+                  InterruptWatch* watch = nullptr);
 
 }  // namespace committee

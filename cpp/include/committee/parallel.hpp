@@ -57,4 +57,23 @@ class InterruptWatch {
   std::atomic<i64> next_ask_ns_{0};
 };
 
+// Polls once in about a millisecond of work, so that short steps do not pay for a clock each; every
+// thread has its own.
+class WorkPolls {
+ public:
+  explicit WorkPolls(InterruptWatch& watch) : watch_(watch) {}
+  // Work in estimated nanoseconds.
+  void add(double work) {
+    done_ += work;
+    if (done_ < kEveryNs) return;
+    done_ = 0.0;
+    watch_.poll();
+  }
+
+ private:
+  static constexpr double kEveryNs = 1e6;
+  InterruptWatch& watch_;
+  double done_ = 0.0;
+};
+
 }  // namespace committee

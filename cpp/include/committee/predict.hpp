@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "parallel.hpp"
 #include "tree.hpp"
 
 namespace committee {
@@ -39,6 +40,7 @@ struct PredictOptions {
   PredictPath path = PredictPath::automatic;
   std::size_t first_tree = 0, last_tree = static_cast<std::size_t>(-1);
   int n_jobs = 0;
+  InterruptWatch* watch = nullptr;  // polled tree by tree, for every block of rows
 };
 
 class QuantizedTrees;
@@ -58,10 +60,11 @@ class Predictor {
   // As predict_trees and apply_trees below.
   void predict(const MatrixView& x, const PredictOptions& options, double* out,
                std::size_t out_width) const;
-  void apply(const MatrixView& x, int n_jobs, u32* leaves) const;
+  void apply(const MatrixView& x, int n_jobs, u32* leaves, InterruptWatch* watch = nullptr) const;
   // One tree with class weights: labels[row * n_outputs + o] is what the largest share of `mean`
   // says, the first of equals, without the shares being written out.
-  void label(const MatrixView& x, int n_jobs, std::int64_t* labels) const;
+  void label(const MatrixView& x, int n_jobs, std::int64_t* labels,
+             InterruptWatch* watch = nullptr) const;
 
  private:
   std::size_t block_rows(const MatrixView& x) const;
@@ -87,7 +90,8 @@ void predict_trees(const Trees& trees, const MatrixView& x, const PredictOptions
                    double* out, std::size_t out_width);
 
 // leaves[row * n_trees + t] = index of the node that row ends in, within tree t.
-void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves);
+void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves,
+                 InterruptWatch* watch = nullptr);
 
 // False if any value is infinite (NaN is fine).
 bool all_finite_or_missing(const MatrixView& x);

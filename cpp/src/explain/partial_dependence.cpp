@@ -41,8 +41,8 @@ std::vector<u32> map_features(const DependenceQuery& query) {
 // All points go through a tree together: a split on an asked feature parts the list of them.
 class PointWalk {
  public:
-  PointWalk(const DependenceQuery& query, std::span<const u32> places)
-      : query_(query), places_(places), order_(query.n_points()) {
+  PointWalk(const DependenceQuery& query, std::span<const u32> places, InterruptWatch& watch)
+      : query_(query), places_(places), order_(query.n_points()), polls_(watch) {
     for (u32 i = 0; i < order_.size(); ++i) order_[i] = i;
   }
 
@@ -54,6 +54,7 @@ class PointWalk {
     while (!open_.empty()) {
       Visit visit = open_.back();
       open_.pop_back();
+      polls_.add(kVisitCost * static_cast<double>(visit.last - visit.first + 1));
       while (visit.first < visit.last && !asked.tree[visit.node].is_leaf())
         step(asked, choose, visit);
       if (visit.first < visit.last) add_leaf_values(asked, visit, out);
@@ -108,6 +109,7 @@ class PointWalk {
   std::span<const u32> places_;
   std::vector<u32> order_;
   std::vector<Visit> open_;
+  WorkPolls polls_;
 };
 
 // Parts n things into at most kMostBlocks blocks, has add(first, last, sums) fill the sums of each,
@@ -136,7 +138,7 @@ void average_by_weight(const DependenceQuery& query, InterruptWatch& watch, doub
   add_blocks(
       sum.trees.n_trees, size, choose_threads(query.n_jobs, work, kThreadCost),
       [&](std::size_t first, std::size_t last, double* sums) {
-        PointWalk walk(query, places);
+        PointWalk walk(query, places, watch);
         for (std::size_t t = first; t < last; ++t) {
           watch.poll();
           walk.add_tree(AskedTree(sum, t, true), [](u32) { return 2; }, sums);
@@ -157,17 +159,19 @@ void average_by_rows(const DependenceQuery& query, const DependenceRows& rows,
   if ((!rows.weights.empty() && rows.weights.size() != x.n_rows) || !(total > 0.0))
     throw std::invalid_argument("X must have rows, with weights of a positive sum.");
   std::vector<AskedTree> trees;
-  for (std::size_t t = 0; t < sum.trees.n_trees; ++t) trees.emplace_back(sum, t, false);
+  for (std::size_t t = 0; t < sum.trees.n_trees; ++t) {
+    watch.poll();
+    trees.emplace_back(sum, t, false);
+  }
   const double work = kVisitCost * static_cast<double>(x.n_rows) *
                       static_cast<double>(sum.trees.n_trees) * static_cast<double>(size + 10);
   std::vector<double> sums(size);
   add_blocks(
       x.n_rows, size, choose_threads(query.n_jobs, work, kThreadCost),
       [&](std::size_t first, std::size_t last, double* block) {
-        PointWalk walk(query, places);
+        PointWalk walk(query, places, watch);
         std::vector<double> own(size);
         for (std::size_t r = first; r < last; ++r) {
-          watch.poll();
           std::fill(own.begin(), own.end(), 0.0);
           for (const AskedTree& asked : trees) {
             const auto choose = [&](u32 k) {

@@ -208,7 +208,7 @@ PermutationStudy::PermutationStudy(const TreeSum& sum, const MatrixView& x, int 
   }
   const std::size_t n_trees = sum.trees.n_trees;
   std::vector<u32> ends(x.n_rows * n_trees);
-  apply_trees(sum.trees, x, n_jobs, ends.data());
+  apply_trees(sum.trees, x, n_jobs, ends.data(), &watch);
   ends_.resize(ends.size());
   for (std::size_t r = 0; r < x.n_rows; ++r) {
     for (std::size_t t = 0; t < n_trees; ++t) ends_[t * x.n_rows + r] = ends[r * n_trees + t];
@@ -237,9 +237,10 @@ struct QuestionTable {
   std::vector<u32> found;  // [node of the arena]
   std::vector<u8> asks;    // [tree]
 
-  QuestionTable(const Trees& trees, u32 feature, int n_threads)
+  QuestionTable(const Trees& trees, u32 feature, int n_threads, InterruptWatch& watch)
       : found(trees.node_offsets[trees.n_trees] - trees.node_offsets[0]), asks(trees.n_trees) {
     parallel_for(trees.n_trees, n_threads, [&](std::size_t t) {
+      watch.poll();
       with_nodes(trees, [&]<class T, bool kCategories>() {
         const std::span<u32> own(&found[trees.node_offsets[t] - trees.node_offsets[0]],
                                  trees.n_nodes(t));
@@ -267,11 +268,11 @@ void PermutationStudy::predict(u32 feature, std::span<const u32> orders, double*
   const double divisor = find_divisor(sum_);
   const double work = kWalkCost * static_cast<double>(trees.n_trees * orders.size());
   const int n_threads = choose_threads(n_jobs_, work, kThreadCost);
-  const QuestionTable questions(trees, feature, n_threads);
+  const QuestionTable questions(trees, feature, n_threads, watch);
   const std::size_t share = n / static_cast<std::size_t>(n_threads) + 1;
   const std::size_t block_rows = std::clamp(share, kFewestRows, kMostRows);
   parallel_for((n + block_rows - 1) / block_rows, n_threads, [&](std::size_t b) {
-    watch.poll();
+    WorkPolls polls(watch);
     const std::size_t first = b * block_rows, size = std::min(block_rows, n - first);
     PermutedRows rows{std::span(rows_).subspan(first * x_.n_cols, size * x_.n_cols), x_.n_cols,
                       n_repeats, std::vector<double>(n_repeats * size)};
@@ -282,6 +283,7 @@ void PermutationStudy::predict(u32 feature, std::span<const u32> orders, double*
     PermutedBlock block(sum_, std::move(rows), size);
     with_nodes(trees, [&]<class T, bool kCategories>() {
       for (std::size_t t = 0; t < trees.n_trees; ++t) {
+        polls.add(kWalkCost * static_cast<double>(size * n_repeats));
         block.add_tree<T, kCategories>(t, feature, &ends_[t * n + first], terms_[t],
                                        questions.of(trees, t));
       }

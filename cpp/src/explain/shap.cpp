@@ -92,13 +92,16 @@ struct Explanation {
     for (auto& plan : made) {
       n_levels = std::max(n_levels, plan->n_levels);
       n_points = std::max(n_points, plan->n_points);
-      work +=
-          kPointCost * static_cast<double>(plan->splits.size() * plan->n_points * columns.size());
+      work += estimate_work(*plan);
       plans.push_back(std::move(*plan));
     }
     for (std::size_t n = 0; n <= n_points; ++n) points.push_back(find_gauss_points(n));
   }
 
+  // Nanoseconds of one row through one tree.
+  double estimate_work(const ShapPlan& plan) const {
+    return kPointCost * static_cast<double>(plan.splits.size() * plan.n_points * columns.size());
+  }
   // Columns of the sum that a tree's columns go to: those of its leaves, or its slot.
   std::size_t column(const ShapPlan& plan, std::size_t c) const {
     return plan.first_column + columns[c];
@@ -120,8 +123,9 @@ struct Explanation {
 // One block of rows through the trees; the buffers are indexed by level.
 class Walk {
  public:
-  explicit Walk(const Explanation& explained)
+  Walk(const Explanation& explained, InterruptWatch& watch)
       : explained_(explained),
+        polls_(watch),
         x_(explained.features.size()),
         answers_(explained.n_levels),
         open_(explained.n_levels),
@@ -141,6 +145,7 @@ class Walk {
   // is no player, and all rows know it (`known`) or none does.
   void add_tree(const ShapPlan& plan, double scale, Lane* out, u32 fixed = kNoFeature,
                 bool known = false) {
+    polls_.add(static_cast<double>(kRows) * explained_.estimate_work(plan));
     plan_ = &plan;
     points_ = &explained_.points[plan.n_points];
     out_ = out;
@@ -282,6 +287,7 @@ class Walk {
   }
 
   const Explanation& explained_;
+  WorkPolls polls_;
   std::vector<Lane> x_;        // [slot]
   std::vector<Lane> answers_;  // [level]
   std::vector<Lane>
@@ -306,7 +312,7 @@ void for_row_blocks(const Explanation& explained, double work, int n_jobs, Inter
   const std::size_t per_task =
       std::max<std::size_t>(n_blocks / (16 * static_cast<std::size_t>(n_threads)), 1);
   parallel_for((n_blocks + per_task - 1) / per_task, n_threads, [&](std::size_t task) {
-    Walk walk(explained);
+    Walk walk(explained, watch);
     const std::size_t end = std::min((task + 1) * per_task, n_blocks);
     for (std::size_t block = task * per_task; block < end; ++block) {
       watch.poll();

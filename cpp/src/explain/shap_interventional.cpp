@@ -14,7 +14,7 @@ namespace committee {
 
 namespace {
 
-constexpr double kPairCost = 60.0;  // nanoseconds
+constexpr double kPairCost = 60.0, kAnswerCost = 2.0;  // nanoseconds
 constexpr std::size_t kTaskRows = 64;
 
 // (a - 1)! b! / (a + b)! = 1 / (a * binomial(a + b, a)) for a >= 1.
@@ -40,10 +40,11 @@ class PairWeights {
 
 // Answers of many rows to all splits of a tree: [row][node], 1 goes left.
 std::vector<u8> answer_splits(const WeightedTree& tree, const MatrixView& x, std::size_t first,
-                              std::size_t n) {
+                              std::size_t n, WorkPolls& polls) {
   const std::size_t n_nodes = tree.nodes().size();
   std::vector<u8> answers(n * n_nodes, 0);
   for (std::size_t r = 0; r < n; ++r) {
+    polls.add(kAnswerCost * static_cast<double>(n_nodes));
     for (std::size_t k = 0; k < n_nodes; ++k) {
       if (!tree[k].is_leaf())
         answers[r * n_nodes + k] = tree.goes_left(tree[k], x(first + r, tree[k].feature)) ? 1 : 0;
@@ -151,12 +152,14 @@ std::vector<double> normalize_weights(const Background& background) {
 }
 
 void predict_background(const TreeSum& sum, const Background& background,
-                        std::span<const double> weights, int n_jobs, double* base) {
+                        std::span<const double> weights, int n_jobs, InterruptWatch& watch,
+                        double* base) {
   PredictOptions options;
   options.combine = sum.combine;
   options.tree_weights = sum.tree_weights;
   options.slots = sum.slots;
   options.n_jobs = n_jobs;
+  options.watch = &watch;
   std::vector<double> answers(background.rows.n_rows * sum.out_width);
   predict_trees(sum.trees, background.rows, options, answers.data(), sum.out_width);
   std::fill_n(base, sum.out_width, 0.0);
@@ -173,10 +176,13 @@ void explain_against(const TreeSum& sum, const MatrixView& x, const Background& 
   check_sum(sum, x.n_cols);
   check_sum(sum, background.rows.n_cols);
   const std::vector<double> weights = normalize_weights(background);
-  predict_background(sum, background, weights, n_jobs, base);
+  predict_background(sum, background, weights, n_jobs, watch, base);
   const Trees& trees = sum.trees;
   std::size_t most = 0;
-  for (std::size_t t = 0; t < trees.n_trees; ++t) most = std::max(most, find_depth(trees, t));
+  for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    watch.poll();
+    most = std::max(most, find_depth(trees, t));
+  }
   const PairWeights pair_weights(std::min(most, trees.n_features));
   const std::size_t n_z = weights.size(), row_width = x.n_cols * sum.out_width;
   std::fill_n(values, x.n_rows * row_width, 0.0);
@@ -187,16 +193,17 @@ void explain_against(const TreeSum& sum, const MatrixView& x, const Background& 
       n_tasks, choose_threads(n_jobs, kPairCost * pairs, kThreadCost), [&](std::size_t task) {
         const std::size_t first = task * kTaskRows, n = std::min(kTaskRows, x.n_rows - first);
         PairWalk walk(pair_weights, trees.n_features);
+        WorkPolls polls(watch);
         for (std::size_t t = 0; t < trees.n_trees; ++t) {
           const WeightedTree tree(trees, t, false);
           const std::size_t n_nodes = tree.nodes().size();
           const std::vector<double> leaves = weigh_leaves(sum, t);
-          const std::vector<u8> own = answer_splits(tree, x, first, n);
-          const std::vector<u8> other = answer_splits(tree, background.rows, 0, n_z);
+          const std::vector<u8> own = answer_splits(tree, x, first, n, polls);
+          const std::vector<u8> other = answer_splits(tree, background.rows, 0, n_z, polls);
           for (std::size_t r = 0; r < n; ++r) {
-            watch.poll();
             double* const out = values + (first + r) * row_width + first_column(sum, t);
             for (std::size_t z = 0; z < n_z; ++z) {
+              polls.add(kPairCost);
               walk.add(tree, leaves, std::span(own).subspan(r * n_nodes, n_nodes),
                        std::span(other).subspan(z * n_nodes, n_nodes), weights[z], trees.width,
                        sum.out_width, out);

@@ -10,6 +10,8 @@ namespace committee {
 namespace {
 
 constexpr double kMinOobThreadWork = 1e4;  // rows times trees
+constexpr double kRowCost = 200.0;         // estimated nanoseconds of a row through a deep tree
+constexpr double kShuffleCost = 5.0;
 
 // One tree with raw nodes of either width, and the rows that it is asked about.
 class TreeReader {
@@ -111,10 +113,11 @@ struct TreeFinding {
 
 // For each feature, the out-of-bag rows (by their place in the list) whose path tests it.
 std::vector<std::vector<u32>> list_tested(const TreeReader& reader, std::span<const u32> rows,
-                                          std::size_t n_features,
+                                          std::size_t n_features, WorkPolls& polls,
                                           std::vector<std::size_t>& leaves) {
   std::vector<std::vector<u32>> tested(n_features);
   for (u32 i = 0; i < rows.size(); ++i) {
+    polls.add(kRowCost);
     u32 node = 0;
     for (auto step = reader.at(0); !step.leaf; step = reader.at(node)) {
       auto& of_feature = tested[step.feature];
@@ -126,13 +129,13 @@ std::vector<std::vector<u32>> list_tested(const TreeReader& reader, std::span<co
   return tested;
 }
 
-TreeFinding permute_tree(const OobQuestion& question, std::size_t tree) {
+TreeFinding permute_tree(const OobQuestion& question, std::size_t tree, WorkPolls& polls) {
   TreeFinding finding;
   const TreeReader reader(question, tree);
   const std::vector<u32> rows = list_out_of_bag(question, tree);
   finding.asked = !rows.empty();
   std::vector<std::size_t> leaves(rows.size());
-  const auto tested = list_tested(reader, rows, question.x.n_cols, leaves);
+  const auto tested = list_tested(reader, rows, question.x.n_cols, polls, leaves);
   std::vector<double> losses(rows.size());
   double total = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -147,11 +150,13 @@ TreeFinding permute_tree(const OobQuestion& question, std::size_t tree) {
       const u64 key = static_cast<u64>(feature) * question.n_repeats + repeat;
       Rng rng(question.seed, question.plan.first_tree + tree, key, Purpose::permutation);
       std::copy(rows.begin(), rows.end(), shuffled.begin());
+      polls.add(kShuffleCost * static_cast<double>(rows.size()));
       for (std::size_t i = shuffled.size(); i > 1; --i) {
         std::swap(shuffled[i - 1], shuffled[rng.below(static_cast<u32>(i))]);
       }
       double growth = 0.0;
       for (const u32 i : tested[feature]) {
+        polls.add(kRowCost);
         const std::size_t leaf = reader.find_leaf(rows[i], feature, shuffled[i]);
         if (leaf == leaves[i]) continue;
         growth += weigh(question, rows[i]) * (measure_loss(question, leaf, rows[i]) - losses[i]);
@@ -207,7 +212,7 @@ double multiply_target(const OobQuestion& question, const double* node, const do
   return sum / target.n_outputs;
 }
 
-TreeFinding debias_tree(const OobQuestion& question, std::size_t tree) {
+TreeFinding debias_tree(const OobQuestion& question, std::size_t tree, WorkPolls& polls) {
   TreeFinding finding;
   const TreeReader reader(question, tree);
   const std::vector<u32> rows = list_out_of_bag(question, tree);
@@ -217,6 +222,7 @@ TreeFinding debias_tree(const OobQuestion& question, std::size_t tree) {
   std::vector<double> gains(question.x.n_cols, 0.0);
   double total = 0.0;
   for (const u32 row : rows) {
+    polls.add(kRowCost);
     const double weight = weigh(question, row);
     total += weight;
     u32 node = 0;
@@ -249,7 +255,8 @@ std::vector<double> ask_trees(const OobQuestion& question, u32 width, InterruptW
   parallel_for(n_trees, choose_threads(question.n_jobs, work, kMinOobThreadWork),
                [&](std::size_t t) {
                  watch.poll();
-                 findings[t] = ask(question, t);
+                 WorkPolls polls(watch);
+                 findings[t] = ask(question, t, polls);
                });
   std::vector<double> mean(question.x.n_cols * width, 0.0);
   double n_asked = 0.0;

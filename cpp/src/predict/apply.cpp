@@ -10,12 +10,13 @@ namespace {
 
 template <class X>
 void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row, std::size_t n_rows,
-                 u32* leaves) {
+                 u32* leaves, InterruptWatch* watch) {
   const RowBlock<X> block(x, first_row, n_rows);
   const bool missing = trees.n_trees < kTreesToCheckMissing || block.has_missing();
   TreeWalker<X> walker(trees, n_rows, missing);
   std::array<u32, kEnds> nodes;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    if (watch) watch->poll();
     walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(nodes.data(), std::min(kEnds, n_rows - r));
@@ -31,12 +32,12 @@ void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row,
 
 }  // namespace
 
-void Predictor::apply(const MatrixView& x, int n_jobs, u32* leaves) const {
+void Predictor::apply(const MatrixView& x, int n_jobs, u32* leaves, InterruptWatch* watch) const {
   check_width(trees_, x);
   for_row_blocks(x.n_rows, block_rows(x), threads_for(x, trees_.n_trees, n_jobs),
                  [&](std::size_t first, std::size_t n) {
-                   x.is_double ? apply_block<double>(trees_, x, first, n, leaves)
-                               : apply_block<float>(trees_, x, first, n, leaves);
+                   x.is_double ? apply_block<double>(trees_, x, first, n, leaves, watch)
+                               : apply_block<float>(trees_, x, first, n, leaves, watch);
                  });
 }
 
@@ -84,7 +85,8 @@ void label_block(const Terms& terms, const MatrixView& x, std::size_t first_row,
 
 }  // namespace
 
-void Predictor::label(const MatrixView& x, int n_jobs, std::int64_t* labels) const {
+void Predictor::label(const MatrixView& x, int n_jobs, std::int64_t* labels,
+                      InterruptWatch* watch) const {
   if (trees_.n_trees != 1 || trees_.outputs.empty())
     throw std::invalid_argument("Labels are the business of one tree with class weights.");
   check_width(trees_, x);
@@ -99,13 +101,15 @@ void Predictor::label(const MatrixView& x, int n_jobs, std::int64_t* labels) con
   }
   for_row_blocks(x.n_rows, block_rows(x), threads_for(x, 1, n_jobs),
                  [&](std::size_t first, std::size_t n) {
+                   if (watch) watch->poll();
                    const auto label = x.is_double ? label_block<double> : label_block<float>;
                    label(terms, x, first, n, label_of_leaf, labels);
                  });
 }
 
-void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves) {
-  Predictor(trees).apply(x, n_jobs, leaves);
+void apply_trees(const Trees& trees, const MatrixView& x, int n_jobs, u32* leaves,
+                 InterruptWatch* watch) {
+  Predictor(trees).apply(x, n_jobs, leaves, watch);
 }
 
 }  // namespace committee

@@ -52,13 +52,14 @@ void check_prediction(const BoostedPrediction& prediction) {
 
 }  // namespace
 
-void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int n_jobs,
-                  double* out) {
+void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int n_jobs, double* out,
+                  InterruptWatch* watch) {
   check_prediction(prediction);
   PredictOptions options;
   options.combine = Combine::sum;
   options.slots = prediction.slots;
   options.n_jobs = n_jobs;
+  options.watch = watch;
   const std::size_t width = prediction.baseline.size();
   // Sums lie where the prediction will, or apart if the prediction is wider.
   std::array<double, kMostNear> near;
@@ -74,6 +75,7 @@ void predict_rows(const BoostedPrediction& prediction, const MatrixView& x, int 
                           : 0.0;
   parallel_for((x.n_rows + kLossBlock - 1) / kLossBlock, choose_threads(n_jobs, work, kThreadCost),
                [&](std::size_t b) {
+                 if (watch) watch->poll();
                  const std::size_t first = b * kLossBlock;
                  finish(first, std::min(kLossBlock, x.n_rows - first));
                });

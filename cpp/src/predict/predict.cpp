@@ -45,7 +45,11 @@ struct Job {
   double divisor;  // of mean; 1 otherwise
   double* out;
   std::size_t out_width;
+  InterruptWatch* watch;
 
+  void poll() const {
+    if (watch) watch->poll();
+  }
   std::size_t n_trees() const { return last_tree - first_tree; }
   double* row(std::size_t r) const { return out + r * out_width; }
   // Divides only for `mean`: the other sums are whole already.
@@ -87,7 +91,8 @@ Job check_job(const Trees& trees, const MatrixView& x, const PredictOptions& opt
           last,
           1.0,
           out,
-          out_width};
+          out_width,
+          options.watch};
   if (options.combine == Combine::mean) {
     job.divisor = 0.0;
     for (std::size_t t = job.first_tree; t < last; ++t) job.divisor += job.terms.weight(t);
@@ -142,6 +147,7 @@ void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_ro
   TreeWalker<X> walker(*job.terms.trees, n_rows, missing);
   std::array<u32, kEnds> leaves;
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    job.poll();
     walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
@@ -161,6 +167,7 @@ void predict_bytes(const Job& job, const QuantizedTrees& bytes, std::size_t firs
   std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
   std::array<u32, kEnds> found;
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
+    job.poll();
     const bool pure = bytes.is_pure(t) && job.terms.combine != Combine::sum;
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(found.data(), std::min(kEnds, n_rows - r));
@@ -290,6 +297,7 @@ void predict_sequence(const Job& job, const SequenceJob& plan, std::size_t first
   AlignedBuffer<std::int8_t> codes(plan.sequence.n_columns() * plan.block_rows);
   std::fill_n(job.row(first_row), n_rows * job.out_width, 0.0);
   for (std::size_t b = 0; b < n_rows; b += plan.block_rows) {
+    job.poll();
     const std::size_t n = std::min(plan.block_rows, n_rows - b);
     plan.sequence.encode(job.x, first_row + b, n, codes.data(), plan.block_rows);
     const auto predict = job.terms.trees->width == 1 ? predict_scalars : predict_vectors;
