@@ -13,16 +13,18 @@ from rich.markup import escape as escape_markup
 import committee
 from committee.cli.report.markup import Section, escape, make_html_table
 from committee.cli.report.page import render_page, write_page
-from committee.cli.reproduce.results import ReproductionSettings, Result
+from committee.cli.reproduce.results import AGREES, ReproductionSettings, Result
 from committee.cli.show import make_text_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 __all__ = ["show_result_table", "write_result_json", "write_results_page"]
 
-# Column widths of the text table, 80 together with the space between them; longer text is wrapped.
+# Column widths of the text tables, 80 together with the space between them; longer text is wrapped.
 _WIDTHS = (3, 28, 12, 17, 7)
+_PEER_WIDTHS = (3, 23, 9, 13, 13, 4)
 _STYLES = {"pass": "green", "FAIL": "bold red", "skipped": "yellow"}
 
 
@@ -36,17 +38,23 @@ def show_result_table(console: Console, results: Sequence[Result]) -> None:
     results : sequence of Result
         The results.
     """
-    table = make_text_table("row", "result", ">published", ">ours", "")
-    for column, width in zip(table.columns, _WIDTHS, strict=True):
-        column.no_wrap, column.overflow, column.max_width = False, "fold", width
+    compared: list[tuple[str, ...]] = []
+    others: list[tuple[str, ...]] = []
     for result in results:
         if result.skipped:
-            table.add_row(result.key, escape_markup(result.title), "", "", "[yellow]skipped[/]")
-        for k, line in enumerate(result.lines):
+            others.append((result.key, escape_markup(result.title), "", "", "[yellow]skipped[/]"))
+        for line in result.lines:
             status = "pass" if line.passed else "FAIL"
-            cells = (result.key if k == 0 else "", line.what, line.published, line.ours)
-            table.add_row(*map(escape_markup, cells), f"[{_STYLES[status]}]{status}[/]")
-    console.print(table)
+            numbers = [line.published, *filter(None, [line.scikit_learn]), line.ours]
+            cells = [result.key, *map(escape_markup, (line.what, *numbers)), f"[{_STYLES[status]}]{status}[/]"]
+            (compared if line.scikit_learn else others).append(tuple(cells))
+    if compared:
+        console.print("Published figures of one run, beside scikit-learn and this library over seeds")
+        headings = ("row", "result", ">published", ">scikit-learn", ">ours", "")
+        console.print(_make_result_table(headings, _PEER_WIDTHS, compared))
+    if others:
+        console.print("\nOther results" if compared else "Results")
+        console.print(_make_result_table(("row", "result", ">published", ">ours", ""), _WIDTHS, others))
     for result in results:
         if result.skipped:
             console.print(f"[yellow]{result.key} skipped:[/] {escape_markup(result.skipped)}.")
@@ -57,6 +65,18 @@ def show_result_table(console: Console, results: Sequence[Result]) -> None:
                     f"[bold red]{result.key} failed:[/] {escape_markup(line.what)}: {escape_markup(line.criterion)}."
                 )
     console.print(f"\n{_count_statuses(results)} ± is the standard deviation over seeds.")
+    if compared:
+        console.print(f"Check of the first table: {AGREES}.")
+
+
+def _make_result_table(headings: Sequence[str], widths: Sequence[int], rows: Sequence[tuple[str, ...]]) -> Table:
+    table, last = make_text_table(*headings), ""
+    for column, width in zip(table.columns, widths, strict=True):
+        column.no_wrap, column.overflow, column.max_width = False, "fold", width
+    for key, *cells in rows:
+        table.add_row("" if key == last else key, *cells)
+        last = key
+    return table
 
 
 def _count_statuses(results: Sequence[Result]) -> str:
@@ -109,9 +129,9 @@ def write_results_page(results: Sequence[Result], settings: ReproductionSettings
     ]
     lead = (
         f"<p>Published results on ensembles, reproduced with {settings.n_seeds} seeds. "
-        f"{escape(_count_statuses(results))} Random numbers differ from those of the published runs, so published "
-        "numbers are compared with the distribution over seeds; each line has its criterion. ± is the standard "
-        "deviation over seeds.</p>"
+        f"{escape(_count_statuses(results))} A published number is one run with other random numbers, so our mean "
+        "over seeds is compared with the mean of scikit-learn over as many; each line has its criterion. ± is the "
+        "standard deviation over seeds.</p>"
     )
     overview = Section(
         "overview", "Overview", make_html_table(["row", "result", "check", ">seconds"], rows, "All results")
@@ -129,13 +149,14 @@ def _render_result(result: Result) -> Section:
         [
             escape(one.what),
             escape(one.published),
+            escape(one.scikit_learn or "–"),
             escape(one.ours),
             _mark("pass" if one.passed else "FAIL"),
             escape(one.criterion),
         ]
         for one in result.lines
     ]
-    table = make_html_table(["", ">published", ">ours", "check", "criterion"], rows, title)
+    table = make_html_table(["", ">published", ">scikit-learn", ">ours", "check", "criterion"], rows, title)
     figures = f'<div class="figures">{"".join(result.figures)}</div>' if result.figures else ""
     return Section(result.key, title, f"<p>{escape(result.setup)}</p>{table}{figures}")
 
