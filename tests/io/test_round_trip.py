@@ -289,3 +289,16 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"There is no folder .*none to write model in"):
         committee.save(model, tmp_path / "none" / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_are_kept_beside_the_model(tmp_path: Path) -> None:
+    tree = committee.DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    committee.save(tree, tmp_path / "plain")
+    committee.save(tree, tmp_path / "noted", notes={"rows": 2, "names": ["ä", None], "shares": {"a": 0.5}})
+    assert describe_file(tmp_path / "plain").notes == {}
+    assert describe_file(tmp_path / "noted").notes == {"rows": 2, "names": ["ä", None], "shares": {"a": 0.5}}
+    assert committee.load(tmp_path / "noted").predict([[1.0]]) == [1.0]
+    for wrong in ({"a": float("nan")}, {"a": object()}, {1: "a"}, {"a": (1, 2)}):
+        with pytest.raises(ModelFileError, match="what JSON can hold"):
+            committee.save(tree, tmp_path / "wrong", notes=wrong)
+    assert not (tmp_path / "wrong").exists()

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
 from committee.automatic.baseline_members import BaselineMember
-from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities
+from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.intervals import rank_errors
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
@@ -77,6 +77,7 @@ class BaseCommittee(CommitteeEstimator):
     weights_: FloatArray
     power_: float
     leaderboard_: list[dict[str, Any]]
+    score_trace_: list[dict[str, Any]]
     score_estimate_: float
     score_error_: float
     classes_: NDArray[Any]
@@ -156,6 +157,7 @@ class BaseCommittee(CommitteeEstimator):
             "weights_": weights[chosen],
             "power_": power,
             "leaderboard_": _make_leaderboard(members, single, seconds, weights),
+            "score_trace_": trace_scores([one.name for one in members], predictions, rows, folds, combiner, first),
             "score_estimate_": estimate.score,
             "score_error_": estimate.error,
             **self._out_of_fold_attributes(training, nested),

@@ -12,7 +12,7 @@ s_b the score without block b and s their mean [Efron1981].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from committee.data.folds import Folds
     from committee.typing import FloatArray
 
-__all__ = ["JackknifeEstimate", "MemberCombiner", "sharpen_probabilities"]
+__all__ = ["JackknifeEstimate", "MemberCombiner", "sharpen_probabilities", "trace_scores"]
 
 _N_ROUNDS, _N_SLOW_ROUNDS = 40, 15
 """Rounds of greedy selection; fewer for metrics that score one mean at a time."""
 _N_BLOCKS = 20
 """Blocks of the jackknife: the relative error of the standard error is about one sixth."""
+_MAX_TRACED_ROWS = 1000
+"""Rows on which the score by number of models is measured, at little cost beside the fits."""
 _MIN_PROBABILITY = 1e-15
 _MIN_SHARPENED, _POWERS = 1e-9, (0.5, 2.0)
 """Lower bound of probabilities that are raised to a power, and the bounds of the power."""
@@ -224,3 +226,50 @@ class MemberCombiner:
         blocks = np.empty(len(rows), dtype=np.intp)
         blocks[order] = np.arange(len(rows)) % _N_BLOCKS
         return blocks
+
+
+def trace_scores(
+    names: list[str],
+    predictions: FloatArray,
+    rows: NDArray[np.intp],
+    folds: Folds,
+    combiner: MemberCombiner,
+    first: int,
+) -> list[dict[str, Any]]:
+    """The nested score after each model of the portfolio, in the order of the fits.
+
+    Weights are fitted to the rows of every other fold and scored on the rest, and the reverse.
+
+    Parameters
+    ----------
+    names : list of str
+        The model of each member; stages of one model follow one another.
+    predictions : ndarray of shape (n_members, n_rows, width)
+        Out-of-fold predictions.
+    rows : ndarray of int
+        The rows that have them; a sample is used if there are many.
+    folds : list of (train, test)
+        Rows of one test set stay together.
+    combiner : MemberCombiner
+        Fits the weights.
+    first : int
+        The first member that may have weight if there are several.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``score`` and its standard ``error``.
+    """
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MAX_TRACED_ROWS)).astype(np.intp)]
+    tests = [test for _, test in folds]
+    # Training rows play no part: the members are fitted already.
+    halves = [(rows, np.concatenate(half)) for half in (tests[::2], tests[1::2]) if half]
+    trace = []
+    for end in range(1, len(names) + 1):
+        if end < len(names) and names[end] == names[end - 1]:
+            continue
+        nested, known = combiner.predict_nested(predictions[min(first, end - 1) : end], rows, halves)
+        if len(known):
+            estimate = combiner.estimate(nested, known)
+            trace.append({"name": names[end - 1], "score": estimate.score, "error": estimate.error})
+    return trace

@@ -52,6 +52,9 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
         each of which may have weight). The model ``prior`` predicts the frequencies of the classes; it has weight with
         the default metric only.
+    score_trace_ : list of dict
+        The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
+        fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
@@ -152,6 +155,9 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
         each of which may have weight). The model ``prior`` predicts the mean; it has weight with the default metric
         only.
+    score_trace_ : list of dict
+        The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
+        fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
     estimators_ : list of estimators
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)

@@ -115,7 +115,7 @@ def fit(
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.model_setup import Plan
-    from committee.cli.report import FoldObserver, read_reproduction, write_report
+    from committee.cli.report import FoldObserver, read_reproduction, summarize_training, write_report
 
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
@@ -124,8 +124,10 @@ def fit(
     results = fit_problem(problem, plan, FitObserverGroup([*printers, *fold_observers]))
     if not as_json:
         show_fit_results(console, results, folds)
+    measured = fold_observers[0].average_importances() if fold_observers else None
+    notes = summarize_training(problem, results, measured).write_notes()
     files = places.write(
-        lambda path: write_model(results.model, path),
+        lambda path: write_model(results.model, path, notes),
         lambda path: write_report(fold_observers[0], results, read_reproduction(context), path),
     )
     if as_json:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from committee.automatic.portfolio import choose_entries
 from committee.cli.errors import CommandError
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import ScoringMetric
 from committee.cli.model_setup import ModelSetup, RowIndices, fit_baseline
-from committee.cli.problem import LearningProblem
 from committee.cli.results import Comparison, FitResults, Leaderboard, LeaderboardEntry, ScoreEstimate
 from committee.scoring import wrap_predictions
 from committee.typing import FloatArray
 
-__all__ = ["run_automl"]
+__all__ = ["compare_predictions", "run_automl"]
 
 # Blocks of the jackknife that gives the standard errors.
 _N_BLOCKS = 20
@@ -85,7 +86,6 @@ def _compare_with_baseline(setup: ModelSetup, model: Any, predictions: FloatArra
     """Every metric of the model and of the baseline, on the rows that have a prediction."""
     problem = setup.problem
     rows = np.flatnonzero(np.isfinite(predictions if predictions.ndim == 1 else predictions[:, 0]))
-    blocks = _draw_blocks(problem, rows, setup.plan.seed)
     # The baseline uses no features and fits one number per class, so it may be fitted to all rows.
     baseline, blank = fit_baseline(problem, rows), np.zeros((len(predictions), 1))
     if predictions.ndim == 1:
@@ -93,33 +93,79 @@ def _compare_with_baseline(setup: ModelSetup, model: Any, predictions: FloatArra
     else:
         known = wrap_predictions(model.classes_, None, predictions)
         naive = wrap_predictions(baseline.classes_, None, baseline.predict_proba(blank))
-    return {metric.name: _compare_by_metric(metric, problem, (known, naive), rows, blocks) for metric in setup.metrics}
+    return compare_predictions(
+        setup.metrics,
+        problem.y,
+        (known, naive),
+        setup.plan.seed,
+        rows=rows,
+        weights=problem.weights,
+        groups=problem.groups,
+    )
 
 
-def _compare_by_metric(
-    metric: ScoringMetric, problem: LearningProblem, models: tuple[Any, Any], rows: RowIndices, blocks: RowIndices
-) -> Comparison:
-    def score(model: Any, some: RowIndices) -> float:
-        weights = None if problem.weights is None else problem.weights[some]
-        return metric.score(model, some, problem.y[some], weights)
+def compare_predictions(
+    metrics: Sequence[ScoringMetric],
+    y: NDArray[Any],
+    models: tuple[Any, Any],
+    seed: int,
+    *,
+    rows: RowIndices | None = None,
+    weights: FloatArray | None = None,
+    groups: RowIndices | None = None,
+) -> dict[str, Comparison]:
+    """Scores of known predictions and of a baseline, with jackknife standard errors over blocks of rows.
 
+    Parameters
+    ----------
+    metrics : sequence of ScoringMetric
+        The metrics.
+    y : ndarray of shape (n_rows,)
+        True classes or values.
+    models : tuple of two KnownPredictions
+        Of the model and of the baseline, for all rows.
+    seed : int
+        Of the blocks.
+    rows : ndarray of int, optional
+        The rows to score; by default all.
+    weights : ndarray of shape (n_rows,), optional
+        Sample weights.
+    groups : ndarray of shape (n_rows,), optional
+        Groups, which are not divided.
+
+    Returns
+    -------
+    dict of str to Comparison
+        By metric.
+    """
+    rows = np.arange(len(y)) if rows is None else rows
+    classify = hasattr(models[0], "classes_")
+    blocks = _draw_blocks(y[rows], None if groups is None else groups[rows], seed, classify=classify)
     kept = [rows[blocks != b] for b in range(int(blocks.max()) + 1)]
-    scores = np.array([[score(model, some) for model in models] for some in (rows, *kept)])
-    columns = (scores[:, 0], scores[:, 1], scores[:, 0] - scores[:, 1])
-    return Comparison(*(ScoreEstimate.of_blocks(float(one[0]), one[1:]) for one in columns))
+    found = {}
+    for metric in metrics:
+        scores = np.array(
+            [
+                [metric.score(model, some, y[some], None if weights is None else weights[some]) for model in models]
+                for some in (rows, *kept)
+            ]
+        )
+        columns = (scores[:, 0], scores[:, 1], scores[:, 0] - scores[:, 1])
+        found[metric.name] = Comparison(*(ScoreEstimate.of_blocks(float(one[0]), one[1:]) for one in columns))
+    return found
 
 
-def _draw_blocks(problem: LearningProblem, rows: RowIndices, seed: int) -> RowIndices:
+def _draw_blocks(y: NDArray[Any], groups: RowIndices | None, seed: int, *, classify: bool) -> RowIndices:
     """The block of each row; stratified by class, and groups are not divided."""
     rng = np.random.default_rng(seed)
-    if problem.groups is not None:
-        names, members = np.unique(problem.groups[rows], return_inverse=True)
+    if groups is not None:
+        names, members = np.unique(groups, return_inverse=True)
         return (rng.permutation(len(names)) % _N_BLOCKS)[members]
-    if len(rows) < 2:
+    if len(y) < 2:
         raise CommandError("There are too few rows to test anything on.", "Bring more rows.")
-    blocks = np.empty(len(rows), dtype=np.intp)
-    order = rng.permutation(len(rows))
-    if problem.task == "classification":
-        order = order[np.argsort(problem.y[rows][order], kind="stable")]
-    blocks[order] = np.arange(len(rows)) % min(_N_BLOCKS, len(rows))
+    blocks = np.empty(len(y), dtype=np.intp)
+    order = rng.permutation(len(y))
+    if classify:
+        order = order[np.argsort(y[order], kind="stable")]
+    blocks[order] = np.arange(len(y)) % min(_N_BLOCKS, len(y))
     return blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def make_write_error(path: Path, error: OSError) -> CommandError:
     return CommandError(f"'{path}' could not be written: {reason}.", "Choose another path with -o.")
 
 
-def write_model(model: Any, path: Path) -> int:
+def write_model(model: Any, path: Path, notes: Mapping[str, Any] | None = None) -> int:
     """Save a model.
 
     Parameters
@@ -96,6 +97,8 @@ def write_model(model: Any, path: Path) -> int:
         Fitted.
     path : pathlib.Path
         The file.
+    notes : mapping of str to object, optional
+        Kept beside the model, as :meth:`committee.cli.report.TrainingSummary.write_notes` writes them.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def write_model(model: Any, path: Path) -> int:
     from committee.io.model_file import save
 
     try:
-        save(model, path)
+        save(model, path, notes=notes)
     except OSError as error:
         raise make_write_error(path, error) from error
     return path.stat().st_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from committee.exceptions import ModelFileError
@@ -36,6 +36,8 @@ class ModelDescription:
         Types that must be passed to `load` as trusted.
     n_bytes : int
         Size of the file.
+    notes : dict
+        What was saved beside the model; empty if nothing was.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ModelDescription:
     library: dict[str, Any]
     untrusted: list[str]
     n_bytes: int
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 def describe_file(path: str | os.PathLike[str]) -> ModelDescription:
@@ -93,6 +96,7 @@ def describe_file(path: str | os.PathLike[str]) -> ModelDescription:
         library=_take_dict(header, "library"),
         untrusted=untrusted,
         n_bytes=container.n_bytes,
+        notes=_take_dict(header, "notes"),
     )
 
 

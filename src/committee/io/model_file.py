@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["check_header", "find_archive", "load", "save"]
 
 _KEYS = frozenset({"library", "objects", "model", "foreign", "arrays"})
+_OPTIONAL_KEYS = frozenset({"notes"})
 
 
-def save(model: Any, path: str | os.PathLike[str], *, strip: bool = False) -> None:
+def save(
+    model: Any, path: str | os.PathLike[str], *, strip: bool = False, notes: Mapping[str, Any] | None = None
+) -> None:
     """Write a model to a file.
 
     The file holds data only; :doc:`model_files` describes it. It is written beside its place and then put there in
@@ -42,6 +46,9 @@ def save(model: Any, path: str | os.PathLike[str], *, strip: bool = False) -> No
         The file.
     strip : bool, default=False
         Leave out what predictions do not need: counts and impurities in the nodes, importances, out-of-bag votes.
+    notes : mapping of str to object, optional
+        Further data to keep beside the model: numbers, text, lists and mappings, as in JSON. `describe_file` returns
+        them; they do not change the model.
 
     Returns
     -------
@@ -76,6 +83,8 @@ def save(model: Any, path: str | os.PathLike[str], *, strip: bool = False) -> No
         "scikit-learn": sklearn.__version__,
     }
     header = {"library": library, "model": root, "objects": encoder.objects, "foreign": foreign}
+    if notes is not None:
+        header["notes"] = _check_notes(notes)
     write_container(path, header, arrays)
 
 
@@ -130,9 +139,20 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
 
 def check_header(header: dict[str, Any]) -> dict[str, Any]:
     """The header, if it has the entries that it should."""
-    if header.keys() != _KEYS:
+    if header.keys() - _OPTIONAL_KEYS != _KEYS or not isinstance(header.get("notes", {}), dict):
         raise ModelFileError("The header of the file has other entries than it should.")
     return header
+
+
+def _check_notes(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """The notes as JSON will give them back."""
+    try:
+        found = json.loads(json.dumps(dict(notes), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"The notes of a model must be what JSON can hold: {error}.") from None
+    if found != dict(notes):
+        raise ModelFileError("The notes of a model must be what JSON can hold: text as keys, and lists, not tuples.")
+    return dict(found)
 
 
 def find_archive(place: object, arrays: list[AnyArray]) -> tuple[AnyArray, int]:

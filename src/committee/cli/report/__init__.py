@@ -1,4 +1,4 @@
-"""The report of a fit: one self-contained HTML file."""
+"""The report of a fit, and of a model on new data: self-contained HTML files."""
 
 from __future__ import annotations
 
@@ -6,19 +6,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import committee
-from committee.cli.report.data_section import describe_data, describe_lead
-from committee.cli.report.errors_section import describe_calibration, describe_errors, describe_largest_errors
-from committee.cli.report.features_section import describe_dependence, describe_importance, rank_features
+from committee.cli.report.class_pages import describe_classes, has_class_pages
+from committee.cli.report.curves_section import describe_curves
+from committee.cli.report.data_section import describe_cards, describe_data
+from committee.cli.report.drift.training_summary import TrainingSummary, summarize_training
+from committee.cli.report.errors_section import describe_confusion, describe_largest_errors
+from committee.cli.report.features_section import (
+    describe_dependence,
+    describe_importance,
+    measure_dependence,
+    rank_features,
+)
 from committee.cli.report.fold_observer import FoldObserver
+from committee.cli.report.learning_curves import describe_learning_curves
+from committee.cli.report.new_data import NewDataFindings, write_model_report
 from committee.cli.report.page import render_page, write_page
 from committee.cli.report.report_data import ReportData
 from committee.cli.report.reproduction_section import Reproduction, describe_reproduction, read_reproduction
-from committee.cli.report.scores_section import describe_curve, describe_model, describe_score
+from committee.cli.report.scores_section import describe_model, describe_score
+from committee.cli.report.summary import render_summary, summarize_fit
 
 if TYPE_CHECKING:
     from committee.cli.results import FitResults
 
-__all__ = ["FoldObserver", "read_reproduction", "write_report"]
+__all__ = [
+    "FoldObserver",
+    "NewDataFindings",
+    "TrainingSummary",
+    "read_reproduction",
+    "summarize_training",
+    "write_model_report",
+    "write_report",
+]
 
 
 def write_report(observer: FoldObserver, results: FitResults, reproduction: Reproduction, path: Path) -> int:
@@ -40,21 +59,24 @@ def write_report(observer: FoldObserver, results: FitResults, reproduction: Repr
     int
         Bytes of the file.
     """
-    observer.measure_full_model(results.model)
+    observer.measure_full_model(results.model, results.leaderboard)
     data = ReportData(results, observer)
-    ranked = rank_features(data)
+    scored, ranked = data.scored, rank_features(data)
+    dependences = measure_dependence(data, ranked)
     sections = [
+        describe_score(data),
+        describe_curves(scored),
+        *([describe_confusion(scored)] if scored.classes is not None else []),
+        describe_importance(data),
+        describe_dependence(dependences),
+        describe_learning_curves(data),
+        describe_largest_errors(scored, ranked),
+        *([describe_classes(scored, dependences.curves)] if has_class_pages(scored) else []),
         describe_data(data.problem),
         describe_model(data),
-        describe_score(data),
-        describe_curve(data),
-        describe_errors(data),
-        describe_calibration(data),
-        describe_importance(data),
-        describe_dependence(data, ranked),
-        describe_largest_errors(data, ranked),
         describe_reproduction(reproduction, results.model.get_params(deep=False)),
     ]
     title = f"{data.problem.target} from {data.problem.source}"
     colophon = f"Written by committee {committee.__version__}."
-    return write_page(render_page(title, describe_lead(data), sections, colophon), path)
+    lead = render_summary(summarize_fit(data, ranked)) + describe_cards(data)
+    return write_page(render_page(title, lead, sections, colophon), path)

@@ -1,31 +1,39 @@
-"""The summary, and the description of the table."""
+"""The cards at the top of the page, and the description of the table."""
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from committee.cli.report.charts import draw_bars, draw_histogram, draw_spark
 from committee.cli.report.dates import DAY, show_date
-from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number, truncate_text
+from committee.cli.report.drift.training_summary import count_levels
+from committee.cli.report.markup import (
+    Section,
+    allow_breaks,
+    escape,
+    make_figure,
+    make_html_table,
+    show_number,
+    truncate_text,
+)
 
 if TYPE_CHECKING:
     from committee.cli.problem import ColumnSummary, LearningProblem
     from committee.cli.report.report_data import ReportData
 
-__all__ = ["describe_data", "describe_lead"]
+__all__ = ["describe_cards", "describe_data"]
 
 _MOST_COLUMNS = 60
 _MOST_CLASSES = 30
 _MOST_CATEGORIES = 12
 
 
-def describe_lead(data: ReportData) -> str:
-    """The summary, as cards.
+def describe_cards(data: ReportData) -> str:
+    """Table, target, estimator and score, as cards.
 
     Parameters
     ----------
@@ -46,7 +54,7 @@ def describe_lead(data: ReportData) -> str:
             f"{problem.n_rows:,} rows, {len(problem.columns):,} features",
         ),
         ("Target", escape(truncate_text(problem.target, 40)), problem.task),
-        ("Estimator", _allow_breaks(data.results.estimator), f"seed {data.plan.seed}"),
+        ("Estimator", allow_breaks(data.results.estimator), f"seed {data.plan.seed}"),
         (
             f"{escape(name)}, held out",
             f"{first.model.mean:.4f} <small>± {first.model.error:.4f}</small>".replace("-", "−"),
@@ -57,11 +65,6 @@ def describe_lead(data: ReportData) -> str:
         f"<div><dt>{title}</dt><dd>{value}</dd><dd><small>{more}</small></dd></div>" for title, value, more in cards
     )
     return f'<dl class="cards">{body}</dl>'
-
-
-def _allow_breaks(name: str) -> str:
-    """The name of a class, with optional line breaks before capitals."""
-    return re.sub("(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
 
 
 def describe_data(problem: LearningProblem) -> Section:
@@ -109,19 +112,17 @@ def _describe_column(problem: LearningProblem, column: ColumnSummary) -> list[st
         if column.is_calendar and low % DAY == high % DAY == 0.0:
             mean -= mean % DAY  # the mean of days is shown as a day
         text = f"{show(low)} to {show(high)}, mean {show(mean)}"
-        return [*cells, draw_spark(np.histogram(numbers, bins=20)[0], f"Distribution of {column.name}"), text]
-    categories = _count_categories(values)
+        counts, edges = np.histogram(numbers, bins=20)
+        tips = [
+            f"{show(a)} to {show(b)}: {n:,} rows" for (a, b), n in zip(pairwise(edges.tolist()), counts, strict=True)
+        ]
+        return [*cells, draw_spark(counts, f"Distribution of {column.name}", tips), text]
+    categories = list(count_levels(values).items())
     text = ", ".join(f"{escape(truncate_text(one, 20))} {count / problem.n_rows:.0%}" for one, count in categories[:3])
-    counts = [count for _, count in categories[:_MOST_CATEGORIES]]
-    return [*cells, draw_spark(counts, f"Rows of each category of {column.name}, most frequent first"), text]
-
-
-def _count_categories(values: pa.ChunkedArray) -> list[tuple[str, int]]:
-    """Categories and their counts, most frequent first."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    counted = pc.value_counts(values.drop_null()).to_pylist()
-    return sorted(((str(one["values"]), one["counts"]) for one in counted), key=lambda pair: (-pair[1], pair[0]))
+    first = categories[:_MOST_CATEGORIES]
+    tips = [f"{truncate_text(one, 60)}: {n:,} rows" for one, n in first]
+    alt = f"Rows of each category of {column.name}, most frequent first"
+    return [*cells, draw_spark([n for _, n in first], alt, tips), text]
 
 
 def _describe_target(problem: LearningProblem) -> str:

@@ -1,4 +1,4 @@
-"""Measure the models of a cross-validation on their test rows: staged scores and permutation importance."""
+"""Measure the models of a cross-validation on their test rows: scores by members and rows, permutation importance."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from committee.cli.errors import CommandError
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import ScoringMetric, choose_metrics
 from committee.cli.report.model_queries import find_trees, predict_stages, shuffle_columns
+from committee.cli.report.row_curve import RowCurve, RowCurveMeter, RowScore, fit_smaller_committees
 from committee.inspection.importance import permutation_importance
 from committee.typing import FloatArray
 
 if TYPE_CHECKING:
     from committee.cli.model_setup import Plan, RowIndices
     from committee.cli.problem import LearningProblem
+    from committee.cli.results import Leaderboard
 
 __all__ = ["FoldObserver", "StageCurve"]
 
@@ -37,6 +39,19 @@ def _score_brier(model: Any, X: Any, y: Any) -> float:
     probabilities = model.predict_proba(X)
     hit = y[:, None] == model.classes_[None, :]
     return -float(((probabilities - hit) ** 2).sum(axis=1).mean() + 1.0 - hit.any(axis=1).mean())
+
+
+def _make_automl_curve(points: tuple[RowScore, ...], board: Leaderboard) -> RowCurve | None:
+    """Scores in the direction of the metric."""
+    if len(points) < 2:
+        return None
+    how = (
+        "Committees of the models with weight were fitted to random parts of the rows; each point is the nested "
+        "out-of-fold score on the rows of its part."
+    )
+    signed = tuple(RowScore(one.n_rows, board.sign * one.score, one.error) for one in points)
+    before, last = signed[-2:]
+    return RowCurve(signed, board.metric, how, (last.score - before.score, float(np.hypot(before.error, last.error))))
 
 
 @dataclass(frozen=True)
@@ -73,12 +88,15 @@ class FoldObserver(FitObserver):
     shuffle_metric: ScoringMetric = field(init=False)
     shuffles: list[FloatArray] = field(init=False, default_factory=list)
     why_no_shuffles: str = field(init=False, default="")
-    held_out: bool = field(init=False, default=True)
+    shuffled_rows: str = field(init=False, default="on held-out rows")
+    _row_meter: RowCurveMeter = field(init=False)
+    _row_curve: RowCurve | None = field(init=False, default=None)
     _stages: list[tuple[list[int], list[float]]] = field(init=False, default_factory=list)
     _n_measured: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.metric = self.shuffle_metric = choose_metrics(self.plan.metric, self.problem.task)[0]
+        self._row_meter = RowCurveMeter(self.problem, self.metric, self.plan.seed)
 
     def _choose_shuffle_metric(self, model: Any) -> None:
         """The requested metric, else the Brier score, which is more sensitive than the accuracy."""
@@ -97,21 +115,46 @@ class FoldObserver(FitObserver):
         """
         self._measure_stages(model, test)
         self._measure_shuffles(model, test)
+        self._row_meter.measure(model, test)
         self._n_measured += 1
 
-    def measure_full_model(self, model: Any) -> None:
+    def measure_full_model(self, model: Any, board: Leaderboard | None = None) -> None:
         """Measure the model of all rows, if there were no folds.
+
+        An AutoML ensemble is fitted again to parts of the rows; the largest part leaves rows to shuffle columns on.
 
         Parameters
         ----------
         model : estimator
             Fitted on all rows.
+        board : Leaderboard, optional
+            Of an AutoML ensemble.
         """
-        if self._n_measured == 0:
-            self.held_out = False
-            for _ in range(_FULL_MODEL_REPEATS):
-                self._measure_shuffles(model, np.arange(self.problem.n_rows))
-                self._n_measured += 1
+        if self._n_measured:
+            return
+        rows = np.arange(self.problem.n_rows)
+        self.shuffled_rows = "on training rows (the model was fitted once, on all)"
+        if board is not None:
+            points, part, rest = fit_smaller_committees(self.problem, model, board.seconds, self.plan.seed)
+            self._row_curve = _make_automl_curve(points, board)
+            if part is not None:
+                model, rows = part, rest
+                n_fitted = self.problem.n_rows - len(rest)
+                self.shuffled_rows = f"on rows that a committee fitted to the other {n_fitted:,} rows has not seen"
+        for _ in range(_FULL_MODEL_REPEATS):
+            self._measure_shuffles(model, rows)
+            self._n_measured += 1
+
+    def average_importances(self) -> dict[str, float] | None:
+        """Mean permutation importance of each feature so far; None if there is none."""
+        if not self.shuffles:
+            return None
+        means = np.concatenate(self.shuffles, axis=1).mean(axis=1).tolist()
+        return dict(zip(self.problem.features.column_names, means, strict=True))
+
+    def make_row_curve(self) -> RowCurve | None:
+        """Scores by number of training rows; None if they could not be measured."""
+        return self._row_curve if self._row_curve is not None else self._row_meter.make_curve()
 
     def make_curve(self) -> StageCurve | None:
         """Test scores by number of members; after early stopping the last score is repeated."""

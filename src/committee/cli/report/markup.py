@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Section", "escape", "make_figure", "make_html_table", "show_number", "truncate_text"]
+__all__ = ["Section", "allow_breaks", "escape", "make_figure", "make_html_table", "show_number", "truncate_text"]
 
 # Characters that are not allowed in HTML.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]")
@@ -57,6 +57,17 @@ def escape(value: object) -> str:
     '&lt;b&gt;&#x27;a&#x27; &amp; b'
     """
     return html.escape(_FORBIDDEN.sub("\ufffd", str(value)), quote=True)
+
+
+def allow_breaks(name: str) -> str:
+    """The name of a class as HTML, with optional line breaks before capitals.
+
+    Examples
+    --------
+    >>> allow_breaks("RandomForest")
+    'Random<wbr>Forest'
+    """
+    return re.sub("(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
 
 
 def truncate_text(value: object, most: int = _LONGEST) -> str:

@@ -15,7 +15,14 @@ from committee.exceptions import ParameterTypeError
 from committee.scoring import KnownPredictions, wrap_predictions
 from committee.typing import FloatArray
 
-__all__ = ["find_trees", "predict_outputs", "predict_stages", "predict_with_fixed_column", "shuffle_columns"]
+__all__ = [
+    "find_trees",
+    "predict_outputs",
+    "predict_stages",
+    "predict_with_fixed_column",
+    "predict_with_fixed_pair",
+    "shuffle_columns",
+]
 
 _StageT = TypeVar("_StageT")
 
@@ -191,3 +198,33 @@ def predict_with_fixed_column(
     versions = [table.set_column(column, name, values.take(pa.array(np.full(n_rows, row)))) for row in rows]
     predictions = predict_outputs(model, pa.concat_tables(versions).combine_chunks())
     return predictions.reshape(len(rows), n_rows, -1)
+
+
+def predict_with_fixed_pair(
+    model: Any, table: pa.Table, columns: Sequence[tuple[int, pa.ChunkedArray]], rows: Sequence[Sequence[int]]
+) -> FloatArray:
+    """Mean predictions over all rows with two columns set to each pair of values.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    table : pyarrow.Table
+        The rows.
+    columns : sequence of two tuples of int and pyarrow.ChunkedArray
+        Number of each column, and the column to take its values from.
+    rows : sequence of two sequences of int
+        Row numbers of the values in the sources.
+
+    Returns
+    -------
+    ndarray of shape (n_first, n_second, n_outputs)
+    """
+    (first, source), (second, _) = columns
+    values = source.combine_chunks() if isinstance(source, pa.ChunkedArray) else source
+    name, n_rows = table.column_names[first], table.num_rows
+    means = []
+    for row in rows[0]:
+        held = table.set_column(first, name, values.take(pa.array(np.full(n_rows, row))))
+        means.append(predict_with_fixed_column(model, held, second, columns[1][1], rows[1]).mean(axis=1))
+    return np.stack(means)

@@ -1,7 +1,12 @@
-"""A self-contained HTML page: one file, without scripts or network access."""
+"""A self-contained HTML page: one file without network access.
+
+Its only script shows tooltips; the security policy of the page allows no other one, by its digest, and no request.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -35,10 +40,14 @@ def render_page(title: str, lead: str, sections: Sequence[Section], colophon: st
         An HTML document.
     """
     here = files("committee.cli.report")
+    script = (here / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     links = "\n".join(f'<li><a href="#{one.key}">{escape(one.title)}</a></li>' for one in sections)
     return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
         style=(here / "page.css").read_text(encoding="utf-8"),
+        script=script,
+        digest=f"sha256-{digest}",
         lead=lead,
         links=links,
         sections="\n".join(one.render() for one in sections),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from committee.cli.metrics import ScoringMetric
-from committee.typing import FloatArray
+from committee.cli.report.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
     from committee.cli.model_setup import Plan
@@ -52,36 +51,29 @@ class ReportData:
         return self.observer.metric
 
     @cached_property
-    def classes(self) -> NDArray[Any] | None:
-        """All classes, sorted; None for regression."""
-        return np.unique(self.problem.y) if self.problem.task == "classification" else None
-
-    @cached_property
-    def rows(self) -> NDArray[np.intp]:
-        """Indices of the rows with an out-of-fold prediction."""
-        predictions = self.results.predictions
-        if predictions.dtype.kind != "f":
-            return np.arange(len(predictions))
-        return np.flatnonzero(np.isfinite(predictions if predictions.ndim == 1 else predictions[:, 0]))
-
-    @cached_property
-    def truth(self) -> NDArray[Any]:
-        """The target of these rows."""
-        return self.problem.y[self.rows]
-
-    @cached_property
-    def probabilities(self) -> FloatArray | None:
-        """Probabilities of the classes for these rows, if the estimator has them."""
-        predictions = self.results.predictions
-        if self.classes is None or predictions.ndim == 1:
-            return None
-        return np.asarray(predictions[self.rows], dtype=np.float64)
-
-    @cached_property
-    def predicted(self) -> NDArray[Any]:
-        """Predicted class or value of these rows."""
-        if self.probabilities is None:
-            predicted = self.results.predictions[self.rows]
-            return np.asarray(predicted, dtype=np.float64) if self.classes is None else predicted
-        assert self.classes is not None
-        return np.asarray(self.classes.take(self.probabilities.argmax(axis=1)))
+    def scored(self) -> ScoredRows:
+        """The rows that have an out-of-fold prediction, with it."""
+        problem, predictions = self.problem, self.results.predictions
+        classes = np.unique(problem.y) if problem.task == "classification" else None
+        rows = np.arange(len(predictions))
+        if predictions.dtype.kind == "f":
+            rows = np.flatnonzero(np.isfinite(predictions if predictions.ndim == 1 else predictions[:, 0]))
+        probabilities = None
+        predicted = predictions[rows]
+        if classes is None:
+            predicted = np.asarray(predicted, dtype=np.float64)
+        elif predictions.ndim > 1:
+            probabilities = np.asarray(predicted, dtype=np.float64)
+            predicted = classes.take(probabilities.argmax(axis=1))
+        return ScoredRows(
+            target=problem.target,
+            estimator=self.results.estimator,
+            truth=problem.y[rows],
+            predicted=predicted,
+            probabilities=probabilities,
+            classes=classes,
+            features=problem.features,
+            numbers=rows,
+            calendar=frozenset(column.name for column in problem.columns if column.is_calendar),
+            seed=self.plan.seed,
+        )

@@ -1,4 +1,4 @@
-"""The model, its scores on unseen rows, and the learning curve."""
+"""The model, and its scores on unseen rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from committee.cli.report.charts import Axis, Chart, fit_axis
 from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number
 
 if TYPE_CHECKING:
-    from committee.cli.report.fold_observer import StageCurve
     from committee.cli.report.report_data import ReportData
     from committee.cli.results import Comparison, Leaderboard, ScoreEstimate
 
-__all__ = ["describe_curve", "describe_model", "describe_score"]
+__all__ = ["describe_model", "describe_score"]
 
 
 def _show_estimate(value: ScoreEstimate, sign: str = "-") -> str:
@@ -39,9 +38,7 @@ def describe_model(data: ReportData) -> Section:
     if results.n_leaves is not None:
         text += f" It has {results.n_leaves:,} leaves and depth {results.depth}."
     parts = [text + "</p>"]
-    if results.leaderboard is None:
-        parts.append('<p class="absent">No leaderboard: a single estimator was fitted.</p>')
-    else:
+    if results.leaderboard is not None:
         parts.append(_show_board(results.leaderboard))
     if results.candidates:
         rows = [
@@ -108,7 +105,8 @@ def describe_score(data: ReportData) -> Section:
         text += "<p>These scores use the sample weights; counts, curves and figures below do not.</p>"
     table = make_html_table(["", ">model", ">naive", ">difference"], rows, "Scores on held-out rows, ± standard error")
     notes = "".join(f'<p class="note">{escape(notice)}</p>' for notice in results.notices)
-    return Section("score", "Score", f'{text}{table}{notes}<div class="figures">{figure}</div>')
+    body = f'{text}<div class="figures"><div>{table}{notes}</div>{figure}</div>' if figure else text + table + notes
+    return Section("score", "Score", body)
 
 
 def _draw_folds(name: str, found: Comparison) -> str:
@@ -124,62 +122,7 @@ def _draw_folds(name: str, found: Comparison) -> str:
     ends = [0.5, len(numbers) + 0.5]
     chart.band(ends, [mean - error] * 2, [mean + error] * 2)
     chart.rule(ends, [mean, mean])
-    chart.points(numbers, found.model.folds, 0, "model", radius=5)
-    chart.points(numbers, found.baseline.folds, 1, "naive guess", radius=5)
+    for color, (scores, who) in enumerate(((found.model.folds, "model"), (found.baseline.folds, "naive guess"))):
+        tips = [f"Fold {number}, {who}: {show_number(score)}" for number, score in zip(numbers, scores, strict=True)]
+        chart.points(numbers, scores, color, who, radius=5, tips=tips)
     return make_figure(chart.render(), caption)
-
-
-def describe_curve(data: ReportData) -> Section:
-    """The score by size of the model.
-
-    Parameters
-    ----------
-    data : ReportData
-        The data of the report.
-
-    Returns
-    -------
-    Section
-    """
-    results, name = data.results, data.metric.name
-    curve = data.observer.make_curve()
-    if curve is not None:
-        body = _draw_stages(curve, name, data.metric.sign)
-    elif results.candidates:
-        body = _draw_depths(data, name)
-    else:
-        body = (
-            f'<p class="absent">Left out: {escape(results.estimator)} has no staged predictions, and no depths were '
-            "tried.</p>"
-        )
-    return Section("curve", "Learning curve", body)
-
-
-def _draw_stages(curve: StageCurve, name: str, sign: int) -> str:
-    mean, n_folds = curve.scores.mean(axis=0), len(curve.scores)
-    error = curve.scores.std(axis=0, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros(len(mean))
-    best = int((sign * mean).argmax())
-    caption = (
-        f"{name} on held-out rows by number of members: mean over {n_folds} folds, band ± standard error. Best mean "
-        f"{show_number(float(mean[best]))} with {curve.numbers[best]:,}, last {show_number(float(mean[-1]))} with "
-        f"{curve.numbers[-1]:,}."
-    )
-    chart = Chart(fit_axis(curve.numbers, "members", log=True), fit_axis([mean - error, mean + error], name), caption)
-    chart.band(curve.numbers, mean - error, mean + error)
-    chart.line(curve.numbers, mean)
-    return f'<div class="figures">{make_figure(chart.render(), caption)}</div>'
-
-
-def _draw_depths(data: ReportData, name: str) -> str:
-    candidates = data.results.candidates
-    means = np.array([one.score.mean for one in candidates])
-    errors = np.array([one.score.error for one in candidates])
-    names = tuple("none" if one.max_depth is None else str(one.max_depth) for one in candidates)
-    caption = f"{name} on held-out rows by max_depth, ± standard error; “none” is an unlimited tree."
-    across = Axis(-0.5, len(names) - 0.5, "max_depth", names=names)
-    chart = Chart(across, fit_axis([means - errors, means + errors], name), caption)
-    positions = np.arange(len(names))
-    chart.line(positions, means)
-    chart.errors(positions, means - errors, means + errors)
-    chart.points(positions, means)
-    return f'<div class="figures">{make_figure(chart.render(), caption)}</div>'

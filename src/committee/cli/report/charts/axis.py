@@ -79,7 +79,13 @@ class Axis:
 
 
 def fit_axis(
-    values: ArrayLike | Sequence[ArrayLike], label: str, *, zero: bool = False, log: bool = False, pad: float = 0.04
+    values: ArrayLike | Sequence[ArrayLike],
+    label: str,
+    *,
+    zero: bool = False,
+    log: bool = False,
+    pad: float = 0.04,
+    log_pad: float = 0.0,
 ) -> Axis:
     """An axis whose limits contain all values.
 
@@ -93,8 +99,8 @@ def fit_axis(
         Whether the limits must contain 0.
     log : bool
         Whether the scale is logarithmic.
-    pad : float
-        Margin at both ends, as a share of the range.
+    pad, log_pad : float
+        Margin at both ends, as a share of the range, of a plain and of a logarithmic scale.
 
     Returns
     -------
@@ -104,7 +110,9 @@ def fit_axis(
     finite = finite[np.isfinite(finite)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     if log:
-        return Axis(low, high if high > low else low * 10.0, label, log=True)
+        high = high if high > low else low * 10.0
+        margin = (high / low) ** log_pad
+        return Axis(low / margin, high * margin, label, log=True)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     if high - low <= 1e-9 * max(abs(low), abs(high)):

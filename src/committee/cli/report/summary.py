@@ -1,0 +1,132 @@
+"""The summary of a report in three sentences: what was predicted from what, how well, and what matters most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from committee.cli.report.markup import escape, show_number, truncate_text
+
+if TYPE_CHECKING:
+    from committee.cli.report.report_data import ReportData
+    from committee.cli.results import Comparison
+
+__all__ = ["join_names", "judge_difference", "render_summary", "summarize_fit"]
+
+# Standard errors from which a difference counts as clear.
+_CLEAR = 2.0
+_MOST_NAMED = 3
+
+
+def render_summary(sentences: Sequence[str]) -> str:
+    """Sentences as HTML.
+
+    Parameters
+    ----------
+    sentences : sequence of str
+        Plain text.
+
+    Returns
+    -------
+    str
+    """
+    return f'<div class="summary">{"".join(f"<p>{escape(one)}</p>" for one in sentences)}</div>'
+
+
+def join_names(names: Sequence[str], conjunction: str = "and") -> str:
+    """Names in a sentence.
+
+    Examples
+    --------
+    >>> join_names(["a", "b", "c"]), join_names(["a"])
+    ('a, b and c', 'a')
+    """
+    short = [truncate_text(name, 60) for name in names]
+    return short[0] if len(short) == 1 else f"{', '.join(short[:-1])} {conjunction} {short[-1]}"
+
+
+def judge_difference(difference: float, error: float) -> str:
+    """A difference in words, by its standard error; larger is better."""
+    if not np.isfinite(error):
+        return "better" if difference > 0.0 else "not better"
+    if difference > _CLEAR * error:
+        return "clearly better"
+    return "clearly worse" if difference < -_CLEAR * error else "not clearly different"
+
+
+def summarize_fit(data: ReportData, ranked: list[str]) -> tuple[str, str, str]:
+    """The summary of a fit.
+
+    Parameters
+    ----------
+    data : ReportData
+        The data of the report.
+    ranked : list of str
+        Features, the most important first.
+
+    Returns
+    -------
+    tuple of three str
+    """
+    name, first = next(iter(data.results.comparisons.items()))
+    return _say_what(data), _say_how_well(data, name, first), _say_what_matters(data, ranked)
+
+
+def _say_what(data: ReportData) -> str:
+    problem, results = data.problem, data.results
+    n_features, n_rows = len(problem.columns), problem.n_rows
+    kind = "a number"
+    if problem.task == "classification":
+        classes = list(problem.count_classes())
+        kind = f"one of {len(classes)} classes" if len(classes) > 3 else join_names(classes, "or")
+    members = ""
+    if results.leaderboard is not None:
+        n_used = sum(one.weight > 0.0 for one in results.leaderboard.entries)
+        members = f" of {n_used} kind{'s' if n_used > 1 else ''} of models"
+    article = "an" if results.estimator[0] in "AEIOU" else "a"
+    return (
+        f"The model predicts {truncate_text(problem.target, 60)} ({kind}) from {n_features:,} "
+        f"column{'s' if n_features > 1 else ''} of {truncate_text(problem.source, 60)}; it is {article} "
+        f"{results.estimator}{members}, fitted to {n_rows:,} rows."
+    )
+
+
+def _say_how_well(data: ReportData, name: str, found: Comparison) -> str:
+    sign = data.metric.sign
+    verdict = judge_difference(sign * found.difference.mean, found.difference.error)
+    guess = "the mean of the target"
+    if data.problem.task == "classification":
+        guess = f"the most frequent class, {truncate_text(next(iter(data.problem.count_classes())), 40)}"
+    than = "from" if verdict == "not clearly different" else "than"
+    return (
+        f"On rows that it was not fitted to, its {name} is {_show(found.model.mean)} ± {_show(found.model.error, 2)} "
+        f"(standard error), {verdict} {than} the {_show(found.baseline.mean)} of the naive guess, {guess}."
+    )
+
+
+def _show(value: float, digits: int = 3) -> str:
+    return show_number(value, digits)
+
+
+def _say_what_matters(data: ReportData, ranked: list[str]) -> str:
+    if not ranked:
+        return "No column has a measurable importance."
+    top = ranked[:_MOST_NAMED]
+    if not data.observer.shuffles:
+        what = "column is" if len(top) == 1 else "columns are"
+        return f"By the decrease of impurity in the model, the most important {what} {join_names(top)}."
+    names = data.problem.features.column_names
+    drops = np.concatenate(data.observer.shuffles, axis=1).mean(axis=1)
+    metric = data.observer.shuffle_metric
+    verb = "lowers" if metric.sign > 0 else "raises"
+    loss = _show(float(drops[names.index(top[0])]))
+    first = "it" if len(top) == 1 else "the first"
+    rest = f", followed by {join_names(top[1:])}" if len(top) > 1 else ""
+    n_none = int((drops <= 0.0).sum())
+    idle = f"; {n_none:,} of {len(names):,} columns have no measurable effect" if n_none else ""
+    return (
+        f"What matters most is {truncate_text(top[0], 60)}{rest}: shuffling {first} {verb} the {metric.name} by {loss} "
+        f"{data.observer.shuffled_rows}{idle}."
+    )
