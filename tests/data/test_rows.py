@@ -172,7 +172,7 @@ def test_rows_of_objects_without_names() -> None:
     [
         ([1.0], [1.0], "X column 'fruit' held categories that are text at fit and holds numbers now."),
         (["fig"], ["big"], "X column 'size' held numbers at fit and holds text now."),
-        (["fig"], [pd.Timestamp("2020-01-01")], "X column 'size' holds dates or times"),
+        (["fig"], [pd.Timestamp("2020-01-01")], "X column 'size' held numbers at fit and holds dates without"),
     ],
 )
 def test_a_column_of_another_kind(fruit: Any, size: Any, sentence: str) -> None:

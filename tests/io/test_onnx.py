@@ -138,3 +138,9 @@ def test_several_outputs_are_refused() -> None:
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ParameterTypeError, match="several outputs"):
         to_onnx(committee.DecisionTreeRegressor().fit(X, np.column_stack([y, y])))
+
+
+def test_a_model_of_dates_is_refused():
+    when = np.array([["2020-01-01"], ["2021-05-02"]], "M8[s]")
+    with pytest.raises(ParameterTypeError, match="fitted on dates, times or lists cannot be written as ONNX"):
+        to_onnx(committee.DecisionTreeRegressor().fit(when, [0.0, 1.0]))

@@ -5,6 +5,7 @@ import math
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.utils import Bunch
@@ -299,3 +300,44 @@ def test_a_file_of_a_later_format_says_so(tmp_path, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match="version 2 of the format; this version of committee reads up to 1"):
         committee.load(tmp_path / "model")
+
+
+# --- columns of dates and lists ----------------------------------------------------------------------------------
+
+COLUMNS = {
+    "of the kind 'moon phase' are not known": ("kinds", {"tuple": ["moon phase"]}),
+    "dates have known parts": ("parts", {"tuple": [{"tuple": ["seconds", "moon phase"]}]}),
+    "every feature must come from a column": ("parts", {"tuple": [{"tuple": ["seconds"]}]}),
+    "every column must have a kind": ("kinds", {"tuple": ["date", "date"]}),
+    "every column must have a name": ("names", {"tuple": ["when", "where"]}),
+}
+
+
+def make_dates():
+    when = np.array(["2020-01-01T01", "2021-05-02T05", "2022-07-05T08", "2023-08-04T11"], "M8[s]")
+    return pd.DataFrame({"when": when})
+
+
+@pytest.mark.parametrize("sentence", COLUMNS)
+def test_columns_of_unknown_kinds_are_refused(sentence, tmp_path):
+    committee.save(committee.DecisionTreeRegressor().fit(make_dates(), np.arange(4.0)), tmp_path / "whole")
+    header, data = open_file((tmp_path / "whole").read_bytes())
+    field, node = COLUMNS[sentence]
+    (record,) = (one for one in header["objects"] if one.get("class") == "InputColumns")
+    record["fields"][field] = node
+    with pytest.raises(ModelFileError, match=sentence):
+        load_with(tmp_path / "changed", header, data)
+
+
+def test_a_file_without_dates_does_not_mention_them(tmp_path):
+    committee.save(committee.DecisionTreeRegressor().fit(np.eye(3), np.arange(3.0)), tmp_path / "plain")
+    header, _ = open_file((tmp_path / "plain").read_bytes())
+    (record,) = (one for one in header["objects"] if one.get("class") == "Schema")
+    assert "inputs" not in record["fields"]
+    assert committee.load(tmp_path / "plain")._schema.inputs is None
+
+
+def test_a_file_describes_the_columns_of_the_user(tmp_path):
+    committee.save(committee.RandomForestRegressor(2).fit(make_dates(), np.arange(4.0)), tmp_path / "dates")
+    about = committee.io.describe_file(tmp_path / "dates")
+    assert (about.n_features, about.feature_names) == (1, ("when",))

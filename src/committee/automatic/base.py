@@ -22,6 +22,7 @@ from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data import ClassTarget, ValueTarget
 from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
+from committee.data.rows import collect_table
 from committee.data.weights import count_as_rows
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
@@ -105,6 +106,7 @@ class BaseCommittee(CommitteeEstimator):
         self._validate_params()
         self._check_names()
         started = time.perf_counter()
+        X = collect_table(X)
         with threadpool_limits(1, "blas"):
             texts = fit_text_reader(X, self.text_columns, self.categorical_features)
         X, tfidf = texts.split_texts(X)
@@ -340,11 +342,11 @@ class BaseCommittee(CommitteeEstimator):
 
     def _set_fitted(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
         schema, target = dataset.schema, dataset.target
-        fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
+        fitted = {**fitted, "n_features_in_": schema.n_inputs, "_schema": schema}
         if isinstance(target, ClassTarget):
             fitted["classes_"] = target.classes[0]
-        if schema.feature_names is not None:
-            fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
+        if schema.input_names is not None:
+            fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
         self._replace_fitted(fitted, optional=("feature_names_in_",))
 
     # Predictions.
@@ -356,7 +358,7 @@ class BaseCommittee(CommitteeEstimator):
         """The weighted mean of the members: probabilities, or one column of values."""
         if not self.__sklearn_is_fitted__():
             raise not_fitted_error(self)
-        X, tfidf = self._texts.split_texts(X)
+        X, tfidf = self._texts.split_texts(collect_table(X, self._schema.input_names))
         table, with_words = self._texts.add_topics(take_in_rows(self, X, self._schema), tfidf)
         classify = self._task == "classify"
         classes = [np.arange(len(self.classes_))] if classify else None

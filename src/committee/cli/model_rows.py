@@ -57,7 +57,7 @@ def read_categories(model: Any) -> Sequence[NDArray[Any] | None]:
         None for a column of numbers; empty if the model does not know.
     """
     schema: Schema | None = getattr(model, "_schema", None)
-    return () if schema is None else schema.categories
+    return () if schema is None else [schema.categories[schema.list_features(k)[0]] for k in range(schema.n_inputs)]
 
 
 class ModelRows:
@@ -113,7 +113,12 @@ class ModelRows:
         -------
         pyarrow.Table, or ndarray for a model without feature names
         """
-        columns = {name: write_numbers(chunk.column(name)) for name in self.names}
+        schema: Schema | None = getattr(self.model, "_schema", None)
+        kinds = ["number"] * len(self.names) if schema is None or schema.inputs is None else schema.inputs.kinds
+        columns = {
+            name: write_numbers(chunk.column(name)) if kind == "number" else chunk.column(name)
+            for name, kind in zip(self.names, kinds, strict=True)
+        }
         if hasattr(self.model, "feature_names_in_"):
             return pa.table(columns).combine_chunks()
         try:

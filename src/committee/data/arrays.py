@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.constraints import show_value
-from committee.data.columns import read_objects
+from committee.data.columns import read_objects, read_times
 from committee.data.memory import check_room_for
 from committee.data.tables import Table
 from committee.exceptions import CommitteeError, DataError, DataTypeError
@@ -20,7 +20,7 @@ __all__ = ["check_sparse", "read_array", "read_sequence", "read_sparse", "refuse
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
-_KINDS = {"M": "dates or times", "m": "dates or times", "V": "structs"}
+_KINDS = {"V": "structs"}
 
 
 def read_array(X: AnyArray) -> Table:
@@ -46,6 +46,11 @@ def read_array(X: AnyArray) -> Table:
     if kind in "OUST":
         check_room_for(n_rows, n_features, _FLOAT64.itemsize)
         columns = [read_objects(X[:, j].tolist(), f"column {j}") for j in range(n_features)]
+        return Table(n_rows, n_features, columns=columns)
+    if kind in "Mm":
+        check_room_for(n_rows, n_features, _FLOAT64.itemsize)
+        wheres = [f"column {j}" for j in range(n_features)]
+        columns = [read_times(X[:, j], where) for j, where in enumerate(wheres)]
         return Table(n_rows, n_features, columns=columns)
     raise DataTypeError(
         f"X holds {_KINDS.get(kind, 'values')} ({dtype}), which cannot be learnt from. Turn it into numbers first."

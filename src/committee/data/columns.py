@@ -1,4 +1,4 @@
-"""One column at a time: numbers with NaN where missing, or levels with a code for each row.
+"""One column at a time: numbers with NaN where missing, levels with a code for each row, seconds, or lists.
 
 A column comes here as an array, a list of Python objects or a series of pandas, Polars or PyArrow. It leaves as a
 :class:`Column`, and whether its levels are used as a category is decided later.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from committee.constraints import show_value
+from committee.data import dates, lists
+from committee.data.inputs import describe_kind
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
@@ -29,10 +31,12 @@ __all__ = [
     "find_observed",
     "read_arrow_numbers",
     "read_arrow_text",
+    "read_lists",
     "read_objects",
     "read_pandas_text",
     "read_polars_numbers",
     "read_polars_text",
+    "read_times",
     "refuse_kind",
 ]
 
@@ -47,11 +51,9 @@ _PLAIN_ARROW = _INTEGERS | {"bool", "float", "double"}
 _PLAIN_POLARS = _INTEGERS | {"float32", "float64"}
 _MISSING_NAMES = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 _HINTS = {
-    "dates or times": "Turn it into numbers first, for example days since a date, year, month and weekday.",
-    "lists": "Spread it over one column for each element.",
     "structs": "Spread it over one column for each field.",
     "binary data": "Turn it into numbers or text first.",
-    "periods or intervals": "Turn it into numbers first, for example its start.",
+    "intervals": "Turn it into numbers first, for example its start.",
 }
 
 
@@ -64,13 +66,17 @@ class Column:
     where : str
         The column as a sentence calls it.
     values : ndarray of float32 or float64, or None
-        The numbers, if it holds numbers.
+        The numbers, if it holds numbers; seconds, if it holds dates, times or durations.
     levels : ndarray or None
         The distinct values that occur, text or numbers, if it came with levels. Text is of dtype object.
     codes : ndarray of int64 or None
         For each row the index of its level, -1 where missing.
     neutral : bool
         Whether the numbers have no precision of their own (booleans), so that a float32 table stays one.
+    kind : str
+        What it holds, a key of `inputs.KINDS`; a column with levels counts as a number.
+    elements : ndarray of float32 or float64 of shape (n_rows, width), or None
+        The elements, if it holds lists.
     """
 
     where: str
@@ -78,11 +84,27 @@ class Column:
     levels: AnyArray | None = None
     codes: NDArray[np.int64] | None = None
     neutral: bool = False
+    kind: str = "number"
+    elements: AnyArray | None = None
 
     @property
     def holds_text(self) -> bool:
         """Whether the levels are text, so that the column cannot be read as numbers."""
         return self.levels is not None and self.levels.dtype == object
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether every row is missing, so that the column could hold anything."""
+        if self.codes is not None:
+            return not len(self.codes) or int(self.codes.max()) == _MISSING_CODE
+        held = self.values if self.elements is None else self.elements
+        return held is not None and bool(np.isnan(held).all())
+
+    def describe(self) -> str:
+        """What the column holds, for a sentence."""
+        if self.holds_text:
+            return "text"
+        return describe_kind(self.kind, None if self.elements is None else self.elements.shape[1])
 
     def as_numbers(self) -> AnyArray:
         """The column as numbers; only if it does not hold text."""
@@ -108,8 +130,9 @@ class Column:
     def take_rows(self, rows: NDArray[np.intp]) -> Column:
         """Some of the rows; levels that do not occur among them are dropped, as they are when a column is read."""
         if self.levels is None or self.codes is None:
-            assert self.values is not None
-            return Column(self.where, values=self.values[rows], neutral=self.neutral)
+            values = None if self.values is None else self.values[rows]
+            elements = None if self.elements is None else self.elements[rows]
+            return replace(self, values=values, elements=elements)
         codes = self.codes[rows]
         observed = find_observed(codes, len(self.levels))
         renumber = np.full(len(self.levels) + 1, _MISSING_CODE, dtype=np.int64)
@@ -135,9 +158,11 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
     kinds: dict[str, type] = {}
     for found in found_types:
         kinds.setdefault(_find_kind(found), found)
-    for kind in ("complex", "dates or times", "other"):
+    for kind in ("complex", "other"):
         if kind in kinds:
             raise _refuse_object(kind, kinds[kind], values, where)
+    if "times" in kinds or "list" in kinds:
+        return _read_times_or_lists(values, kinds, where)
     if "bytes" in kinds:
         values = [_decode(v, where) if isinstance(v, bytes) else v for v in values]
         kinds["text"] = str
@@ -159,6 +184,34 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
     return Column(where, levels=_text_array(levels), codes=codes)
 
 
+def _read_times_or_lists(values: Sequence[Any], kinds: dict[str, type], where: str) -> Column:
+    """Dates, times, durations or lists, with nothing but missing values in between; NaN is one."""
+    missing = np.array([type(v).__name__ in _MISSING_NAMES or (isinstance(v, float) and v != v) for v in values])
+    missing |= np.array([isinstance(v, np.datetime64 | np.timedelta64) and bool(np.isnat(v)) for v in values])
+    held = "times" if "times" in kinds else "list"
+    present = ((_find_value_kind(v), v) for v, gone in zip(values, missing, strict=True) if not gone)
+    odd = next((v for kind, v in present if kind != held), None)
+    if odd is not None:
+        raise DataTypeError(
+            f"X {where} mixes {'dates or times' if held == 'times' else 'lists'} and other values, such as "
+            f"{show_value(odd)}. Make it one or the other."
+        )
+    if held == "times":
+        kind, seconds = dates.read_object_times(values, missing, where)
+        return Column(where, values=seconds, kind=kind)
+
+    def read_elements(flat: list[Any]) -> AnyArray | None:
+        found = read_objects(flat, where)
+        return found.values if found.kind == "number" else None
+
+    return _make_list_column(lists.read_object_lists(values, missing, where, read_elements), where)
+
+
+def _find_value_kind(value: Any) -> str:
+    found: type = type(value)
+    return _find_kind(found)
+
+
 @lru_cache(maxsize=256)
 def _find_kind(found: type) -> str:
     if issubclass(found, str):
@@ -172,16 +225,16 @@ def _find_kind(found: type) -> str:
         return "truth"
     if issubclass(found, complex | np.complexfloating):
         return "complex"
-    if issubclass(found, _TIMES):
-        return "dates or times"
+    if issubclass(found, _TIMES) or found.__name__ == "Period":
+        return "times"
+    if issubclass(found, list | tuple | np.ndarray):
+        return "list"
     return "number" if issubclass(found, _NUMBERS) else "other"
 
 
 def _refuse_object(kind: str, found: type, values: Sequence[Any], where: str) -> Exception:
     if kind == "complex":
         return DataError(f"Complex data not supported: X {where} holds complex numbers.")
-    if kind == "dates or times":
-        return refuse_kind(where, kind, found.__name__)
     sample = next(v for v in values if type(v) is found)
     return DataTypeError(
         f"Every argument must be a string, a number or missing; X {where} holds a value of type "
@@ -293,6 +346,34 @@ def read_arrow_text(chunked: Any, where: str) -> Column:
         encoded = encoded.dictionary_encode()
     codes = encoded.indices.cast("int64").fill_null(_MISSING_CODE).to_numpy(zero_copy_only=False)
     return encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))
+
+
+def read_times(series: Any, where: str) -> Column:
+    """Dates, times of day or durations of pandas, Polars, PyArrow or NumPy."""
+    if isinstance(series, np.ndarray):
+        kind, seconds = dates.read_array_times(series, where)
+    elif hasattr(series, "iloc"):
+        kind, seconds = dates.read_pandas_times(series, where)
+    elif hasattr(series, "to_physical"):
+        kind, seconds = dates.read_polars_times(series)
+    else:
+        kind, seconds = dates.read_arrow_times(series)
+    return Column(where, values=seconds, kind=kind)
+
+
+def read_lists(series: Any, where: str) -> Column:
+    """Lists of pandas (with types of Arrow), Polars or PyArrow."""
+    if hasattr(series, "iloc"):
+        return _make_list_column(lists.read_arrow_lists(series.array.__arrow_array__(), where), where)
+    if hasattr(series, "to_physical"):
+        return _make_list_column(lists.read_polars_lists(series, where), where)
+    return _make_list_column(lists.read_arrow_lists(series, where), where)
+
+
+def _make_list_column(elements: AnyArray, where: str) -> Column:
+    if elements.shape[1]:
+        return Column(where, kind="list", elements=elements)
+    return Column(where, values=np.full(len(elements), np.nan), neutral=True)  # no row has a list
 
 
 def read_arrow_numbers(chunked: Any, where: str) -> Column | None:

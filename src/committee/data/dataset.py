@@ -17,7 +17,8 @@ from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
     from committee import _core
-    from committee.typing import AnyArray, AnyDType
+    from committee.data.inputs import InputColumns
+    from committee.typing import AnyArray, AnyDType, BoolArray
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
 
@@ -29,15 +30,17 @@ class Schema:
     Attributes
     ----------
     n_features : int
-        The number of columns.
+        The number of features: columns of the encoded table.
     feature_names : tuple of str or None
-        Their names, if all have one.
+        Their names, if all columns have one.
     categories : tuple of (ndarray or None)
-        For each column the levels of a category (the code is the index), None for a number.
+        For each feature the levels of a category (the code is the index), None for a number.
     dtype : numpy.dtype
         float32 if the table was, float64 otherwise.
     unseen : {"missing", "error"}
         What a level that is not in ``categories`` means at prediction.
+    inputs : InputColumns or None
+        The columns of the user's table, if they are other than the features; None if each of them is one feature.
     """
 
     n_features: int
@@ -45,11 +48,58 @@ class Schema:
     categories: tuple[AnyArray | None, ...]
     dtype: AnyDType
     unseen: str = "missing"
+    inputs: InputColumns | None = None
 
     @cached_property
     def plain(self) -> bool:
         """Whether the columns have neither names nor categories, so that any float table of the width will do."""
-        return self.feature_names is None and not self.has_categories
+        return self.feature_names is None and not self.has_categories and self.inputs is None
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of the user's table."""
+        return self.n_features if self.inputs is None else len(self.inputs)
+
+    @property
+    def input_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of the user's table, if all have one."""
+        return self.feature_names if self.inputs is None else self.inputs.names
+
+    @cached_property
+    def are_categories(self) -> BoolArray:
+        """For each column of the user's table whether it is a category."""
+        chosen = np.array([levels is not None for levels in self.categories], dtype=bool)
+        return chosen if self.inputs is None else chosen[self.inputs.starts[:-1]]
+
+    def sum_features(self, values: FloatArray, axis: int) -> FloatArray:
+        """Sums over the features that come from one column of the user's table; unchanged if each is one feature."""
+        return values if self.inputs is None else self.inputs.sum_features(values, axis)
+
+    def list_features(self, column: int) -> list[int]:
+        """The features that come from a column of the user's table."""
+        return [column] if self.inputs is None else self.inputs.list_features(column)
+
+    def name_features(self, pattern: str) -> list[str]:
+        """A name for each feature; the pattern makes the name of a column that has none from its number.
+
+        Examples
+        --------
+        >>> Schema(2, None, (None, None), np.dtype("f8")).name_features("x{}")
+        ['x0', 'x1']
+        """
+        if self.feature_names is not None:
+            return list(self.feature_names)
+        if self.inputs is not None:
+            return self.inputs.name_features(pattern)
+        return [pattern.format(k) for k in range(self.n_features)]
+
+    def name_inputs(self, pattern: str) -> list[str]:
+        """A name for each column of the user's table; the pattern is for one that has none."""
+        return list(self.input_names or (pattern.format(k) for k in range(self.n_inputs)))
+
+    def name_input(self, index: int) -> str:
+        """A column of the user's table as a sentence calls it."""
+        return f"column {index}" if self.input_names is None else f"column {self.input_names[index]!r}"
 
     @cached_property
     def has_categories(self) -> bool:
@@ -62,14 +112,14 @@ class Schema:
         return np.fromiter((0 if c is None else len(c) for c in self.categories), np.uint32, self.n_features)
 
     def name_column(self, index: int) -> str:
-        """A column as a sentence calls it.
+        """The column that a feature comes from as a sentence calls it.
 
         Examples
         --------
         >>> Schema(2, None, (None, None), np.dtype("f8")).name_column(1)
         'column 1'
         """
-        return f"column {index}" if self.feature_names is None else f"column {self.feature_names[index]!r}"
+        return self.name_input(index if self.inputs is None else int(self.inputs.owners[index]))
 
 
 @dataclass(frozen=True)
@@ -160,7 +210,7 @@ class Dataset:
 
     @property
     def n_features(self) -> int:
-        """The number of columns."""
+        """The number of features."""
         return self.schema.n_features
 
     @property
@@ -195,14 +245,15 @@ class Dataset:
         return replace(self, weights=weights, _first=self._first or self)
 
     def without(self, feature: int) -> Dataset:
-        """The same data without a column; existing bins are reused."""
-        kept = np.delete(np.arange(self.n_features), feature)
-        names = self.schema.feature_names
+        """The same data without a column of the user's table; existing bins are reused."""
+        kept = np.delete(np.arange(self.n_features), self.schema.list_features(feature))
+        names, inputs = self.schema.feature_names, self.schema.inputs
         schema = replace(
             self.schema,
             n_features=len(kept),
             feature_names=None if names is None else tuple(names[k] for k in kept),
             categories=tuple(self.schema.categories[k] for k in kept),
+            inputs=None if inputs is None else inputs.without(feature),
         )
         made = {
             key: binning.select_columns(bins, kept)

@@ -26,7 +26,7 @@ from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -137,16 +137,18 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
     ):
         return X
     name = type(estimator).__name__
-    table = _read_table(X, name)
+    table = _read_table(X, name, schema.input_names)
     compare_names(name, table, schema)
-    if table.n_features != schema.n_features:
+    if table.n_features != schema.n_inputs:
         raise DataError(
-            f"X has {table.n_features} features, but {name} is expecting {schema.n_features} features as input."
+            f"X has {table.n_features} features, but {name} is expecting {schema.n_inputs} features as input."
         )
     _check_shape(table)
     if table.sparse is not None:
         if schema.has_categories:
             raise _refuse_sparse_categories(name)
+        if schema.inputs is not None:
+            raise DataTypeError(f"Sparse X holds numbers only, but {name} was fitted on dates, times or lists.")
         matrix = table.sparse.tocsr()
     else:
         matrix = match_table(table, schema)
@@ -157,7 +159,7 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
 # --- reading -----------------------------------------------------------------------------------------------------
 
 
-def _read_table(X: Any, name: str) -> Table:
+def _read_table(X: Any, name: str, wanted: Sequence[str] | None = None) -> Table:
     if type(X) is np.ndarray or isinstance(X, np.ndarray):
         return read_array(X)
     if isinstance(X, Table):
@@ -174,7 +176,7 @@ def _read_table(X: Any, name: str) -> Table:
     table = _read_pandas(X)
     if table is not None:
         return table
-    frame = find_frame(X)
+    frame = find_frame(X, wanted)
     return read_sequence(X) if frame is None else _read_frame(frame)
 
 
@@ -194,8 +196,11 @@ def read_frame(X: Any) -> Table:
     return _read_table(X, "read_frame").stack_numbers()
 
 
-def find_frame(X: Any) -> Any:
-    """The narwhals frame of X, or None if X is no frame."""
+def find_frame(X: Any, wanted: Sequence[str] | None = None) -> Any:
+    """The narwhals frame of X, or None if X is no frame.
+
+    A lazy frame is collected; if it has all the wanted columns, only these.
+    """
     import narwhals as nw
 
     try:
@@ -209,7 +214,9 @@ def find_frame(X: Any) -> Any:
     if isinstance(wrapped, nw.DataFrame):
         return wrapped
     if isinstance(wrapped, nw.LazyFrame):
-        raise DataTypeError("X is a lazy frame, whose rows are not there yet. Call its collect() or compute() first.")
+        if wanted is not None and set(wanted) <= set(wrapped.collect_schema().names()):
+            wrapped = wrapped.select(*wanted)
+        return wrapped.collect()
     if isinstance(wrapped, nw.Series):
         raise refuse_axes((len(wrapped),))
     if hasattr(X, "__arrow_c_stream__"):
@@ -284,6 +291,8 @@ def _read_pandas(X: Any) -> Table | None:
         if kind == "levels":
             found = X.iloc[:, j].array
             columns.append(reading.encode_levels(found.categories.tolist(), found.codes, where, ordered=True))
+        elif kind == "times":
+            columns.append(reading.read_times(X.iloc[:, j], where))
         elif kind is None:
             columns.append(_read_native(X.iloc[:, j], where))
         else:
@@ -305,7 +314,11 @@ def _find_pandas_kind(dtype: Any, pandas: Any) -> str | None:
     if isinstance(dtype, np.dtype):
         if dtype == _FLOAT32:
             return "single"
+        if dtype.kind in "Mm":
+            return "times"
         return "truth" if dtype.kind == "b" else "number" if dtype == _FLOAT64 or dtype.kind in "iu" else None
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        return "times"
     return "levels" if isinstance(dtype, pandas.CategoricalDtype) else None
 
 
@@ -327,6 +340,9 @@ def _read_series(series: Any, where: str) -> Column:
     dtype, native = series.dtype, series.to_native()
     if dtype in (nw.Float32, nw.Float64):
         return Column(where, values=_as_float(series))
+    if dtype.is_decimal():
+        # Only text is converted to the nearest float64 by every library.
+        return Column(where, values=_as_float(series.cast(nw.String).cast(nw.Float64)))
     if dtype.is_numeric():
         return Column(where, values=_as_float(series.cast(nw.Float64)))
     if dtype == nw.Boolean:
@@ -340,9 +356,9 @@ def _read_series(series: Any, where: str) -> Column:
             return reading.read_arrow_text(native, where)
         return reading.read_objects(series.to_list(), where)
     if dtype in (nw.Datetime, nw.Date, nw.Duration, nw.Time):
-        raise reading.refuse_kind(where, "dates or times", str(dtype))
+        return reading.read_times(native, where)
     if dtype in (nw.List, nw.Array):
-        raise reading.refuse_kind(where, "lists", str(dtype))
+        return reading.read_lists(native, where)
     if dtype == nw.Struct:
         raise reading.refuse_kind(where, "structs", str(dtype))
     if dtype == nw.Binary:
@@ -365,8 +381,10 @@ def _read_unknown(series: Any, native: Any, where: str) -> Column:
     described = str(native.dtype if hasattr(native, "dtype") else native.type)
     if described.startswith("complex"):
         raise DataError(f"Complex data not supported: X {where} holds complex numbers.")
-    if described.startswith(("period", "interval")):
-        raise reading.refuse_kind(where, "periods or intervals", described)
+    if described.startswith("period"):
+        return reading.read_times(native, where)
+    if described.startswith("interval"):
+        raise reading.refuse_kind(where, "intervals", described)
     if described.startswith("Sparse"):
         return Column(where, values=np.asarray(native, dtype=np.float64))
     if series.null_count() == len(series):
@@ -390,7 +408,7 @@ def _encode(
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if not getattr(estimator, "accepts_categories", True):
-        _refuse_text(table, name)
+        _refuse_other_than_numbers(table, name)
         requested = None
     if table.sparse is None:
         if table.matrix is not None and (
@@ -407,10 +425,12 @@ def _encode(
     return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
 
 
-def _refuse_text(table: Table, name: str) -> None:
+def _refuse_other_than_numbers(table: Table, name: str) -> None:
     for column in table.columns or ():
-        if column.holds_text:
-            raise DataTypeError(f"X {column.where} holds text, but {name} learns from numbers only. Encode it first.")
+        if column.holds_text or column.kind != "number":
+            raise DataTypeError(
+                f"X {column.where} holds {column.describe()}, but {name} learns from numbers only. Encode it first."
+            )
 
 
 def _refuse_sparse_categories(name: str) -> DataError:
@@ -442,16 +462,16 @@ def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) 
 
 def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:
     """Put ``n_features_in_`` and ``feature_names_in_`` on an estimator, once its fit has gone well."""
-    estimator.n_features_in_ = schema.n_features
-    if schema.feature_names is not None:
-        estimator.feature_names_in_ = np.array(schema.feature_names, dtype=object)
+    estimator.n_features_in_ = schema.n_inputs
+    if schema.input_names is not None:
+        estimator.feature_names_in_ = np.array(schema.input_names, dtype=object)
     else:
         estimator.__dict__.pop("feature_names_in_", None)
 
 
 def compare_names(name: str, table: Table, schema: Schema) -> None:
     """Complain as scikit-learn does, word for word, since programs look for its words."""
-    fitted, found = schema.feature_names, table.names
+    fitted, found = schema.input_names, table.names
     if fitted == found:
         return
     if fitted is None:

@@ -14,12 +14,15 @@ import numpy as np
 from committee.data.arrays import check_sparse
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.intake import compare_names, find_frame, read_names
+from committee.data.rows import collect_table
 from committee.data.tables import Table
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import combine_weights
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from committee.typing import AnyArray, Task
@@ -27,14 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["pass_in", "pass_rows", "read_table"]
 
 
-def read_table(X: Any) -> Any:
+def read_table(X: Any, wanted: Sequence[str] | None = None) -> Any:
     """The table as members get it: unchanged if it has rows, as an array if it only converts to one.
+
+    A lazy frame is collected; if it has all the wanted columns, only these.
 
     Examples
     --------
     >>> read_table(["a text", "another"])
     ['a text', 'another']
     """
+    X = collect_table(X, wanted)
     shape = getattr(X, "shape", None)
     if shape is None and hasattr(X, "__array__"):
         X = np.asarray(X)
@@ -116,7 +122,7 @@ def pass_rows(estimator: object, X: Any, schema: Schema) -> Any:
     -------
     The table in the form that members read.
     """
-    name, table = type(estimator).__name__, _index_rows(X)
+    name, table = type(estimator).__name__, _index_rows(X, schema.input_names)
     n_features = _count_features(table)
     compare_names(name, Table(int(table.shape[0]), n_features, _list_names(table)), schema)
     if n_features != schema.n_features:
@@ -124,9 +130,9 @@ def pass_rows(estimator: object, X: Any, schema: Schema) -> Any:
     return table
 
 
-def _index_rows(X: Any) -> Any:
+def _index_rows(X: Any, wanted: Sequence[str] | None = None) -> Any:
     """A table whose rows can be selected by number."""
-    table = read_table(X)
+    table = read_table(X, wanted)
     if hasattr(table, "tocsr"):
         return table if table.format in ("csr", "csc") else table.tocsr()
     return table if hasattr(table, "shape") else _make_array(table)

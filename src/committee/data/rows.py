@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,25 @@ import numpy as np
 if TYPE_CHECKING:
     from committee.typing import AnyArray
 
-__all__ = ["count_rows", "densify_blocks", "select_rows"]
+__all__ = ["collect_table", "count_rows", "densify_blocks", "select_rows"]
 
 _DENSE_VALUES = 1 << 22
 """Values of a sparse table that are made dense at a time (32 MB)."""
+
+
+def collect_table(table: Any, wanted: Sequence[str] | None = None) -> Any:
+    """The rows of a Polars LazyFrame, of the wanted columns alone if it has all of them; any other table unchanged.
+
+    Examples
+    --------
+    >>> collect_table([[1.0], [2.0]])
+    [[1.0], [2.0]]
+    """
+    if not (hasattr(table, "collect_schema") and hasattr(table, "lazy") and hasattr(table, "collect")):
+        return table
+    if wanted is not None and set(wanted) <= set(table.collect_schema().names()):
+        table = table.select([str(name) for name in wanted])
+    return table.collect()
 
 
 def count_rows(table: Any) -> int:

@@ -165,6 +165,8 @@ def read_groups(groups: ArrayLike | None, n_rows: int) -> IndexArray:
             column = read_objects(labels.tolist(), "")
         except CommitteeError:
             raise DataError("groups must be all text or all numbers.") from None
+        if column.elements is not None:
+            raise DataError("groups must be all text or all numbers; got lists.")
         labels = column.as_numbers() if column.codes is None else column.codes
         missing = bool((labels < 0).any()) if column.codes is not None else bool(np.isnan(labels).any())
     else:

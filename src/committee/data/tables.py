@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from committee.constraints import join_phrases, show_value
 from committee.data.columns import Column, find_observed
 from committee.data.dataset import Schema
+from committee.data.dates import compute_part, find_parts
+from committee.data.inputs import DATE_KINDS, InputColumns, describe_kind
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.typing import BoolArray, FloatMatrix
 
@@ -66,9 +68,9 @@ class Table:
 
     def stack_numbers(self) -> Table:
         """The same with a matrix in place of its columns, if all of them are numbers; rows of it are taken at once."""
-        if self.columns is None or any(column.values is None for column in self.columns):
+        if self.columns is None or any(c.values is None or c.kind != "number" for c in self.columns):
             return self
-        dtype = _choose_dtype(self.columns, (None,) * self.n_features)
+        dtype = _choose_dtype(self.columns, np.zeros(self.n_features, dtype=bool), ())
         matrix = _stack([column.as_numbers() for column in self.columns], self.n_rows, dtype)
         return replace(self, matrix=matrix, columns=None)
 
@@ -136,8 +138,13 @@ def encode_table(
     columns = table.split_columns()
     categories: list[AnyArray | None] = []
     arrays: list[AnyArray] = []
+    parts: list[tuple[str, ...]] = []
     for column, is_category in zip(columns, chosen.tolist(), strict=True):
+        own = _find_column_parts(column, counted)
+        parts.append(own)
         if is_category:
+            if column.kind != "number":
+                raise _refuse_category(column)
             levels, codes = _drop_uncounted(*column.as_levels(), counted)
             categories.append(levels)
             arrays.append(_codes_as_numbers(codes))
@@ -147,11 +154,49 @@ def encode_table(
                 "Add it there, or leave 'categorical_features' at 'from_dtype'."
             )
         else:
-            categories.append(None)
-            arrays.append(column.as_numbers())
-    dtype = _choose_dtype(columns, categories)
+            categories += [None] * len(own)
+            arrays += _expand(column, own)
+    inputs = _record_inputs(table, columns, parts)
+    dtype = _choose_dtype(columns, chosen, categories)
     matrix = _stack(arrays, table.n_rows, dtype)
-    return matrix, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
+    if inputs is None:
+        return matrix, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
+    names = None if table.names is None else tuple(inputs.name_features("{}"))
+    return matrix, Schema(len(arrays), names, tuple(categories), dtype, unseen, inputs)
+
+
+def _find_column_parts(column: Column, counted: BoolArray | None) -> tuple[str, ...]:
+    """The features of a column."""
+    if column.kind == "number":
+        return ("value",)
+    if column.elements is not None:
+        return tuple(map(str, range(column.elements.shape[1])))
+    assert column.values is not None
+    return find_parts(column.values, counted) if column.kind in DATE_KINDS else ("seconds",)
+
+
+def _expand(column: Column, parts: tuple[str, ...]) -> list[AnyArray]:
+    """The features of a column that holds no category."""
+    if column.elements is not None:
+        return list(column.elements.T)
+    if column.kind not in DATE_KINDS:
+        return [column.as_numbers()]
+    assert column.values is not None
+    return [compute_part(column.values, part) for part in parts]
+
+
+def _record_inputs(table: Table, columns: list[Column], parts: list[tuple[str, ...]]) -> InputColumns | None:
+    kinds = tuple(column.kind for column in columns)
+    if all(kind == "number" for kind in kinds):
+        return None
+    return InputColumns(table.names, kinds, tuple(parts))
+
+
+def _refuse_category(column: Column) -> ParameterError:
+    return ParameterError(
+        f"X {column.where} holds {column.describe()}, which cannot be a category, but 'categorical_features' says so. "
+        "Leave it out there, or turn it into text."
+    )
 
 
 def _drop_uncounted(
@@ -167,18 +212,27 @@ def _drop_uncounted(
 
 def match_table(table: Table, schema: Schema) -> FloatMatrix:
     """The matrix for prediction: every column as the schema wants it."""
-    if table.matrix is not None and not schema.has_categories:
+    if table.matrix is not None and not schema.has_categories and schema.inputs is None:
         return table.matrix
     columns = table.split_columns()
     arrays: list[AnyArray] = []
-    for j, (column, levels) in enumerate(zip(columns, schema.categories, strict=True)):
-        if levels is not None:
+    for j, column in enumerate(columns):
+        kind, parts = ("number", ("value",)) if schema.inputs is None else schema.inputs.of_column(j)
+        levels = schema.categories[len(arrays)]
+        if levels is not None and column.kind == "number":
             arrays.append(_match_levels(column, levels, schema.unseen))
-        elif column.holds_text:
-            raise DataTypeError(f"X {schema.name_column(j)} held numbers at fit and holds text now.")
+        elif column.kind == kind and not column.holds_text and _fits(column, parts):
+            arrays += _expand(column, parts)
+        elif column.is_missing:
+            arrays += [np.full(table.n_rows, np.nan)] * len(parts)
         else:
-            arrays.append(column.as_numbers())
-    return _stack(arrays, table.n_rows, _choose_dtype(columns, schema.categories))
+            then = "categories" if levels is not None else describe_kind(kind, len(parts))
+            raise DataTypeError(f"X {schema.name_input(j)} held {then} at fit and holds {column.describe()} now.")
+    return _stack(arrays, table.n_rows, _choose_dtype(columns, schema.are_categories, schema.categories))
+
+
+def _fits(column: Column, parts: tuple[str, ...]) -> bool:
+    return column.elements is None or column.elements.shape[1] == len(parts)
 
 
 def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.float64]:
@@ -205,13 +259,15 @@ def _codes_as_numbers(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return numbers
 
 
-def _choose_dtype(columns: list[Column], categories: Any) -> AnyDType:
+def _choose_dtype(columns: list[Column], chosen: BoolArray, categories: Any) -> AnyDType:
+    if any(levels is not None and len(levels) > _FLOAT32_EXACT for levels in categories):
+        return _FLOAT64
     found_float32 = False
-    for column, levels in zip(columns, categories, strict=True):
-        if levels is not None:
-            if len(levels) > _FLOAT32_EXACT:
-                return _FLOAT64
-        elif column.values is not None and column.values.dtype == _FLOAT32:
+    for column, is_category in zip(columns, chosen.tolist(), strict=True):
+        held = column.values if column.elements is None else column.elements
+        if is_category:
+            continue
+        if held is not None and held.dtype == _FLOAT32:
             found_float32 = True
         elif not column.neutral:
             return _FLOAT64

@@ -175,6 +175,8 @@ def _encode_objects(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     try:
         column = read_objects(objects, "")
     except CommitteeError:
+        column = None
+    if column is None or column.kind != "number":
         found = sorted({type(v).__name__ for v in objects})
         raise DataTypeError(
             f"Unknown label type: y holds objects of type {', '.join(found)}; classes must be all text, all "
@@ -227,7 +229,7 @@ def _as_numbers(y: AnyArray) -> FloatArray:
             columns = [read_objects(part.tolist(), "") for part in np.atleast_2d(y.T)]
         except CommitteeError:
             columns = []
-        if columns and all(column.values is not None for column in columns):
+        if columns and all(column.values is not None and column.kind == "number" for column in columns):
             stacked = np.stack([column.as_numbers() for column in columns], axis=1)
             return stacked[:, 0] if y.ndim == 1 else stacked
     sample = next((v for v in y.ravel().tolist() if not isinstance(v, int | float)), None)

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
+from committee.data.dates import read_array_times, to_dates
+from committee.data.inputs import DATE_KINDS
 from committee.exceptions import DataError, ParameterError
 from committee.inspection.model_access import Response, TreeResponse, find_features, make_response, read_row_weights
 from committee.inspection.resampling import check_count
@@ -64,7 +66,7 @@ def partial_dependence(
     grid_resolution : int, default=100
         Points along each feature. Features with fewer distinct values, and categories, have a point for each value.
     custom_values : mapping from feature to values, optional
-        Points in place of the grid.
+        Points in place of the grid; of a date, dates.
     method : {"auto", "brute", "recursion", "traversal"}
         "traversal" ("recursion" in scikit-learn) is what "auto" selects for averages over trees, if there are no
         weights and the output is additive.
@@ -180,7 +182,9 @@ def _make_grid_axis(
 
 def _read_custom(response: Response, feature: int, custom: Sequence[Any] | AnyArray) -> FloatArray:
     categories, name = response.categories(feature), response.names[feature]
-    if categories is None:
+    if response.kind(feature) in DATE_KINDS:
+        values = _read_custom_dates(custom, name)
+    elif categories is None:
         values = np.asarray(custom, dtype=np.float64)
     else:
         codes = {category: code for code, category in enumerate(categories.tolist())}
@@ -193,6 +197,19 @@ def _read_custom(response: Response, feature: int, custom: Sequence[Any] | AnyAr
     return values
 
 
+def _read_custom_dates(custom: Sequence[Any] | AnyArray, name: str) -> FloatArray:
+    """Seconds of dates that are given as dates, as text in ISO format, or in seconds."""
+    values = np.asarray(custom)
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64)
+    try:
+        return read_array_times(values.astype("M8[us]"), f"feature {name!r}")[1]
+    except (TypeError, ValueError):
+        raise ParameterError(f"The 'custom_values' of feature {name!r} must be dates; got {custom!r}.") from None
+
+
 def _decode_axis(response: Response, feature: int, axis: FloatArray) -> AnyArray:
+    if response.kind(feature) in DATE_KINDS:
+        return to_dates(axis)
     categories = response.categories(feature)
     return axis if categories is None else categories[axis.astype(np.intp)]

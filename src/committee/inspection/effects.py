@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from committee.base import resolve_seed
+from committee.data.dates import to_dates
+from committee.data.inputs import DATE_KINDS
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import DataError, ParameterError
 from committee.inspection.model_access import Response, TreeResponse, find_features, make_response, read_row_weights
@@ -97,7 +99,8 @@ def accumulated_local_effects(
     categories = response.categories(number)
     if categories is None:
         edges, curve, own = _accumulate_bins(response, number, values, np.where(known, weights, 0.0), grid_resolution)
-        return Bunch(average=curve, grid_values=[edges], weights=own)
+        shown = to_dates(edges) if response.kind(number) in DATE_KINDS else edges
+        return Bunch(average=curve, grid_values=[shown], weights=own)
     codes, curve, own = _accumulate_categories(response, number, values, np.where(known, weights, 0.0))
     return Bunch(average=curve, grid_values=[categories[codes.astype(np.intp)]], weights=own)
 
@@ -271,11 +274,10 @@ class _Dependence:
     traversal: bool
 
     def on(self, features: Sequence[int]) -> FloatArray:
-        points = np.stack([self.response.column(f) for f in features], axis=1)
-        if self.traversal:
-            assert isinstance(self.response, TreeResponse)
-            means = self.response.traverse_at(features, points)
+        if isinstance(self.response, TreeResponse):
+            means = self.response.average_at_rows(features, traversal=self.traversal)
         else:
+            points = np.stack([self.response.column(f) for f in features], axis=1)
             means = self.response.average_at(features, points, None)
         return np.asarray(means - means.mean(axis=0))
 

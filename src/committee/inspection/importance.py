@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from committee.params import RandomState
     from committee.scoring import KnownPredictions
-    from committee.typing import EstimatorLike, FloatArray
+    from committee.typing import EstimatorLike, FloatArray, FloatMatrix
 
 __all__ = [
     "Importance",
@@ -126,7 +126,8 @@ def _list_tree_importances(model: EstimatorLike) -> FloatArray | None:
     if own is None:
         own = getattr(vars(model).get("_members"), "importances", None) if hasattr(model, "__dict__") else None
     if own is not None:
-        return np.atleast_2d(np.asarray(own, dtype=np.float64))
+        found, schema = np.atleast_2d(np.asarray(own, dtype=np.float64)), vars(model).get("_schema")
+        return found if schema is None else np.asarray(schema.sum_features(found, axis=1))
     members = getattr(model, "estimators_", None)
     if members is None or hasattr(model, "estimators_features_"):
         return None
@@ -243,14 +244,26 @@ def _shuffle_features(
         combination = (trees.combine, trees.tree_weights, trees.slots, trees.width)
         study = get_engine().PermutationStudy(trees.trees, response.rows, *combination, response.n_jobs)
         for feature in range(len(response.names)):
-            raw = study.predict(feature, draw(feature))
-            raw = raw if trees.baseline is None else raw + trees.baseline
+            features, orders = trees.schema.list_features(feature), draw(feature)
+            if len(features) == 1:
+                raw = study.predict(features[0], orders)
+                raw = raw if trees.baseline is None else raw + trees.baseline
+            else:  # of a date or a list, all features are shuffled together
+                shuffles = (_shuffle_together(response.rows, features, order) for order in orders)
+                raw = np.stack([trees.sum_trees(rows, response.n_jobs) for rows in shuffles])
             yield feature, [hold(own) for own in raw]
         return
     table = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
     yield -1, [(model, table)]
     for feature in range(len(response.names)):
         yield feature, ((model, _shuffle_column(table, feature, order)) for order in draw(feature))
+
+
+def _shuffle_together(rows: FloatMatrix, features: list[int], order: NDArray[np.uint32]) -> FloatMatrix:
+    """A copy of an encoded table with some of its features in another order, the same for all of them."""
+    changed: FloatMatrix = rows.copy()
+    changed[:, features] = rows[order][:, features]
+    return changed
 
 
 def _shuffle_column(table: Any, feature: int, order: NDArray[np.uint32]) -> Any:

@@ -10,6 +10,8 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from committee.base import resolve_jobs
+from committee.data.dates import compute_part, read_array_times, to_dates
+from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from committee.base import CommitteeEstimator
-    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, FloatMatrix, IndexArray
 
     #: A feature by its number or name.
     FeatureKey: TypeAlias = int | str | np.integer[Any]
@@ -48,6 +50,10 @@ class Response(Protocol):
 
     def categories(self, feature: int) -> AnyArray | None:
         """The categories of a feature in the order of their codes; None for a numeric feature."""
+        ...
+
+    def kind(self, feature: int) -> str:
+        """What a feature holds, a key of `committee.data.inputs.KINDS`."""
         ...
 
     def predict(self) -> FloatArray:
@@ -103,16 +109,22 @@ class TreeResponse:
     @property
     def names(self) -> list[str]:
         """Names of the features."""
-        schema = self.model.schema
-        return list(schema.feature_names or (str(k) for k in range(schema.n_features)))
+        return self.model.schema.name_inputs("{}")
 
     def column(self, feature: int) -> FloatArray:
         """The values of a feature as numbers."""
-        return self.rows[:, feature].astype(np.float64)
+        if self.kind(feature) == "list":
+            raise DataError(f"Feature {self.names[feature]!r} holds lists, which are no values of one axis.")
+        return self.rows[:, self.model.schema.list_features(feature)[0]].astype(np.float64)
 
     def categories(self, feature: int) -> AnyArray | None:
         """The categories of a feature; None for a numeric feature."""
-        return self.model.schema.categories[feature]
+        return self.model.schema.categories[self.model.schema.list_features(feature)[0]]
+
+    def kind(self, feature: int) -> str:
+        """What a feature holds, a key of `committee.data.inputs.KINDS`."""
+        inputs = self.model.schema.inputs
+        return "number" if inputs is None else inputs.kinds[feature]
 
     def predict(self) -> FloatArray:
         """Predictions for the rows of the table."""
@@ -125,27 +137,41 @@ class TreeResponse:
     def predict_with_all(self, features: Sequence[int], values: Sequence[FloatArray]) -> FloatArray:
         """Predictions with other values of several features."""
         changed = np.array(self.rows)
-        for feature, own in zip(features, values, strict=True):
+        for feature, own in zip(*self._expand(features, values), strict=True):
             changed[:, feature] = own
         return self._apply_link(self.model.sum_trees(changed, self.n_jobs))
 
     def average_at(self, features: Sequence[int], points: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Mean prediction over the rows at each point."""
-        if self._is_linear:
-            return self._apply_link(self._sum_at(features, points, weights, individual=False))
-        return np.average(self.predict_at(features, points), axis=0, weights=weights)
+        return self._average(*self._expand_points(features, points), weights)
 
     def predict_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
         """Prediction of each row at each point."""
-        return self._apply_link(self._sum_at(features, points, None, individual=True))
+        return self._apply_link(self._sum_at(*self._expand_points(features, points), None, individual=True))
 
     def traverse_at(self, features: Sequence[int], points: FloatArray) -> FloatArray:
         """Mean raw prediction at each point by the training weights of the trees; the rows are not used."""
+        return self._traverse(*self._expand_points(features, points))
+
+    def average_at_rows(self, features: Sequence[int], *, traversal: bool) -> FloatArray:
+        """Mean prediction at the values that each row has of some features, over the rows or by training weights."""
+        columns = [own for feature in features for own in self.model.schema.list_features(feature)]
+        at = np.asarray(columns, dtype=np.uint32), np.ascontiguousarray(self.rows[:, columns], dtype=np.float64)
+        return self._traverse(*at) if traversal else self._average(*at, None)
+
+    def _average(self, columns: IndexArray, points: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Mean prediction over the rows at points of the encoded table."""
+        if self._is_linear:
+            return self._apply_link(self._sum_at(columns, points, weights, individual=False))
+        each = self._apply_link(self._sum_at(columns, points, None, individual=True))
+        return np.average(each, axis=0, weights=weights)
+
+    def _traverse(self, columns: IndexArray, points: FloatArray) -> FloatArray:
         model = self.model
         raw = get_engine().average_by_weight(
             model.trees,
-            np.asarray(features, dtype=np.uint32),
-            self._round(points),
+            columns,
+            points,
             model.combine,
             model.tree_weights,
             model.slots,
@@ -169,16 +195,16 @@ class TreeResponse:
         return self.raw or self.model.link == "identity"
 
     def _sum_at(
-        self, features: Sequence[int], points: FloatArray, weights: FloatArray | None, *, individual: bool
+        self, columns: IndexArray, points: FloatArray, weights: FloatArray | None, *, individual: bool
     ) -> FloatArray:
-        """Raw predictions at the points, of each row or their mean."""
+        """Raw predictions at points of the encoded table, of each row or their mean."""
         model = self.model
         raw = get_engine().average_by_rows(
             model.trees,
             self.rows,
             weights,
-            np.asarray(features, dtype=np.uint32),
-            self._round(points),
+            columns,
+            points,
             model.combine,
             model.tree_weights,
             model.slots,
@@ -187,6 +213,24 @@ class TreeResponse:
             self.n_jobs,
         )
         return raw if model.baseline is None else raw + model.baseline
+
+    def _expand(
+        self, features: Sequence[int], values: Sequence[FloatArray] | FloatArray
+    ) -> tuple[list[int], list[FloatArray]]:
+        """Features of the encoded table and their values, from columns of the user's: a date has several."""
+        inputs = self.model.schema.inputs
+        columns: list[int] = []
+        expanded: list[FloatArray] = []
+        for feature, own in zip(features, values, strict=True):
+            columns += self.model.schema.list_features(feature)
+            is_date = inputs is not None and inputs.kinds[feature] in DATE_KINDS
+            expanded += [compute_part(own, part) for part in inputs.parts[feature]] if inputs and is_date else [own]
+        return columns, expanded
+
+    def _expand_points(self, features: Sequence[int], points: FloatArray) -> tuple[IndexArray, FloatArray]:
+        """The same for points, in the form that the engine takes."""
+        columns, expanded = self._expand(features, points.T)
+        return np.asarray(columns, dtype=np.uint32), self._round(np.stack(expanded, axis=1))
 
     def _round(self, points: FloatArray) -> FloatArray:
         """Points in the precision of the table, so that they go to the same leaves as equal values of the table."""
@@ -235,7 +279,10 @@ class AnyResponse:
 
     def column(self, feature: int) -> FloatArray:
         """The values of a feature as numbers."""
-        values = self.table.iloc[:, feature] if hasattr(self.table, "iloc") else self.table[:, feature]
+        values = self._get_values(feature)
+        if self.kind(feature) != "number":
+            times = np.asarray(values.dt.tz_convert(None) if getattr(values.dtype, "tz", None) else values)
+            return read_array_times(times, f"column {self.names[feature]!r}")[1]
         try:
             return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -247,6 +294,16 @@ class AnyResponse:
     def categories(self, feature: int) -> AnyArray | None:
         """Always None: the categories of other models are not known."""
         return None
+
+    def kind(self, feature: int) -> str:
+        """What a feature holds: numbers, or dates and durations by the type of the table's column."""
+        dtype = self._get_values(feature).dtype
+        if getattr(dtype, "tz", None) is not None:
+            return "date_utc"
+        return {"M": "date", "m": "duration"}.get(dtype.kind, "number")
+
+    def _get_values(self, feature: int) -> Any:
+        return self.table.iloc[:, feature] if hasattr(self.table, "iloc") else self.table[:, feature]
 
     def predict(self) -> FloatArray:
         """Predictions for the rows of the table."""
@@ -273,11 +330,26 @@ class AnyResponse:
         """A copy of the table with other values of some features, one for each row or one for all rows."""
         changed = self.table.copy()
         for feature, value in zip(features, values, strict=True):
+            own = self._to_times(feature, value)
             if hasattr(changed, "iloc"):
-                changed.isetitem(feature, value)
+                changed.isetitem(feature, own)
             else:
-                changed[:, feature] = value
+                changed[:, feature] = own
         return changed
+
+    def _to_times(self, feature: int, value: FloatArray) -> Any:
+        """Values of a column as the model reads them: seconds become dates or durations again."""
+        kind = self.kind(feature)
+        if kind == "number":
+            return value
+        dates = to_dates(np.broadcast_to(value, (self.n_rows,)))
+        if kind == "duration":
+            return dates.astype(np.int64).astype("m8[us]")
+        if kind == "date":
+            return dates
+        import pandas
+
+        return pandas.Series(dates, index=self.table.index).dt.tz_localize("UTC")
 
     def _call_model(self, X: Any) -> FloatArray:
         predictions = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)

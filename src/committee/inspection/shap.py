@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from committee.base import resolve_jobs
+from committee.data.dates import show_dates
+from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel, present_trees
@@ -35,13 +37,13 @@ class ShapValues:
     base_values : ndarray of shape (n_rows,) or (n_rows, n_outputs)
         Prediction when no feature is known; the same for every row.
     data : ndarray of shape (n_rows, n_features)
-        The rows as numbers: codes of categories, NaN for missing values.
+        The rows as numbers: codes of categories, seconds of dates, NaN for missing values and lists.
     feature_names : list of str
         Names of the training table's columns, or "Feature 0" and so on.
     output_names : list of str or None
         Classes, or None if there is one output.
     display_data : ndarray of object of shape (n_rows, n_features) or None
-        The rows with the names of their categories, if there are categorical features.
+        The rows with the names of their categories and with dates, if there are such features.
     """
 
     values: FloatArray
@@ -134,6 +136,8 @@ def shap_values(
     boosted models have one output, that of the second class. The weights of the children are those that the tree was
     grown with: in AdaBoost the weights of its round.
 
+    The value of a date or of a list is the sum over the features that it became.
+
     Path-dependent values take time proportional to the splits times half the number of distinct features on a path:
     the weights of the sets are an integral over :math:`t \in [0, 1]` [Owen1972] of products that factorise along the
     tree, and a Gauss quadrature with few points gives it exactly.
@@ -194,11 +198,14 @@ def shap_values(
     if trees.baseline is not None:
         base = base + trees.baseline
     outputs = name_outputs(model, trees)
+    schema = trees.schema
+    for axis in (1, 2) if interactions else (1,):
+        values = schema.sum_features(values, axis)
     if trees.width == 1:
         values, base = values[..., 0], base[0]
     base_values = np.repeat(base[None], len(rows), axis=0)
-    names = name_features(trees.schema)
-    return ShapValues(values, base_values, rows, names, outputs, _decode_rows(rows, trees.schema))
+    shown = show_inputs(rows, schema)
+    return ShapValues(values, base_values, shown, name_features(schema), outputs, _decode_rows(shown, schema))
 
 
 def read_rows(model: EstimatorLike, X: Any, schema: Schema) -> FloatMatrix:
@@ -209,10 +216,17 @@ def read_rows(model: EstimatorLike, X: Any, schema: Schema) -> FloatMatrix:
 
 
 def name_features(schema: Schema) -> list[str]:
-    """The names of the columns, or numbered ones."""
-    if schema.feature_names is not None:
-        return list(schema.feature_names)
-    return [f"Feature {k}" for k in range(schema.n_features)]
+    """The names of the user's columns, or numbered ones."""
+    return schema.name_inputs("Feature {}")
+
+
+def show_inputs(rows: FloatMatrix, schema: Schema) -> FloatMatrix:
+    """A number for each of the user's columns: the seconds of a date; NaN for a list."""
+    if schema.inputs is None:
+        return rows
+    shown: FloatMatrix = rows[:, schema.inputs.starts[:-1]]
+    shown[:, [kind == "list" for kind in schema.inputs.kinds]] = np.nan
+    return shown
 
 
 def name_outputs(model: EstimatorLike, trees: TreeModel) -> list[str] | None:
@@ -240,13 +254,15 @@ def _read_background_weights(weights: ArrayLike | None, n_rows: int) -> FloatArr
 
 
 def _decode_rows(rows: FloatMatrix, schema: Schema) -> AnyArray | None:
-    if not schema.has_categories:
+    inputs = schema.inputs
+    if not schema.has_categories and inputs is None:
         return None
     decoded = rows.astype(object)
-    for column, categories in enumerate(schema.categories):
-        if categories is None:
-            continue
-        codes = rows[:, column]
-        known = ~np.isnan(codes)
-        decoded[known, column] = categories[codes[known].astype(np.intp)]
+    for column in range(schema.n_inputs):
+        categories = schema.categories[schema.list_features(column)[0]]
+        known = ~np.isnan(rows[:, column])
+        if categories is not None:
+            decoded[known, column] = categories[rows[known, column].astype(np.intp)]
+        elif inputs is not None and inputs.kinds[column] in DATE_KINDS:
+            decoded[known, column] = show_dates(rows[known, column])
     return decoded

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from committee.data.dates import PARTS
+from committee.data.inputs import DATE_KINDS, KINDS
 from committee.engines import get_engine
 from committee.exceptions import ModelFileError
 from committee.io.registry import is_estimator, name_state
@@ -56,6 +58,29 @@ def _check_schema(schema: Any) -> None:
         _require(known, "categories must be text or numbers")
     _require(schema.dtype in (np.dtype("f4"), np.dtype("f8")), "a table holds float32 or float64")
     _require(schema.unseen in ("missing", "error"), "what unseen categories mean must be known")
+    if schema.inputs is not None:
+        _require(_is_a(schema.inputs, "InputColumns"), "the columns of a table are described")
+        _require(int(schema.inputs.starts[-1]) == n, "every feature must come from a column")
+        numbers = np.array([kind == "number" for kind in schema.inputs.kinds])[schema.inputs.owners]
+        _require(all(numbers[k] or categories[k] is None for k in range(n)), "dates and lists have no categories")
+        _require((names is None) == (schema.inputs.names is None), "every column must have a name, or none")
+
+
+def _check_inputs(inputs: Any) -> None:
+    names, kinds, parts = inputs.names, inputs.kinds, inputs.parts
+    listed = isinstance(kinds, tuple) and isinstance(parts, tuple) and 0 < len(kinds) == len(parts)
+    _require(listed, "every column must have a kind")
+    named = isinstance(names, tuple) and len(names) == len(kinds) and all(isinstance(name, str) for name in names)
+    _require(names is None or named, "every column must have a name, or none")
+    for kind, own in zip(kinds, parts, strict=True):
+        _require(isinstance(kind, str) and kind in KINDS, f"columns of the kind {kind!r} are not known")
+        _require(isinstance(own, tuple) and all(isinstance(part, str) for part in own), "parts are named")
+        if kind in DATE_KINDS:
+            _require(own[:1] == ("seconds",) and set(own[1:]) <= set(PARTS), "dates have known parts")
+        elif kind == "list":
+            _require(len(own) > 0 and own == tuple(map(str, range(len(own)))), "lists have numbered parts")
+        else:
+            _require(own == (("value",) if kind == "number" else ("seconds",)), "a column has one value")
 
 
 def _check_sample_plan(plan: Any) -> None:
@@ -305,6 +330,7 @@ def _check_logs(scale: Any) -> None:
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
+    "InputColumns": _check_inputs,
     "SamplePlan": _check_sample_plan,
     "MemberSamples": _check_member_samples,
     "LeafRecord": _check_leaf_record,
@@ -353,7 +379,7 @@ def _check_estimator(model: Any) -> None:
     schema, trees = state.get("_schema"), state.get("_trees")
     if schema is not None:
         _require(_is_a(schema, "Schema"), "a schema describes the columns")
-        _require(state.get("n_features_in_") == schema.n_features, "the schema must have the model's features")
+        _require(state.get("n_features_in_") == schema.n_inputs, "the schema must have the model's features")
     if trees is not None:
         _require(isinstance(trees, get_engine().Trees) and schema is not None, "trees need an arena and a schema")
         _require(trees.n_trees > 0 and trees.n_features == schema.n_features, "trees use the model's features")

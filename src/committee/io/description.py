@@ -86,7 +86,9 @@ def describe_file(path: str | os.PathLike[str]) -> ModelDescription:
     record = _follow(header["model"], header["objects"])
     fitted = _take_dict(record, "fitted")
     columns = _take_dict(_follow(fitted.get("_schema"), header["objects"]), "fields")
-    names, width = columns.get("feature_names"), fitted.get("n_features_in_", columns.get("n_features"))
+    inputs = _take_dict(_follow(columns.get("inputs"), header["objects"]), "fields")
+    names = inputs["names"] if "names" in inputs else columns.get("feature_names")
+    width = fitted.get("n_features_in_", columns.get("n_features"))
     return ModelDescription(
         name=str(record.get("class", "")),
         params={key: _show(node, header["objects"]) for key, node in _take_dict(record, "params").items()},

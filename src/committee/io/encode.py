@@ -20,7 +20,7 @@ from committee.exceptions import ModelFileError
 from committee.io.container import name_dtype
 from committee.io.foreign import find_own
 from committee.io.generators import take_generator
-from committee.io.registry import is_estimator, is_training_only, list_fields, name_state
+from committee.io.registry import is_default_none, is_estimator, is_training_only, list_fields, name_state
 
 if TYPE_CHECKING:
     from committee.typing import AnyArray, AnyDType
@@ -144,7 +144,9 @@ class Encoder:
             return self._encode_estimator(value, where, depth)
         name = name_state(kind)
         if name is not None:
-            kept = {n: self.encode(getattr(value, n), f"{where}.{n}", depth) for n in list_fields(name, kind)[0]}
+            # A file may lack a field that is None by default; versions before there was such a field can read it then.
+            held = {n: getattr(value, n) for n in list_fields(name, kind)[0] if not is_default_none(value, n)}
+            kept = {n: self.encode(own, f"{where}.{n}", depth) for n, own in held.items()}
             return self._add({"class": name, "fields": kept})
         if kind.__module__.partition(".")[0] == "committee":
             raise ModelFileError(

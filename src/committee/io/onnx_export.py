@@ -98,6 +98,11 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
 
 def _check(model: Any, model_trees: TreeModel, classes: Any) -> None:
     name = type(model).__name__
+    if model_trees.schema.inputs is not None:
+        raise ParameterTypeError(
+            f"A {name} that was fitted on dates, times or lists cannot be written as ONNX, whose table holds numbers. "
+            "Turn them into columns of numbers before the fit."
+        )
     if getattr(model, "calibration", None) is not None:
         raise ParameterTypeError(f"A {name} whose probabilities are calibrated cannot be written as ONNX.")
     if isinstance(classes, list) or (classes is None and model_trees.width > 1):

@@ -19,6 +19,7 @@ __all__ = [
     "STATES",
     "StateClass",
     "find_estimator",
+    "is_default_none",
     "is_estimator",
     "is_training_only",
     "list_fields",
@@ -52,6 +53,7 @@ class StateClass:
 #: By the names that files use, which stay when a class moves or is renamed.
 STATES = {
     "Schema": StateClass("committee.data.dataset", "Schema"),
+    "InputColumns": StateClass("committee.data.inputs", "InputColumns"),
     "SamplePlan": StateClass("committee.data.sampling", "SamplePlan"),
     "TreeView": StateClass("committee.learners.tree_view", "TreeView", ("_trees", "_criterion", "_tree"), ("_cache",)),
     "LeafRecord": StateClass("committee.ensembles.forest.quantiles", "LeafRecord"),
@@ -161,6 +163,12 @@ def load_state_class(name: str) -> type[Any]:
     entry = STATES[name]
     found: type[Any] = getattr(import_module(entry.home), entry.name)
     return found
+
+
+def is_default_none(value: object, field: str) -> bool:
+    """Whether a field of a dataclass is None, as it is by default."""
+    known = getattr(value, "__dataclass_fields__", {}).get(field)
+    return known is not None and known.default is None and getattr(value, field) is None
 
 
 def list_fields(name: str, cls: type[Any]) -> tuple[dict[str, bool], tuple[str, ...]]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from committee.data import Schema
+
 Labels = Literal["all", "root", "none"]
 
 
@@ -55,6 +57,15 @@ def _choose_palette(n_colors: int) -> list[tuple[int, int, int]]:
     hues = [(25 / 360 + k / n_colors) % 1.0 for k in range(n_colors)]
     colors = (colorsys.hsv_to_rgb(hue, 0.75, 0.9) for hue in hues)
     return [(int(255 * red), int(255 * green), int(255 * blue)) for red, green, blue in colors]
+
+
+def _find_feature_names(estimator: Any) -> Sequence[str] | None:
+    """The names of the features: of the training columns, and of what dates and lists among them became."""
+    schema: Schema | None = getattr(estimator, "_schema", None)
+    if schema is not None and schema.inputs is not None:
+        return schema.name_features("x[{}]")
+    names: Sequence[str] | None = getattr(estimator, "feature_names_in_", None)
+    return names
 
 
 def _find_tree(estimator: Any, where: str) -> Any:
@@ -108,7 +119,7 @@ class TreeCaption:
 
     def _read_names(self) -> None:
         if self.feature_names is None:
-            self.feature_names = getattr(self.estimator, "feature_names_in_", None)
+            self.feature_names = _find_feature_names(self.estimator)
         if self.feature_names is not None:
             self.feature_names = [str(name) for name in self.feature_names]
         if self.class_names is False:

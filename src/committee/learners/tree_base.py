@@ -242,7 +242,7 @@ class BaseTree(TreeEstimator):
     def feature_importances_(self) -> FloatArray:
         """Decrease of impurity by each feature over all splits, normalised to sum 1."""
         self.fitted_trees()
-        return normalize_importances(self._importances)
+        return normalize_importances(self._schema.sum_features(self._importances, axis=0))
 
 
 class ClassTree(TreeClassifierMixin, BaseTree):

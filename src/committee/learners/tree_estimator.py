@@ -106,9 +106,9 @@ class TreeEstimator(CommitteeEstimator):
 
     def _set_fitted(self, fitted: dict[str, object], schema: Schema, optional: Iterable[str] = ()) -> None:
         """Replace the fitted attributes, those that describe the columns among them."""
-        fitted = {**fitted, "n_features_in_": schema.n_features, "_schema": schema}
-        if schema.feature_names is not None:
-            fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
+        fitted = {**fitted, "n_features_in_": schema.n_inputs, "_schema": schema}
+        if schema.input_names is not None:
+            fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
         self._replace_fitted(fitted, ("feature_names_in_", *optional))
 
     # Predictions.

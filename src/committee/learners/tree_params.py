@@ -12,6 +12,7 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data import ClassTarget, Dataset, Schema, ValueTarget
+from committee.data.inputs import DATE_KINDS
 from committee.engines import get_engine
 from committee.exceptions import DataError, ParameterError
 from committee.params import (
@@ -168,7 +169,7 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
         raise DataError("Monotonicity constraints are not supported with multiclass classification.")
     given = settings.monotonic_cst
     if isinstance(given, Mapping):
-        names = schema.feature_names or ()
+        names = schema.input_names or ()
         unknown = [name for name in given if name not in names]
         if unknown:
             raise _parameter_error(
@@ -176,34 +177,39 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
             )
         given = [given.get(name, 0) for name in names]
     signs = np.asarray(given)
-    if signs.shape != (schema.n_features,):
-        raise DataError(f"monotonic_cst has shape {signs.shape} but the input data X has {schema.n_features} features.")
+    if signs.shape != (schema.n_inputs,):
+        raise DataError(f"monotonic_cst has shape {signs.shape} but the input data X has {schema.n_inputs} features.")
     if not np.isin(signs, (-1, 0, 1)).all():
         raise _parameter_error(settings, "monotonic_cst", f"hold only -1, 0 or 1; got {np.unique(signs)}")
-    constraints: list[int] = signs.astype(int).tolist()
-    for feature in np.flatnonzero(dataset.n_levels):
-        if constraints[feature] != 0:
-            raise _parameter_error(
-                settings,
-                "monotonic_cst",
-                f"leave categories free (0); {schema.name_column(int(feature))} is a category",
-            )
+    kinds = ("number",) * schema.n_inputs if schema.inputs is None else schema.inputs.kinds
+    for column in np.flatnonzero(signs).tolist():
+        named = schema.name_input(column)
+        if schema.are_categories[column]:
+            raise _parameter_error(settings, "monotonic_cst", f"leave categories free (0); {named} is a category")
+        if kinds[column] in DATE_KINDS:
+            raise _parameter_error(settings, "monotonic_cst", f"leave dates free (0); {named} holds dates")
+    constraints: list[int] = (signs if schema.inputs is None else signs[schema.inputs.owners]).astype(int).tolist()
     return constraints
 
 
 def _group_interactions(settings: TreeSettings, schema: Schema) -> list[list[int]]:
     """Groups of features that may occur together on a path; features in no given group form one more."""
     given: Any = settings.interaction_cst
-    n_features = schema.n_features
+    n_features = schema.n_inputs
     if isinstance(given, str):
         size = 2 if given == "pairwise" and n_features > 1 else 1
-        return [list(group) for group in combinations(range(n_features), size)]
+        return _expand_groups([list(group) for group in combinations(range(n_features), size)], schema)
     groups = []
     for group in given:
         members = [_find_feature(settings, schema, name) for name in _iterate_group(settings, group)]
         groups.append(sorted(set(members)))
     left_over = sorted(set(range(n_features)).difference(*groups))
-    return [*groups, left_over] if left_over else groups
+    return _expand_groups([*groups, left_over] if left_over else groups, schema)
+
+
+def _expand_groups(groups: list[list[int]], schema: Schema) -> list[list[int]]:
+    """Groups of features from groups of columns of the user's table."""
+    return [[feature for column in group for feature in schema.list_features(column)] for group in groups]
 
 
 def _iterate_group(settings: TreeSettings, group: Any) -> list[Any]:
@@ -213,12 +219,12 @@ def _iterate_group(settings: TreeSettings, group: Any) -> list[Any]:
 
 
 def _find_feature(settings: TreeSettings, schema: Schema, name: Any) -> int:
-    if isinstance(name, str) and schema.feature_names is not None and name in schema.feature_names:
-        return schema.feature_names.index(name)
-    if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < schema.n_features:
+    if isinstance(name, str) and schema.input_names is not None and name in schema.input_names:
+        return schema.input_names.index(name)
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < schema.n_inputs:
         return int(name)
     raise _parameter_error(
-        settings, "interaction_cst", f"hold features of X, which has {schema.n_features}; {name!r} is not one of them"
+        settings, "interaction_cst", f"hold features of X, which has {schema.n_inputs}; {name!r} is not one of them"
     )
 
 

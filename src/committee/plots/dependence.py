@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from committee.data.inputs import DATE_KINDS
 from committee.data.rows import count_rows, select_rows
 from committee.exceptions import ParameterError
 from committee.inspection.dependence import partial_dependence
@@ -20,21 +21,33 @@ if TYPE_CHECKING:
     from typing import Self
 
     from matplotlib.axes import Axes
-    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.axis import Axis, XAxis, YAxis
     from matplotlib.collections import QuadMesh
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
+    from committee.inspection.model_access import Response
     from committee.plots.display import PanelAxes
     from committee.plots.plane import Feature
     from committee.plots.predictions import ClassLabel
     from committee.typing import BoolArray, FloatArray
 
-__all__ = ["DependencePanel", "PartialDependenceDisplay", "choose_output", "mark_deciles", "name_ticks"]
+__all__ = [
+    "DependencePanel",
+    "PartialDependenceDisplay",
+    "choose_output",
+    "find_positions",
+    "mark_deciles",
+    "name_ticks",
+    "read_observed",
+    "show_dates_on",
+]
 
 _LATITUDES, _LONGITUDES = {"latitude", "lat"}, {"longitude", "lon", "long", "lng"}
 _MOST_TICKS = 12
 _MOST_LINED_CATEGORIES = 4
+_MOST_DATES = 6
+_DAY = 86_400.0
 
 
 @dataclass
@@ -46,13 +59,13 @@ class DependencePanel:
     feature_names : list of one or two str
         The features.
     grid : list of ndarray
-        Grid values of each: numbers, or categories.
+        Grid values of each: numbers, dates, or categories.
     average : ndarray of shape (n_points,) or (n_points, n_points)
         The partial dependence.
     individual : ndarray of shape (n_curves, n_points) or None
         Curves of single rows.
     observed : list of ndarray
-        Values of the features in the rows, for the decile marks along the axes.
+        Values of the features in the rows, for the decile marks along the axes; days, if they are dates.
     """
 
     feature_names: list[str]
@@ -186,7 +199,7 @@ class PartialDependenceDisplay(PanelDisplay):
                 )
                 curves = _pick(rows["individual"], output)
             names = [reader.names[k] for k in numbers]
-            observed = [reader.column(k) for k in numbers]
+            observed = [read_observed(reader, k) for k in numbers]
             panels.append(
                 DependencePanel(names, found["grid_values"], _pick(found["average"], output), curves, observed)
             )
@@ -214,7 +227,7 @@ class PartialDependenceDisplay(PanelDisplay):
                 one.set_ylim(ends[:, 0].min(), ends[:, 1].max())
 
     def _draw_line(self, axes: Axes, panel: DependencePanel) -> Line2D:
-        positions, names = _find_positions(panel.grid[0])
+        positions, names = find_positions(panel.grid[0])
         style: dict[str, Any] = {"drawstyle": "default"} if names is None else {"linestyle": "none", "marker": "o"}
         if panel.individual is not None:
             faint: dict[str, Any] = {"color": GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 1}
@@ -223,6 +236,8 @@ class PartialDependenceDisplay(PanelDisplay):
                 faint |= {"marker": ".", "linewidth": 0.3 if len(names) <= _MOST_LINED_CATEGORIES else 0.0}
             axes.plot(positions, panel.individual.T, **faint)
         (line,) = axes.plot(positions, panel.average, color=ACCENT, linewidth=2.4, zorder=3, **style)
+        if panel.grid[0].dtype.kind == "M":
+            show_dates_on(axes.xaxis)
         if names is None:
             mark_deciles(axes, panel.observed[0])
         else:
@@ -233,7 +248,7 @@ class PartialDependenceDisplay(PanelDisplay):
         return line
 
     def _draw_heat(self, axes: Axes, panel: DependencePanel) -> QuadMesh:
-        (across, names_across), (up, names_up) = _find_positions(panel.grid[0]), _find_positions(panel.grid[1])
+        (across, names_across), (up, names_up) = find_positions(panel.grid[0]), find_positions(panel.grid[1])
         surface = np.where(_find_populated(panel, across, up), panel.average, np.nan) if panel.is_map else panel.average
         image = axes.pcolormesh(across, up, surface.T, cmap=choose_map(), shading="nearest", rasterized=True)
         if (
@@ -245,6 +260,9 @@ class PartialDependenceDisplay(PanelDisplay):
         ):
             lines = axes.contour(across, up, panel.average.T, levels=6, colors="white", linewidths=0.7)
             axes.clabel(lines, fontsize=7, fmt=lambda value: f"{value:.3g}")
+        for axis, grid in zip((axes.xaxis, axes.yaxis), panel.grid, strict=True):
+            if grid.dtype.kind == "M":
+                show_dates_on(axis)
         if names_across is not None:
             name_ticks(axes.xaxis, across, names_across)
         if names_up is not None:
@@ -328,11 +346,28 @@ def _find_populated(panel: DependencePanel, across: FloatArray, up: FloatArray) 
     return near[1:-1, 1:-1]
 
 
-def _find_positions(grid: NDArray[np.generic]) -> tuple[FloatArray, list[str] | None]:
-    """Positions of grid values along an axis, and the names of categories."""
+def find_positions(grid: NDArray[np.generic]) -> tuple[FloatArray, list[str] | None]:
+    """Positions of grid values along an axis, days for dates, and the names of categories."""
+    if grid.dtype.kind == "M":
+        return grid.astype("M8[us]").astype(np.int64) / (_DAY * 1e6), None
     if grid.dtype.kind in "fiu":
         return grid.astype(np.float64), None
     return np.arange(len(grid), dtype=np.float64), shorten_all(grid.tolist(), 14)
+
+
+def read_observed(reader: Response, feature: int) -> FloatArray:
+    """The values of a feature at their positions along an axis."""
+    values = reader.column(feature)
+    return values / _DAY if reader.kind(feature) in DATE_KINDS else values
+
+
+def show_dates_on(axis: Axis) -> None:
+    """Label the days along an axis with dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=_MOST_DATES)  # type: ignore[no-untyped-call]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def name_ticks(axis: XAxis | YAxis, positions: FloatArray, names: Sequence[str]) -> None:

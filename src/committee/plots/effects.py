@@ -10,7 +10,14 @@ import numpy as np
 from committee.exceptions import ParameterError
 from committee.inspection.effects import Interactions, accumulated_local_effects, friedman_h
 from committee.inspection.model_access import find_features, make_response
-from committee.plots.dependence import choose_output, mark_deciles, name_ticks
+from committee.plots.dependence import (
+    choose_output,
+    find_positions,
+    mark_deciles,
+    name_ticks,
+    read_observed,
+    show_dates_on,
+)
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.style import ACCENT, INK, choose_map, shorten, shorten_all, tidy_axes
 
@@ -128,7 +135,7 @@ class LocalEffectsDisplay(PanelDisplay):
                 raise ParameterError(f"There are {len(found['average'])} outputs, numbered from 0; got {output}.")
             grid.append(found["grid_values"][0])
             effects.append(found["average"][output])
-        names, observed = [reader.names[k] for k in numbers], [reader.column(k) for k in numbers]
+        names, observed = [reader.names[k] for k in numbers], [read_observed(reader, k) for k in numbers]
         return cls(names, grid, effects, observed, label, n_columns).plot(ax=ax)
 
     def _draw(self, ax: PanelAxes) -> None:
@@ -143,8 +150,10 @@ class LocalEffectsDisplay(PanelDisplay):
             axes, self.feature_names, self.grid, self.effects, self.observed, strict=True
         ):
             one.axhline(0.0, color=INK, linewidth=0.8, linestyle=":")
-            if grid.dtype.kind in "fiu":
-                (line,) = one.plot(grid.astype(np.float64), effect, color=ACCENT, linewidth=2.2)
+            if grid.dtype.kind in "fiuM":
+                (line,) = one.plot(find_positions(grid)[0], effect, color=ACCENT, linewidth=2.2)
+                if grid.dtype.kind == "M":
+                    show_dates_on(one.xaxis)
                 mark_deciles(one, values)
                 self.lines_.append(line)
             else:

@@ -244,7 +244,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         fitted: dict[str, object] = {
             "classes_": dataset.target.classes[0],
             "n_classes_": algorithm.n_classes,
-            "n_features_in_": dataset.n_features,
+            "n_features_in_": dataset.schema.n_inputs,
             "estimator_": member,
             "estimator_weights_": np.array(history.weights),
             "estimator_errors_": np.array(history.errors),

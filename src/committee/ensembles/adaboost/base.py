@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
-    from committee.typing import EstimatorLike, Task
+    from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["BaseAdaBoost"]
 
@@ -68,7 +68,7 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
 
     def _set_fitted_attributes(self, fitted: Mapping[str, object], schema: Schema) -> None:
         """Replace the fitted attributes, the names of the features among them."""
-        names = schema.feature_names
+        names = schema.input_names
         own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}
         self._replace_fitted({**fitted, **own}, _OPTIONAL)
 
@@ -86,6 +86,12 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
         """Rows in the form that the members read."""
         passed = isinstance(self._fitted_members(), BoostedMembers)
         return pass_rows(self, X, self._schema) if passed else take_in_rows(self, X, self._schema)
+
+    def _average_importances(self, weights: FloatArray) -> FloatArray:
+        """Weighted mean of the members' importances, for each column of the user's table."""
+        found, schema = self._fitted_members().average_importances(weights), self._schema
+        # Members that read the user's table have importances of its columns already.
+        return schema.sum_features(found, axis=0) if len(found) == schema.n_features else found
 
     @property
     def estimators_(self) -> Sequence[Any]:

@@ -379,7 +379,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             raise ParameterError(f"{name} cannot stop early (n_iter_no_change) and keep members (warm_start) at once.")
         assert isinstance(dataset.target, ClassTarget)
         same_classes = np.array_equal(dataset.target.classes[0], self.classes_)
-        if not same_classes or dataset.n_features != self.n_features_in_:
+        same_table = dataset.schema.inputs == self._schema.inputs and dataset.n_features == self._schema.n_features
+        if not same_classes or not same_table:
             raise DataError(
                 f"{name} cannot keep its members (warm_start=True): these data have other features or classes than "
                 "those that the members were fitted on."
@@ -428,7 +429,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         fitted: dict[str, object] = {
             "classes_": dataset.target.classes[0],
             "n_classes_": algorithm.n_classes,
-            "n_features_in_": dataset.n_features,
+            "n_features_in_": dataset.schema.n_inputs,
             "estimator_": member,
             "estimator_weights_": np.array(history.weights),
             "estimator_errors_": errors,

@@ -258,5 +258,5 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
     @property
     def feature_importances_(self) -> FloatArray:
         """Mean of the members' importances, weighted by the absolute weights of the members."""
-        members = self._fitted_members()
-        return members.average_importances(np.abs(np.repeat(self.estimator_weights_, self._rule.width)))
+        self._fitted_members()
+        return self._average_importances(np.abs(np.repeat(self.estimator_weights_, self._rule.width)))

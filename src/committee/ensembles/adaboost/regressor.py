@@ -182,7 +182,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             "estimator_": member,
             "estimator_weights_": np.array(weights),
             "estimator_errors_": np.array(errors),
-            "n_features_in_": dataset.n_features,
+            "n_features_in_": dataset.schema.n_inputs,
             "_members": learner.finalize(),
             "_schema": dataset.schema,
             "_takes_median": self.algorithm == "r2",
@@ -295,5 +295,6 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> FloatArray:
         """Mean of the members' importances, weighted by the weights of the members."""
-        members, weights = self._fitted_members(), self.estimator_weights_
-        return members.average_importances(weights if weights.sum() > 0.0 else np.ones_like(weights))
+        self._fitted_members()
+        weights = self.estimator_weights_
+        return self._average_importances(weights if weights.sum() > 0.0 else np.ones_like(weights))

@@ -329,12 +329,12 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
             **target_attributes(dataset.target),
             **({} if votes is None else votes.fitted_attributes()),
             "estimator_": member,
-            "n_features_in_": dataset.n_features,
+            "n_features_in_": dataset.schema.n_inputs,
             "_members": builder.build_members(),
             "_samples": samples,
             "_schema": dataset.schema,
         }
-        names = dataset.schema.feature_names
+        names = dataset.schema.input_names
         if names is not None:
             fitted["feature_names_in_"] = np.asarray(names, dtype=object)
         self._replace_fitted(fitted, _OPTIONAL)

@@ -61,9 +61,9 @@ class TreeMembers(TreeSequence):
         self.samples = samples
 
     def _view(self, member: int) -> BaseTree:
-        """One member, which like all members of bags has its own features only, without names."""
+        """One member, which like all members of bags has its own features of the encoded table only, without names."""
         tree, importances = self.trees.select(member, member + 1), self.importances[member]
-        schema = replace(self.schema, feature_names=None)
+        schema = replace(self.schema, feature_names=None, inputs=None)
         if self.samples.n_drawn:
             (own,) = self.samples.draw_features([member])
             tree, importances = tree.renumber_features(own.astype(np.uint32)), importances[own]

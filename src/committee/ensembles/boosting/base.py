@@ -123,7 +123,7 @@ class BaseBoosting(TreeEstimator):
         schema, attributes = dataset.schema, target_attributes(dataset.target)
         same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in attributes.items())
         pairs = zip(schema.categories, self._schema.categories, strict=False)
-        same_table = all(_are_equal(one, other) for one, other in pairs)
+        same_table = schema.inputs == self._schema.inputs and all(_are_equal(one, other) for one, other in pairs)
         if not same_target or not same_table or schema.n_features != self._schema.n_features:
             raise DataError(
                 f"{type(self).__name__} keeps its trees (warm_start=True), but these data have other features, "
@@ -216,7 +216,7 @@ class BaseBoosting(TreeEstimator):
     def feature_importances_(self) -> FloatArray:
         """Gain of each feature over all splits, as a fraction of the sum."""
         self.fitted_trees()
-        return normalize_importances(self._gains)
+        return normalize_importances(self._schema.sum_features(self._gains, axis=0))
 
 
 def _are_equal(one: NDArray[Any] | int | None, other: NDArray[Any] | int | None) -> bool:

@@ -130,7 +130,7 @@ class BaseHistGradientBoosting(BaseBoosting):
         stopping = self._make_early_stopping(loss, validation, seed) if stops else None
         with show_progress("Boosting", int(self.max_iter), verbose=int(self.verbose)) as on_progress:
             booster.boost(int(self.max_iter), Callbacks(early_stopping=stopping).collect(on_progress))
-        categories = np.array([levels is not None for levels in dataset.schema.categories])
+        categories = dataset.schema.are_categories
         attributes = {
             "n_iter_": booster.n_rounds,
             "n_trees_per_iteration_": booster.trees_per_round,

@@ -312,7 +312,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
     def _meta_table(self, X: Any) -> Any:
         """The table that the meta-model gets, layer by layer."""
         self._check_fitted()
-        X = read_table(X)
+        X = read_table(X, getattr(self, "feature_names_in_", None))
         table: Any = X
         for layer in self.layers_:
             columns = layer.predict(table)

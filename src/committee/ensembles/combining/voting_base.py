@@ -176,7 +176,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
     def _predict_members(self, X: Any) -> list[FloatArray]:
         """Predictions of each member."""
         self._check_fitted()
-        X, classes = read_table(X), self._fitted_member_classes()
+        X, classes = read_table(X, getattr(self, "feature_names_in_", None)), self._fitted_member_classes()
         return [predict_member(member, X, self._predict_method(), classes) for member in self.estimators_]
 
     def _fitted_member_classes(self) -> Classes:

@@ -145,7 +145,7 @@ class WeightedEnsemble(NamedEnsemble):
     def _average(self, X: Any) -> FloatArray:
         """The weighted mean; members of weight zero do not predict."""
         self._check_fitted()
-        X, known = read_table(X), self.__dict__.get("_classes")
+        X, known = read_table(X, getattr(self, "feature_names_in_", None)), self.__dict__.get("_classes")
         classes = None if known is None else [np.arange(len(c)) for c in known]
         used = np.flatnonzero(self.weights_ > 0.0)
         predictions = (predict_member(self.estimators_[k], X, self._method, classes) for k in used)

@@ -235,7 +235,7 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
             )
         same_target = all(_have_equal_values(value, self.__dict__.get(name)) for name, value in named.items())
         pairs = zip(schema.categories, self._schema.categories, strict=False)
-        same_table = all(_have_equal_values(a, b) for a, b in pairs)
+        same_table = schema.inputs == self._schema.inputs and all(_have_equal_values(a, b) for a, b in pairs)
         if not same_target or not same_table or schema.n_features != self._schema.n_features:
             raise DataError(
                 f"{type(self).__name__} keeps the trees of the last fit (warm_start=True), but these data have "
@@ -395,7 +395,7 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
         self.fitted_trees()
         totals = self._importances.sum(axis=1, keepdims=True)
         by_tree = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
-        return normalize_importances(by_tree.sum(axis=0))
+        return normalize_importances(self._schema.sum_features(by_tree.sum(axis=0), axis=0))
 
 
 class ForestMembers(TreeSequence):
