@@ -67,7 +67,7 @@ def test_set_params_tells_the_same() -> None:
         (committee.GradientBoostingRegressor(boosting="gbdt"), "'plain'"),
         (committee.GradientBoostingRegressor(growth="lossguide"), "'leaf'"),
         (committee.RandomForestRegressor(criterion="mse"), "'squared_error'"),
-        (committee.AdaBoostClassifier(algorithm="SAMME"), "'samme'"),
+        (committee.AdaBoostClassifier(algorithm="Samme"), "'samme'"),
         (committee.RandomForestClassifier(oob_score="auc"), "'roc_auc'"),
         (committee.GradientBoostingClassifier(scoring="auc"), "'roc_auc'"),
         (committee.HistGradientBoostingClassifier(scoring="logloss", early_stopping=True), "'neg_log_loss'"),

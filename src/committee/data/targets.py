@@ -177,6 +177,11 @@ def _encode_objects(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     except CommitteeError:
         column = None
     if column is None or column.kind != "number":
+        if all(isinstance(v, str | int | np.integer) and not isinstance(v, bool) for v in objects):
+            warn_caller(
+                "y mixes text and integers; the integers are read as text, so that 1 is the class '1'.", UserWarning
+            )
+            return _encode_text(np.array([str(v) for v in objects]))
         found = sorted({type(v).__name__ for v in objects})
         raise DataTypeError(
             f"Unknown label type: y holds objects of type {', '.join(found)}; classes must be all text, all "

@@ -73,13 +73,18 @@ def read_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArr
     if weights.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar; got an array of shape {weights.shape}.")
     if len(weights) != n_rows:
-        raise DataError(f"X and sample_weight must have the same number of rows; got {n_rows} and {len(weights)}.")
+        raise DataError(
+            f"sample_weight.shape == {weights.shape}, expected ({n_rows},): X and sample_weight must have the same "
+            f"number of rows."
+        )
     if not np.isfinite(weights).all():
         row = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise DataError(f"Input sample_weight contains NaN or infinity; row {row} has {weights[row]}.")
     if weights.min() < 0:
         row = int(np.flatnonzero(weights < 0)[0])
-        raise DataError(f"Negative values in sample_weight: row {row} has {weights[row]}; weights must be >= 0.")
+        raise DataError(
+            f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}; weights must be >= 0."
+        )
     if not weights.any():
         raise DataError("All values of sample_weight are zero; at least one row must count.")
     with np.errstate(over="ignore"):

@@ -348,7 +348,7 @@ def test_importances_and_bounds():
     np.testing.assert_allclose(importances.sum(), 1.0)
     expected = np.zeros(X.shape[1])
     for stump, weight in zip(model.estimators_, model.estimator_weights_, strict=True):
-        expected[stump.feature_] += weight
+        expected[stump.tree_.feature[0]] += weight
     np.testing.assert_allclose(importances, expected / expected.sum())
     with pytest.raises(AttributeError, match="feature_importances_"):
         AdaBoostClassifier(GaussianNB(), n_estimators=3).fit(X, y).feature_importances_  # noqa: B018
@@ -363,3 +363,37 @@ def test_lecture_stumps_err_least():
     X, y = make_moons(80, noise=0.3, random_state=5)
     model = AdaBoostClassifier(exact_stump("error"), n_estimators=1, algorithm="discrete").fit(X, y)
     assert abs(model.estimator_errors_[0] - boost_discrete(X, y, 1, measure_error)[0][1]) < 1e-12
+
+
+def test_scikit_learns_spelling_of_the_algorithms():
+    X, y = load_iris(return_X_y=True)
+    for spelling in ("SAMME", "SAMME.R"):
+        ours = AdaBoostClassifier(n_estimators=5, algorithm=spelling.lower()).fit(X, y)
+        model = AdaBoostClassifier(n_estimators=5, algorithm=spelling).fit(X, y)
+        assert model.get_params()["algorithm"] == spelling
+        np.testing.assert_array_equal(model.decision_function(X), ours.decision_function(X))
+
+
+@pytest.mark.parametrize("algorithm", ["samme", "discrete"])
+def test_weights_that_overflow_end_the_rounds(algorithm):
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(n_estimators=30, learning_rate=2000.0, algorithm=algorithm)
+    with pytest.warns(UserWarning, match="Sample weights have reached infinite values"):
+        model.fit(X, y if algorithm == "samme" else y == 1)
+    assert 1 <= len(model) < 30
+
+
+def test_default_member_is_a_tree_with_one_split():
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(n_estimators=4).fit(X, y)
+    assert type(model.estimator_) is DecisionTreeClassifier
+    assert len({member.random_state for member in model}) == 4
+    stumps = AdaBoostClassifier(DecisionStumpClassifier(criterion="gini", exact=False), n_estimators=4).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), stumps.decision_function(X))
+
+
+def test_labels_that_mix_text_and_integers_are_text():
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    with pytest.warns(UserWarning, match="y mixes text and integers"):
+        model = AdaBoostClassifier(n_estimators=2).fit(X, ["a", "a", 1, 1])
+    assert model.classes_.tolist() == ["1", "a"]

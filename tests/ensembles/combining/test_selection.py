@@ -165,7 +165,7 @@ def test_other_folds_targets_and_bags(cls: Any) -> None:
     several = cls([*members, ("lr", LogisticRegression(max_iter=300))], random_state=0).fit(table, labels)
     assert several.predict(table).shape == labels.shape
     assert len(several.predict_proba(table)) == 3
-    with pytest.raises(CommitteeError, match="needs the method predict_proba"):
+    with pytest.raises(CommitteeError, match="does not implement the method predict_proba"):
         cls([("svc", LinearSVC())]).fit(X, y)
 
 

@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, StratifiedKFold, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -362,7 +362,7 @@ def test_layers_and_several_meta_models() -> None:
     assert deep.score(X, y) > 0.9
     assert [len(layer.members) for layer in deep.layers_] == [3, 3, 1]
     for wrong in ("abc", [MEMBERS[0]], [[]], 3):
-        with pytest.raises(CommitteeError, match="'layers' parameter of StackingClassifier"):
+        with pytest.raises(CommitteeError, match="'layers'"):
             StackingClassifier(MEMBERS, layers=wrong).fit(X, y)
 
 
@@ -395,7 +395,7 @@ def test_invalid_arguments_are_refused() -> None:
     X, y = IRIS
     for params, message in [
         ({"final_estimator": LinearRegression()}, "must be a classifier"),
-        ({"stack_method": "decision_function"}, "needs the method decision_function"),
+        ({"stack_method": "decision_function"}, "does not implement the method decision_function"),
         ({"cv": "prefit", "refit": False}, "must not be 'prefit'"),
         ({"cv": "prefix"}, "'cv' parameter"),
         ({"cv": [(np.arange(150), np.arange(10))]}, "these would leak"),
@@ -405,7 +405,7 @@ def test_invalid_arguments_are_refused() -> None:
             StackingClassifier(MEMBERS, **params).fit(X, y)
     with pytest.raises(TypeError, match="does not support sample weights"):
         StackingClassifier(MEMBERS).fit(X, y, sample_weight=np.ones(150))
-    with pytest.raises(CommitteeError, match="must hold regressors"):
+    with pytest.raises(CommitteeError, match="should be a regressor"):
         StackingRegressor(MEMBERS).fit(X, y)
     # As in scikit-learn, a classifier may stand on regressors, for classes with an order.
     assert StackingClassifier([("ols", LinearRegression())]).fit(X, y).score(X, y) > 0.9
@@ -451,3 +451,41 @@ def test_model_files(params: dict[str, Any], tmp_path: Any) -> None:
 def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     StackingClassifier(MEMBERS, verbose=1).fit(*IRIS)
     assert "18" in capsys.readouterr().err
+
+
+def test_labels_that_apply_or_not_reach_one_member():
+    X, y = make_multilabel_classification(n_samples=80, n_classes=3, random_state=0)
+    stack = StackingClassifier([("ridge", RidgeClassifier())], KNeighborsClassifier(), stack_method="decision_function")
+    stack.fit(X, y)
+    assert type(stack[0]) is RidgeClassifier
+    assert stack.transform(X).shape == (80, 3)
+
+
+def test_members_may_return_nothing_from_fit():
+    class Quiet(LogisticRegression):
+        def fit(self, X, y):
+            super().fit(X, y)
+
+    X, y = load_iris(return_X_y=True)
+    stack = StackingClassifier([("quiet", Quiet(max_iter=500))], Quiet()).fit(X, y)
+    assert stack.score(X, y) > 0.9
+
+
+def test_missing_method_of_the_meta_model_is_the_cause():
+    stack = StackingClassifier([("nb", GaussianNB())], KNeighborsClassifier())
+    with pytest.raises(AttributeError, match="has no attribute 'decision_function'") as raised:
+        stack.decision_function([[0.0]])
+    assert "KNeighborsClassifier" in str(raised.value.__cause__)
+
+
+def test_weights_go_to_members_that_take_any_argument():
+    class AnyArgument(GaussianNB):
+        def fit(self, X, y, **given):
+            self.weighted_ = "sample_weight" in given
+            return super().fit(X, y)
+
+    X, y = load_iris(return_X_y=True)
+    stack = StackingClassifier([("nb", AnyArgument())]).fit(X, y, sample_weight=np.ones(len(y)))
+    assert stack[0].weighted_
+    with pytest.raises(TypeError, match=r"Underlying estimator KNeighborsClassifier does not support sample weights\."):
+        StackingClassifier([("knn", KNeighborsClassifier())]).fit(X, y, sample_weight=np.ones(len(y)))

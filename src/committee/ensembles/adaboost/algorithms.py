@@ -183,8 +183,9 @@ class DiscreteAdaBoost(VotingAlgorithm):
         if error == 0.5:
             return None
         alpha = self.learning_rate * 0.5 * np.log((1.0 - error) / error)
-        factors = np.exp(alpha * np.where(wrong, 1.0, -1.0))
-        return RoundResult(error, float(alpha), weighted_sum(factors), factors)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
+            factors = np.exp(alpha * np.where(wrong, 1.0, -1.0))
+            return RoundResult(error, float(alpha), weighted_sum(factors), factors)
 
     def _scale(self) -> float:
         # alpha is half of SAMME's, so that f is the sum of alpha h itself.
@@ -203,8 +204,9 @@ class Samme(VotingAlgorithm):
         if error >= 1.0 - 1.0 / n_classes:
             return None
         alpha = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
-        factors = np.exp(alpha * wrong)
-        loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
+            factors = np.exp(alpha * wrong)
+            loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
 
 

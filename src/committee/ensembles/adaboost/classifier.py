@@ -32,8 +32,7 @@ from committee.ensembles.adaboost.regression_learners import AnyRegressionLearne
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
-from committee.learners.stump import DecisionStumpClassifier
-from committee.learners.tree import DecisionTreeRegressor
+from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
 
 if TYPE_CHECKING:
@@ -161,6 +160,14 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 break
             history.append(result)
             if result.factors is not None:
+                if not np.all(np.isfinite(result.factors) & (result.factors > 0.0)):
+                    warn_caller(
+                        f"Sample weights have reached infinite values, at iteration {t}, causing overflow. Iterations "
+                        "stopped. Try lowering the learning rate.",
+                        UserWarning,
+                    )
+                    history.ended = True
+                    break
                 learner.multiply_weights(result.factors)  # D_{t+1}
             if stopping is not None and stopping.update(learner.last_round(), history.weights):
                 break
@@ -247,14 +254,14 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             return self.estimator
         if self._member_task() == "regress":
             return DecisionTreeRegressor(max_depth=1)
-        return DecisionStumpClassifier(criterion="gini", exact=False)
+        return DecisionTreeClassifier(max_depth=1)
 
     def _member_task(self) -> Task:
         """Whether the members are classifiers or regressors."""
-        return "regress" if self.algorithm in ADDITIVE_ALGORITHMS else "classify"
+        return "regress" if str(self.algorithm).lower() in ADDITIVE_ALGORITHMS else "classify"
 
     def _make_algorithm(self, dataset: Dataset) -> Algorithm:
-        kind = {**ALGORITHMS, **ADDITIVE_ALGORITHMS}[self.algorithm]
+        kind = {**ALGORITHMS, **ADDITIVE_ALGORITHMS}[str(self.algorithm).lower()]
         assert isinstance(dataset.target, ClassTarget)
         n_classes = dataset.target.n_classes[0]
         if kind.two_classes and n_classes > 2:

@@ -25,7 +25,7 @@ __all__ = [
 AdaBoostMember: TypeAlias = Annotated[
     Annotated[Any, HasMethods("fit", "predict")] | None,
     "The members: any classifier, cloned for each round (a regressor for ``'gentle'`` and ``'logit'``). None: a stump, "
-    "``DecisionStumpClassifier(criterion='gini', exact=False)`` or ``DecisionTreeRegressor(max_depth=1)``. Trees of "
+    "``DecisionTreeClassifier(max_depth=1)`` or ``DecisionTreeRegressor(max_depth=1)``. Trees of "
     "this library share one set of bins; stumps update their histograms from round to round.",
 ]
 AdaBoostRegressorMember: TypeAlias = Annotated[
@@ -44,11 +44,11 @@ AdaBoostRounds: TypeAlias = Annotated[
     "The maximum number of rounds; boosting ends earlier if a member is perfect or no better than chance.",
 ]
 AdaBoostAlgorithm: TypeAlias = Annotated[
-    Literal["discrete", "samme", "samme.r", "real", "gentle", "logit"],
+    Literal["discrete", "samme", "samme.r", "real", "gentle", "logit", "SAMME", "SAMME.R"],
     "``'discrete'``: AdaBoost of Freund and Schapire, two classes. ``'samme'``: the same for any number of classes, "
     "with scikit-learn's weights. ``'samme.r'``: members vote with the logarithms of their probabilities. ``'real'``: "
     "with half their log-odds, two classes. ``'gentle'`` and ``'logit'``: members are regressors, fitted to the labels "
-    "or to a Newton step on the log-likelihood.",
+    "or to a Newton step on the log-likelihood. ``'SAMME'`` and ``'SAMME.R'`` are scikit-learn's spelling.",
 ]
 RegressorAlgorithm: TypeAlias = Annotated[
     Literal["r2", "rt"],

@@ -52,7 +52,8 @@ def choose_predict_method(name: str, member: EstimatorLike, method: str, owner: 
         if hasattr(member, one):
             return one
     raise ParameterError(
-        f"{owner} needs the method {allowed[0]} of every member; {name!r} ({type(member).__name__}) does not have it."
+        f"Underlying estimator {name} does not implement the method {allowed[0]}, which {owner} needs of every member; "
+        f"it is of class {type(member).__name__}."
     )
 
 

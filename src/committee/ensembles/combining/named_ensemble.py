@@ -6,12 +6,14 @@ Voting, stacking, super learners and ensemble selection share it; each adds how 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from committee.params import CrossValidation, NJobs, RandomState, Verbose
     from committee.typing import EstimatorLike, FloatArray, Task
 
-__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble", "PredictionTransformerMixin"]
+__all__ = ["Estimators", "MemberSeeds", "NamedEnsemble", "PredictionTransformerMixin", "check_weight_argument"]
 
 Estimators: TypeAlias = Annotated[
     Sequence[tuple[str, Any]],
@@ -146,29 +148,44 @@ class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
         return self._check_pairs("estimators", self.estimators, strict)
 
     def _check_pairs(self, parameter: str, given: object, strict: bool) -> list[tuple[str, Any]]:
-        subject, pairs = f"The {parameter!r} parameter of {type(self).__name__}", _read_pairs(given)
+        owner, pairs = type(self).__name__, _read_pairs(given)
         if not pairs:
             raise ParameterError(
-                f"{subject} must be a non-empty list of pairs of a name and an estimator; got {show_value(given)}."
+                f"Invalid {parameter!r} attribute, {parameter!r} should be a non-empty list of (string, estimator) "
+                f"tuples; {owner} got {show_value(given)}."
             )
-        names = [name for name, _ in pairs]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise ParameterError(f"{subject} must have unique names; got {twice[0]!r} twice.")
-        own = super().get_params(deep=False)
-        for name in names:
-            if "__" in name or name in own:
-                raise ParameterError(f"{subject} must not hold names with '__' or of parameters; got {name!r}.")
+        self._check_names([name for name, _ in pairs])
         active = [(name, member) for name, member in pairs if not (isinstance(member, str) and member == "drop")]
         if not active:
-            raise ParameterError(f"{subject} must hold a member that is not dropped; all are.")
+            raise ParameterError(
+                "All estimators are dropped. At least one is required to be an estimator in the "
+                f"{parameter!r} of {owner}."
+            )
         fits, kind = (is_classifier, "classifier") if self._task == "classify" else (is_regressor, "regressor")
         for name, member in active:
-            if isinstance(member, type) or not hasattr(member, "fit") or not hasattr(member, "predict"):
-                raise ParameterTypeError(f"{subject} must hold estimators; {name!r} is {show_value(member)}.")
+            if isinstance(member, type) or not hasattr(member, "fit"):
+                raise ParameterTypeError(
+                    f"The {parameter!r} parameter of {owner} must hold estimators; {name!r} is {show_value(member)}."
+                )
             if not fits(member) and (strict or self._task == "regress"):
-                raise ParameterError(f"{subject} must hold {kind}s; {name!r} ({type(member).__name__}) is none.")
+                raise ParameterError(
+                    f"The estimator {type(member).__name__} should be a {kind}: {name!r} is a member of {owner}."
+                )
         return active
+
+    def _check_names(self, names: list[str]) -> None:
+        if len(set(names)) < len(names):
+            raise ParameterError(f"Names provided are not unique: {names}; each member needs a name of its own.")
+        own = super().get_params(deep=False)
+        if taken := sorted(set(names) & set(own)):
+            raise ParameterError(
+                f"Estimator names conflict with constructor arguments: {taken}. Choose other names for the members of "
+                f"{type(self).__name__}."
+            )
+        if nested := [name for name in names if "__" in name]:
+            raise ParameterError(
+                f"Estimator names must not contain __: got {nested}. It separates a member from its parameters."
+            )
 
     # Training data.
 
@@ -208,12 +225,14 @@ class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
         weights = None if sample_weight is None else read_sample_weight(sample_weight, len(y))
         return TrainingSet(X, y[:, 0] if target.n_outputs == 1 else y, weights, groups)
 
-    def _make_member(self, member: EstimatorLike, number: int, seed: int | None, n_outputs: int) -> Any:
+    def _make_member(
+        self, member: EstimatorLike, number: int, seed: int | None, target: ClassTarget | ValueTarget | None
+    ) -> Any:
         """A seeded clone of a member, wrapped as one estimator per output if it predicts a single output only."""
         cloned = clone(member)
         if seed is not None:
             _fill_seeds(cloned, seed, number)
-        if n_outputs > 1 and not get_tags(cloned).target_tags.multi_output:
+        if target is not None and target.n_outputs > 1 and not _predicts_outputs(cloned, target):
             from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 
             cloned = (MultiOutputClassifier if is_classifier(cloned) else MultiOutputRegressor)(cloned)
@@ -224,13 +243,13 @@ class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
         pairs: list[tuple[str, EstimatorLike]],
         given: list[dict[str, object]],
         seed: int | None,
-        n_outputs: int,
+        target: ClassTarget | ValueTarget,
         method: str,
     ) -> list[MemberFit]:
         """Members to be fitted, with the further arguments of their fits and the method that they predict by."""
         owner, members = type(self).__name__, []
         for number, ((name, member), params) in enumerate(zip(pairs, given, strict=True)):
-            made = self._make_member(member, number, seed, n_outputs)
+            made = self._make_member(member, number, seed, target)
             members.append(MemberFit(name, made, choose_predict_method(name, made, method, owner), params))
         return members
 
@@ -308,17 +327,17 @@ class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
                 return [{} for _ in active]
             routed = process_routing(self, "fit", **given)
             return [dict(routed[name].fit) for name, _ in active]
-        if set(given) - {"sample_weight"}:
+        for name, member in active if given else []:
+            check_weight_argument(name, member)
+        return [dict(given) for _ in active]
+
+    def _check_fit_params(self, given: dict[str, object]) -> None:
+        """Refuse arguments of `fit` that nobody routes to the members."""
+        if given and not get_config()["enable_metadata_routing"]:
             raise DataError(
                 f"Passing extra keyword arguments to {type(self).__name__}.fit is only supported if "
-                "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+                f"enable_metadata_routing=True, which you can set using `sklearn.set_config`; got {sorted(given)}."
             )
-        for name, member in active if given else []:
-            if not has_fit_parameter(member, "sample_weight"):
-                raise DataTypeError(
-                    f"Underlying estimator {type(member).__name__} ({name!r}) does not support sample weights."
-                )
-        return [dict(given) for _ in active]
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -339,6 +358,27 @@ def _read_pairs(given: Any) -> list[tuple[str, Any]]:
     except (TypeError, ValueError):
         return []
     return pairs if all(isinstance(name, str) for name, _ in pairs) else []
+
+
+def check_weight_argument(name: str, estimator: EstimatorLike) -> None:
+    """Refuse an estimator whose `fit` takes no weights."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return
+    parameters = signature(estimator.fit).parameters.values()
+    if not isinstance(estimator, Pipeline) and any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return
+    raise DataTypeError(
+        f"Underlying estimator {type(estimator).__name__} does not support sample weights. It is {name!r} of the "
+        "ensemble; leave it out, or fit without sample_weight."
+    )
+
+
+def _predicts_outputs(estimator: EstimatorLike, target: ClassTarget | ValueTarget) -> bool:
+    """Whether one estimator predicts all outputs: any number of them, or several labels that apply or not."""
+    tags = get_tags(estimator)
+    if tags.target_tags.multi_output or not isinstance(target, ClassTarget) or tags.classifier_tags is None:
+        return bool(tags.target_tags.multi_output)
+    return bool(tags.classifier_tags.multi_label) and all(n == 2 for n in target.n_classes)
 
 
 def _fill_seeds(estimator: Any, seed: int, number: int) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import has_fit_parameter
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
@@ -19,7 +18,7 @@ from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.ensembles.combining.member_predictions import choose_predict_method
 from committee.ensembles.combining.meta_models import ConvexClassifier, ConvexRegressor
-from committee.ensembles.combining.named_ensemble import NamedEnsemble
+from committee.ensembles.combining.named_ensemble import NamedEnsemble, check_weight_argument
 from committee.ensembles.combining.oob_correction import is_linear_model
 from committee.ensembles.combining.out_of_fold import (
     check_oob_groups,
@@ -34,7 +33,7 @@ from committee.ensembles.combining.stacking_leak import (
 )
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_errors import explain_single_class
-from committee.exceptions import DataError, DataTypeError, ParameterError
+from committee.exceptions import DataError, ParameterError
 from committee.params import CrossValidation, HasMethods
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ __all__ = [
 
 
 _CONVEX_MODELS = ("mean", "majority", "nonnegative")
-_ANY_MODEL = Annotated[Any, HasMethods("fit", "predict")]
+_ANY_MODEL = Annotated[Any, HasMethods("fit")]
 
 ClassMetaModel: TypeAlias = Annotated[
     Literal["mean", "majority", "logistic", "nonnegative"] | _ANY_MODEL | None,
@@ -166,6 +165,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
     ) -> tuple[TrainingSet, NDArray[np.intp]]:
         """Fit all layers and the meta-model; returns the meta-model's training set and the numbers of its rows."""
         self._validate_params()
+        self._check_fit_params(params)
         prefit = isinstance(self.cv, str) and self.cv == "prefit"
         if prefit and (not self.refit or self.layers is not None):
             raise ParameterError(
@@ -177,7 +177,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         target = self._read_target(X, y)
         if prefit and isinstance(target, ClassTarget):
             target = self._add_member_classes(target)
-        final = self._choose_final(target.n_outputs)
+        final = self._choose_final(target)
         training = self._make_training_set(X, target, sample_weight, groups)
         given = self._route_fit(stages[0], training.weights, params)
         folds = None if prefit else self._plan_folds(training)
@@ -185,7 +185,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         layers: list[Layer] = []
         for pairs in stages:
             if layers:
-                given = [_weight_arguments(member, training.weights) for _, member in pairs]
+                given = [_weight_arguments(name, member, training.weights) for name, member in pairs]
             layer, predictions = self._fit_layer(pairs, given, training, folds, target)
             columns = layer.to_columns(predictions)
             known = np.asarray(np.isfinite(columns).all(axis=1))
@@ -228,7 +228,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             known = target.classes if isinstance(target, ClassTarget) else None
             layer = Layer(names, [member for _, member in pairs], methods, known, [])
             return layer, layer.predict_members(training.X)
-        members = self._make_member_fits(pairs, given, self._resolve_seed(), target.n_outputs, method)
+        members = self._make_member_fits(pairs, given, self._resolve_seed(), target, method)
         if self._uses_oob():
             check_oob_groups(members, training.groups, owner)
         classes = self._member_classes(target)
@@ -256,11 +256,12 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                     f"The 'final_estimator' parameter of {type(self).__name__} can be {final.how!r} only without "
                     "passthrough, and for classes only if there is one output and every member has probabilities."
                 )
-        given = _weight_arguments(final, training.weights)
+        given = _weight_arguments("final_estimator", final, training.weights)
         with explain_single_class(final, training.y, training.weights):
-            return final.fit(training.X, training.y, **given)
+            final.fit(training.X, training.y, **given)
+        return final
 
-    def _choose_final(self, n_outputs: int) -> Any:
+    def _choose_final(self, target: ClassTarget | ValueTarget | None) -> Any:
         """The meta-model, not fitted."""
         given, classify = self.final_estimator, self._task == "classify"
         given = self._default_final if given is None else given
@@ -273,7 +274,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                 f"The 'final_estimator' parameter of {type(self).__name__} must be a "
                 f"{'classifier' if classify else 'regressor'}; got {show_value(given)}."
             )
-        return self._make_member(clone(given), len(self._list_pairs()), self._resolve_seed(), n_outputs)
+        return self._make_member(clone(given), len(self._list_pairs()), self._resolve_seed(), target)
 
     def _list_layers(self) -> list[list[tuple[str, Any]]]:
         """The further layers, each checked as the first one."""
@@ -289,9 +290,10 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
     # Predictions.
 
     def _has_final_method(self, method: str) -> bool:
-        """Whether the meta-model, fitted or not, has a method."""
+        """True; raises AttributeError, which becomes the cause of the ensemble's own, if the meta-model has it not."""
         final = self.__dict__.get("final_estimator_")
-        return hasattr(self._choose_final(1) if final is None else final, method)
+        getattr(self._choose_final(None) if final is None else final, method)
+        return True
 
     def transform(self, X: Any) -> Any:
         """Predictions of the last layer: the table that the meta-model gets.
@@ -425,9 +427,8 @@ def _make_linear_model(name: str) -> Any:
     return {"logistic": LogisticRegression, "linear": LinearRegression, "ridge": RidgeCV}[name]()
 
 
-def _weight_arguments(estimator: EstimatorLike, weights: FloatArray | None) -> dict[str, object]:
+def _weight_arguments(name: str, estimator: EstimatorLike, weights: FloatArray | None) -> dict[str, object]:
     if weights is None:
         return {}
-    if not has_fit_parameter(estimator, "sample_weight"):
-        raise DataTypeError(f"Underlying estimator {type(estimator).__name__} does not support sample weights.")
+    check_weight_argument(name, estimator)
     return {"sample_weight": weights}

@@ -143,6 +143,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         self
         """
         self._validate_params()
+        self._check_fit_params(fit_params)
         X = X if X is None and self.prefit else read_table(X)
         without_target = self.prefit and y is None and not isinstance(self.weights, str)
         target = None if without_target else encode_classes(self._read_labels(X, y), type(self).__name__)
@@ -352,6 +353,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         self
         """
         self._validate_params()
+        self._check_fit_params(fit_params)
         X = read_table(X)
         self._fit_voting(X, self._read_target(X, y), sample_weight, groups, fit_params)
         return self

@@ -106,7 +106,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
                 one.predictions = predict_member(one.fitted, training.X, method, classes)
             return members
         routed, seed = self._route_fit(pairs, training.weights, params), self._resolve_seed()
-        made = [self._make_member(member, k, seed, target.n_outputs) for k, (_, member) in enumerate(pairs)]
+        made = [self._make_member(member, k, seed, target) for k, (_, member) in enumerate(pairs)]
         members = [
             MemberFit(name, self._add_probabilities(member, training), method, own)
             for (name, _), member, own in zip(pairs, made, routed, strict=True)

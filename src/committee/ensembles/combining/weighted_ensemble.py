@@ -114,12 +114,13 @@ class WeightedEnsemble(NamedEnsemble):
         self
         """
         self._validate_params()
+        self._check_fit_params(fit_params)
         pairs, X = self._list_active(), read_table(X)
         target = self._read_target(X, y)
         training = self._make_training_set(X, target, sample_weight, groups)
         routed, seed = self._route_fit(pairs, training.weights, fit_params), self._resolve_seed()
         method = "predict_proba" if self._task == "classify" else "predict"
-        members = self._make_member_fits(pairs, routed, seed, target.n_outputs, method)
+        members = self._make_member_fits(pairs, routed, seed, target, method)
         folds, classes = self._plan_folds(training), self._member_classes(target)
         if self._uses_oob():
             check_oob_groups(members, groups, type(self).__name__)
