@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "committee/binning.hpp"
 #include "interrupts.hpp"
+#include "sparse_arrays.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,36 +31,6 @@ std::span<const double> view_weights(const Weights& weights, std::size_t n_rows)
 std::size_t check_column(std::size_t col, std::size_t n_cols) {
   if (col >= n_cols) throw nb::index_error("There is no such column.");
   return col;
-}
-
-SparseView view_sparse(const AnyArray& data, const AnyArray& indices, const AnyArray& indptr,
-                       std::pair<std::size_t, std::size_t> shape) {
-  for (const AnyArray* part : {&data, &indices, &indptr}) {
-    if (part->ndim() != 1 || (part->shape(0) > 1 && part->stride(0) != 1)) {
-      throw nb::value_error("data, indices and indptr must be contiguous 1-d arrays.");
-    }
-  }
-  SparseView view;
-  view.is_double = data.dtype() == nb::dtype<double>();
-  if (!view.is_double && data.dtype() != nb::dtype<float>()) {
-    throw nb::value_error("data must be float32 or float64.");
-  }
-  view.wide_indices = indices.dtype() == nb::dtype<i64>();
-  if ((!view.wide_indices && indices.dtype() != nb::dtype<i32>()) ||
-      indptr.dtype() != indices.dtype()) {
-    throw nb::value_error("indices and indptr must both be int32 or both int64.");
-  }
-  if (indices.shape(0) != data.shape(0) || indptr.shape(0) != shape.second + 1) {
-    throw nb::value_error(
-        "indices must be as long as data, and indptr have one entry more than columns.");
-  }
-  view.data = data.data();
-  view.indices = indices.data();
-  view.indptr = indptr.data();
-  view.n_entries = data.shape(0);
-  view.n_rows = shape.first;
-  view.n_cols = shape.second;
-  return view;
 }
 
 // nanobind holds objects that are not const; the bindings offer nothing that changes one.

@@ -8,6 +8,7 @@ void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_isolation(nb::module_& m);
 void bind_route(nb::module_& m);
 void bind_shap(nb::module_& m);
 void bind_word_stump(nb::module_& m);
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
   bind_predict(m);
   bind_grower(m);
   bind_forest(m);
+  bind_isolation(m);
   bind_route(m);
   bind_shap(m);
   bind_word_stump(m);

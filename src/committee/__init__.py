@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from committee.ensembles.forest.isolation import IsolationForest
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.inspection.diversity import measure_diversity
@@ -76,6 +77,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SingleFeatureNB",
@@ -122,6 +124,7 @@ _HOMES = {
     "GradientBoostingRegressor": "committee.ensembles.boosting.estimators",
     "HistGradientBoostingClassifier": "committee.ensembles.boosting.hist",
     "HistGradientBoostingRegressor": "committee.ensembles.boosting.hist",
+    "IsolationForest": "committee.ensembles.forest.isolation",
     "RandomForestClassifier": "committee.ensembles.forest.estimators",
     "RandomForestRegressor": "committee.ensembles.forest.estimators",
     "SingleFeatureNB": "committee.learners.single_feature_bayes",

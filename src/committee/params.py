@@ -34,6 +34,7 @@ __all__ = [
     "ClassBootstrap",
     "ClassCriterion",
     "ClassWeight",
+    "Contamination",
     "CrossValidation",
     "Exact",
     "FeatureShare",
@@ -44,6 +45,7 @@ __all__ = [
     "Instance",
     "InteractionCst",
     "Interval",
+    "IsolationRows",
     "JobCount",
     "KeepLeafSamples",
     "L2Regularization",
@@ -70,8 +72,11 @@ __all__ = [
     "Options",
     "QuantileLevel",
     "RandomState",
+    "RowBootstrap",
     "Splitter",
     "StoppingTol",
+    "TreeCount",
+    "TreeFeatures",
     "TreeRandomState",
     "Unseen",
     "ValidationFraction",
@@ -251,6 +256,29 @@ ForestClassWeight: TypeAlias = Annotated[
     "Weights of the classes, multiplied with the sample weights: a dict from class to weight, ``'balanced'`` for "
     "weights in inverse proportion to the weight of each class, ``'balanced_subsample'`` for the same from each "
     "member's own sample, and a list of dicts for several outputs.",
+]
+
+TreeCount: TypeAlias = Annotated[
+    int,
+    Interval(1, None),
+    "How many trees the forest has.",
+]
+IsolationRows: TypeAlias = Annotated[
+    Literal["auto"] | Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
+    "How many rows are drawn for each tree: a number, a fraction, or ``'auto'`` for 256; at most all of them.",
+]
+Contamination: TypeAlias = Annotated[
+    Literal["auto"] | Annotated[float, Interval(0.0, 0.5, closed="right")],
+    "The share of anomalies among the training rows, which decides from which score on `predict` calls a row one. "
+    "``'auto'``: from -0.5 on, as in the paper.",
+]
+TreeFeatures: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
+    "How many features are drawn for each tree: a number or a fraction.",
+]
+RowBootstrap: TypeAlias = Annotated[
+    bool,
+    "Whether rows are drawn with replacement.",
 ]
 
 # --- boosting ------------------------------------------------------------------------------------------------

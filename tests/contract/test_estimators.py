@@ -20,7 +20,17 @@ from tests.contract.instances import fill_required, make_instance
 
 EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
 ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
-ASKING = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path", "decision_function")
+ASKING = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "apply",
+    "decision_path",
+    "decision_function",
+    "score_samples",
+)
+#: Estimators that learn without a target: what `fit` gets as y does not count.
+WITHOUT_TARGET = {"IsolationForest"}
 
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__name__)
 
@@ -180,7 +190,8 @@ def test_a_failing_fit_keeps_the_old_state(cls):
     X, y = make_data(cls)
     model = make(cls).fit(pd.DataFrame(X, columns=list("abcde")), y)
     before = dict(vars(model))
-    for bad_X, bad_y in [(np.full((len(y), 2), np.inf), y), (X, y[:-1]), (np.empty((0, 3)), y[:0]), ("text", y)]:
+    bad_fits = [(np.full((len(y), 2), np.inf), y), (np.empty((0, 3)), y[:0]), ("text", y)]
+    for bad_X, bad_y in bad_fits if cls.__name__ in WITHOUT_TARGET else [*bad_fits, (X, y[:-1])]:
         with pytest.raises((ValueError, TypeError)):
             model.fit(bad_X, bad_y)
         assert vars(model) == before
@@ -194,6 +205,7 @@ WORK = {
     "GradientBoostingRegressor": "committee._core.Boosting",
     "HistGradientBoostingClassifier": "committee._core.Boosting",
     "HistGradientBoostingRegressor": "committee._core.Boosting",
+    "IsolationForest": "committee._core.grow_isolation_forest",
     "SingleFeatureNB": "numpy.bincount",
 }
 
@@ -306,8 +318,12 @@ def test_garbage_gets_a_sentence_from_every_method(cls, kind):
     X, y = make_data(cls)
     model = make(cls).fit(X, y)
     calls = [getattr(model, name) for name in ASKING if hasattr(model, name)]
-    calls.append(lambda bad: model.score(bad, y[:4]))
-    calls.append(lambda bad: make(cls).fit(bad, y[:4]) if kind not in ("narrow", "wide") else _refuse_labels(cls, bad))
+    if hasattr(model, "score"):
+        calls.append(lambda bad: model.score(bad, y[:4]))
+    if kind not in ("narrow", "wide"):
+        calls.append(lambda bad: make(cls).fit(bad, y[:4]))
+    elif cls.__name__ not in WITHOUT_TARGET:
+        calls.append(lambda bad: _refuse_labels(cls, bad))
     for call in calls:
         with pytest.raises((ValueError, TypeError)) as caught:
             call(GARBAGE[kind])

@@ -29,6 +29,7 @@ ASKING = (
     "predict",
     "predict_proba",
     "decision_function",
+    "score_samples",
     "apply",
     "decision_path",
     "predict_quantiles",

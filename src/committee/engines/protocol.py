@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from committee.typing import FloatArray, FloatMatrix, IndexArray
 
 if TYPE_CHECKING:
@@ -37,6 +40,11 @@ class Engine(Protocol):
     @property
     def ForestPlan(self) -> type[_core.ForestPlan]:
         """Which trees of a forest to grow, and from which samples."""
+        ...
+
+    @property
+    def IsolationPlan(self) -> type[_core.IsolationPlan]:
+        """Which trees of an isolation forest to grow, and from which samples."""
         ...
 
     @property
@@ -130,6 +138,41 @@ class Engine(Protocol):
         n_votes: IndexArray,
     ) -> None:
         """Add the predictions of trees for rows outside their samples, in place and in tree order."""
+        ...
+
+    def grow_isolation_forest(
+        self,
+        x: FloatMatrix,
+        n_levels: IndexArray,
+        plan: _core.IsolationPlan,
+        seed: int,
+        n_jobs: int,
+        progress: Callable[[int], object] | None = None,
+    ) -> _core.Trees:
+        """The trees of the plan; the value of a leaf is its depth plus the average path length of its rows."""
+        ...
+
+    def grow_isolation_forest_csc(
+        self,
+        data: FloatMatrix,
+        indices: NDArray[np.int32] | NDArray[np.int64],
+        indptr: NDArray[np.int32] | NDArray[np.int64],
+        shape: tuple[int, int],
+        n_levels: IndexArray,
+        plan: _core.IsolationPlan,
+        seed: int,
+        n_jobs: int,
+        progress: Callable[[int], object] | None = None,
+    ) -> _core.Trees:
+        """The same for a table in compressed sparse columns."""
+        ...
+
+    def draw_isolation_rows(self, sampling: _core.RowSampling, seed: int, tree: int, n_rows: int) -> IndexArray:
+        """Rows in the sample of a tree of an isolation forest, ascending, as often as they occur."""
+        ...
+
+    def average_path_length(self, n_rows: float) -> float:
+        """Mean path length of an unsuccessful search in a binary search tree of n rows."""
         ...
 
     def permute_features(

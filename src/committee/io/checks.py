@@ -112,6 +112,19 @@ def _check_member_samples(samples: Any) -> None:
     _require(samples.replace_features or samples.n_drawn <= samples.n_features, "features cannot be drawn twice")
 
 
+def _check_isolation_samples(samples: Any) -> None:
+    n, weights = samples.n_rows, samples.weights
+    _require(_is_count(n) and n > 0 and _is_count(samples.n_draws) and samples.n_draws > 0, "rows must be counted")
+    _require(isinstance(samples.replace, bool), "switches must be true or false")
+    _require(_is_count(samples.n_features, _MOST_FEATURES) and samples.n_features > 0, "a table must have columns")
+    _require(_is_count(samples.n_drawn, samples.n_features), "features cannot be drawn twice")
+    if weights is not None:
+        _require(_is_array(weights, "f", n) and weights.dtype.itemsize == 8, "every row must have a weight")
+        _require(np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any(), "weights must be finite")
+    places = n if weights is None else weights.sum() if (weights == np.floor(weights)).all() else np.inf
+    _require(samples.replace or samples.n_draws <= places, "no more than all rows can be drawn")
+
+
 def _check_leaf_record(record: Any) -> None:
     shares, values, offsets = record.shares, record.values, record.node_offsets
     _require(isinstance(shares, csr_matrix) and shares.dtype == np.float64, "shares must be a sparse matrix")
@@ -333,6 +346,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "InputColumns": _check_inputs,
     "SamplePlan": _check_sample_plan,
     "MemberSamples": _check_member_samples,
+    "IsolationSamples": _check_isolation_samples,
     "LeafRecord": _check_leaf_record,
     "TreeView": _check_tree_view,
     "ShareCalibration": _check_calibration,
@@ -391,6 +405,12 @@ def _check_estimator(model: Any) -> None:
             _is_a(state["_samples"], "SamplePlan") or _is_a(state["_samples"], "MemberSamples"), "samples are drawn"
         )
         _check_row_counts(state)
+    if "_draws" in state:
+        draws, offset = state["_draws"], state.get("offset_")
+        _require(_is_a(draws, "IsolationSamples") and schema is not None and trees is not None, "samples are drawn")
+        _require(draws.n_features == schema.n_features and trees.width == 1, "samples are of the model's table")
+        _require(state.get("max_samples_") == draws.n_draws, "the size of a sample must be known")
+        _require(isinstance(offset, float) and np.isfinite(offset), "the offset must be a number")
     if "_members" in state:
         listed = ("TreeMembers", "AnyMembers", "BoostedTrees", "BoostedMembers")
         _require(any(_is_a(state["_members"], name) for name in listed), "members are listed")

@@ -1,4 +1,4 @@
-"""Random forests and extra-trees."""
+"""Random forests, extra-trees and isolation forests."""
 
 from committee.ensembles.forest.estimators import (
     ExtraTreesClassifier,
@@ -6,10 +6,12 @@ from committee.ensembles.forest.estimators import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from committee.ensembles.forest.isolation import IsolationForest
 
 __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
