@@ -124,8 +124,9 @@ class Halves:
             committee.GradientBoostingRegressor(loss=Halves(), n_estimators=3),
             "cannot be written as ONNX",
         ),
+        (committee.IsolationForest(n_estimators=3), "cannot be written as ONNX"),
     ],
-    ids=["calibrated", "committee", "loss"],
+    ids=["calibrated", "committee", "loss", "isolation"],
 )
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
 def test_what_cannot_be_written_is_refused(model: object, fragment: str) -> None:

@@ -117,7 +117,8 @@ def _check(model: Any, model_trees: TreeModel, classes: Any) -> None:
         if classes is None
         else model_trees.link in ("logit", "softmax") or probabilities
     )
-    if not known:
+    # The leaves of an isolation forest hold path lengths, which are not yet its scores.
+    if not known or getattr(model, "task", None) == "none":
         raise ParameterTypeError(
             f"What this {name} makes of the sum of its trees cannot be written as ONNX; trees, forests, bags of trees "
             "and boosting by one of the library's own losses can."
