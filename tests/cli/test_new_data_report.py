@@ -72,9 +72,9 @@ def test_a_table_of_the_same_kind_has_not_drifted(model: Path) -> None:
     page = read_page(path)
     assert "Nothing unusual: none of the 4 columns has drifted" in page.text
     assert "not clearly different from" in found.sentences[1]
-    assert f"{then[0]:.4g}" in found.sentences[1]
+    assert f"{then[0]:.3f}" in found.sentences[1]
     ids = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
-    assert ids == ["score", "drift", "calibration", "confusion", "surprises"]
+    assert ids == ["score", "drift", "calibration", "confusion", "surprises", "importance"]
 
 
 def test_drift_is_found_and_said(model: Path) -> None:
@@ -85,7 +85,7 @@ def test_drift_is_found_and_said(model: Path) -> None:
     remarks = " ".join(levels["length"].remarks)
     assert "missing values rose from" in remarks
     assert "values tend to be larger" in remarks
-    assert any("are unseen: 'violet'" in remark for remark in levels["color"].remarks)
+    assert any("an unseen category: 'violet'" in remark for remark in levels["color"].remarks)
     text = read_page(path).text
     assert "2 of 4 columns have drifted, 2 of them much." in text
     assert "2 of its 4 columns have drifted from the training table" in found.sentences[2]

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import committee
 from committee.cli.catalog import list_estimators
@@ -20,10 +21,18 @@ from committee.cli.fit import fit_problem
 from committee.cli.model_setup import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import FoldObserver, write_report
+from committee.cli.report.charts import draw_bars
 from committee.cli.report.dates import list_dates, show_date
+from committee.cli.report.dependence import compute_dependence, compute_pairs
+from committee.cli.report.features_section import rank_features
+from committee.cli.report.markup import show_estimate
 from committee.cli.report.raster import encode_png
+from committee.cli.report.report_data import ReportData
 from committee.cli.report.reproduction_section import Reproduction
+from committee.cli.report.row_curve import fit_smaller_committees
+from committee.cli.report.summary import summarize_fit
 from committee.cli.table import Source, read_source
+from committee.inspection import partial_dependence
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run, make_run
 
@@ -127,7 +136,7 @@ def test_the_scores_are_those_of_the_command(tmp_path: Path, run: Run) -> None:
     assert found["model"] is None
     accuracy = found["scores"]["accuracy"]["model"]
     page = read_page(tmp_path / "page.html")
-    assert f"{accuracy['mean']:.4f} ± {accuracy['standard_error']:.4f}" in page.text
+    assert show_estimate(accuracy["mean"], accuracy["standard_error"]) in page.text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
@@ -236,6 +245,103 @@ def test_important_features_are_found(table: pa.Table) -> None:
         first = [problem.columns[k].name for k in np.argsort(-drops)[:2]]
         assert set(first) == {"width", "color"}
         assert observer.shuffled_rows.startswith("on held-out rows" if name == "random-forest" else "on rows that a")
+
+
+def test_the_summary_is_of_the_numbers(table: pa.Table, tmp_path: Path) -> None:
+    problem = define_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
+    plan = Plan("random-forest", {"n_estimators": 30}, 3, 0, 1)
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    what, how_well, what_matters = summarize_fit(
+        ReportData(results, observer), rank_features(ReportData(results, observer))
+    )
+    accuracy = results.comparisons["accuracy"]
+    assert f"from {len(problem.columns)} columns of trees.csv" in what
+    assert f"fitted to {problem.n_rows:,} rows" in what
+    assert show_estimate(accuracy.model.mean, accuracy.model.error) in how_well
+    assert "clearly better than" in how_well
+    means = observer.average_importances()
+    assert means is not None
+    assert what_matters.startswith(f"What matters most is {max(means, key=lambda name: means[name])}")
+    # A target that has nothing to do with the table.
+    rng = np.random.default_rng(0)
+    noise = table.set_column(
+        table.column_names.index("species"), "species", pa.array(rng.choice(["a", "b"], len(table)))
+    )
+    problem = define_problem(Source("noise.csv", noise, "species"), Roles(drop=("height",)), "auto")
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    sentences = summarize_fit(ReportData(results, observer), rank_features(ReportData(results, observer)))
+    assert "clearly better" not in sentences[1]
+
+
+def test_scores_by_rows(table: pa.Table) -> None:
+    problem = define_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
+    plan = Plan("random-forest", {"n_estimators": 10}, 3, 0, 1)
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    curve = observer.make_row_curve()
+    assert curve is not None
+    sizes = [one.n_rows for one in curve.points]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == round(problem.n_rows * 2 / 3)
+    # The last point is the score of the folds themselves.
+    assert curve.points[-1].score == pytest.approx(results.comparisons["accuracy"].model.mean)
+
+
+def test_scores_of_a_committee_by_models_and_rows(table: pa.Table) -> None:
+    problem = define_problem(Source("trees.csv", table, "species"), Roles(drop=("height",)), "auto")
+    plan = Plan("committee", {"n_members": 3}, 3, 0, 1)
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    trace = results.model.score_trace_
+    assert trace[0]["name"] == "prior"
+    assert {row["name"] for row in trace} == {row["name"] for row in results.model.leaderboard_}
+    # Weights are fitted to half of the rows, so that the last score is near the nested estimate.
+    assert abs(trace[-1]["score"] - results.model.score_estimate_) < 3 * results.model.score_error_
+    assert trace[-1]["score"] > trace[0]["score"]
+    points, part, rest = fit_smaller_committees(problem, results.model, 1e9, 0)
+    assert points[-1].n_rows == problem.n_rows
+    assert points[-1].score == results.model.score_estimate_
+    assert [one.n_rows for one in points[-2:]] == [problem.n_rows // 2, problem.n_rows]
+    assert part.score_estimate_ == points[-2].score
+    assert len(rest) == problem.n_rows - problem.n_rows // 2
+    # Without time there are no further fits.
+    assert fit_smaller_committees(problem, results.model, 0.0, 0)[1] is None
+
+
+def test_dependence_is_that_of_the_library() -> None:
+    problem = define_problem(read_source("diabetes", "utf-8"), Roles(), "auto")
+    forest = committee.RandomForestRegressor(10, random_state=0, n_jobs=1).fit(problem.features, problem.y)
+    column = next(one for one in problem.columns if one.name == "bmi")
+    found = compute_dependence(forest, problem.features, column, problem.features, problem.target)
+    expected = partial_dependence(forest, problem.features, "bmi", custom_values={"bmi": found.marks}, method="brute")
+    assert found.predictions.mean(axis=1)[:, 0] == pytest.approx(expected["average"][0])
+    other = next(one for one in problem.columns if one.name == "s5")
+    (pair,) = compute_pairs(forest, problem.features, [column, other], problem.features, problem.target, 2)
+    marks = {"bmi": pair.marks[0], "s5": pair.marks[1]}
+    rows = problem.features.slice(0, 60)
+    joint = partial_dependence(forest, rows, ("bmi", "s5"), custom_values=marks, method="brute")
+    assert pair.values == pytest.approx(joint["average"][0])
+    assert 0.0 <= pair.interaction <= 1.0
+
+
+def test_curves_are_scikit_learns(fitted: Path) -> None:
+    text = read_page(fitted / "two.report.html").text
+    problem = define_problem(read_source("breast_cancer", "utf-8"), Roles(), "auto")
+    results = fit_problem(problem, Plan("random-forest", {"n_estimators": 20}, 3, 0, None))
+    occurred, score = problem.y == "malignant", results.predictions[:, 1]
+    assert f"area {roc_auc_score(occurred, score):.3f}" in text
+    assert f"average precision {average_precision_score(occurred, score):.3f}" in text
+
+
+def test_long_names_have_two_lines() -> None:
+    names = ["the mean distance from the centre of the cell nucleus", "short"]
+    bars = draw_bars(names, [1.0, 2.0], "share", "Bars")
+    shown = re.findall("<text[^>]*>([^<]*)</text>", bars)
+    assert "short" in shown
+    assert "cell nucleus" in " ".join(shown)
+    assert f"<title>{names[0]}: 1</title>" in bars
 
 
 def test_a_raster_is_a_png(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from committee.cli.report.markup import (
     escape,
     make_figure,
     make_html_table,
+    show_estimate,
     show_number,
     truncate_text,
 )
@@ -57,8 +58,8 @@ def describe_cards(data: ReportData) -> str:
         ("Estimator", allow_breaks(data.results.estimator), f"seed {data.plan.seed}"),
         (
             f"{escape(name)}, held out",
-            f"{first.model.mean:.4f} <small>± {first.model.error:.4f}</small>".replace("-", "−"),
-            f"naive guess {first.baseline.mean:.4f}".replace("-", "−"),
+            show_estimate(first.model.mean, first.model.error).replace(" ±", " <small>±") + "</small>",
+            f"naive guess {show_estimate(first.baseline.mean, first.model.error, with_error=False)}",
         ),
     ]
     body = "".join(

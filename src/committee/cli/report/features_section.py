@@ -82,8 +82,6 @@ def describe_importance(data: ReportData) -> Section:
         first = list(own)[:_MOST_BARS]
         caption = "Impurity importance of the model: share of the decrease of impurity, on training rows."
         figures.append(make_figure(draw_bars(first, [own[name] for name in first], "share", caption), caption))
-    else:
-        figures.append(f'<p class="absent">{escape(data.results.estimator)} has no impurity importances.</p>')
     for name in ranked:
         k = names.index(name)
         shuffled = f"{show_number(mean[k], 3)} ± {show_number(spread[k], 2)}" if data.observer.shuffles else "–"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from committee.cli.problem import LearningProblem
     from committee.cli.results import Leaderboard
 
-__all__ = ["FoldObserver", "StageCurve"]
+__all__ = ["FoldObserver", "StageCurve", "score_brier"]
 
 # Rows of each fold for staged scores and permutations; more would not change what is visible.
 _STAGED_ROWS = 500
@@ -34,7 +34,7 @@ _BATCH_ROWS = 20_000
 _FEWEST_ROWS = 20
 
 
-def _score_brier(model: Any, X: Any, y: Any) -> float:
+def score_brier(model: Any, X: Any, y: Any) -> float:
     """The negative Brier score; a class that is unknown to the model has probability zero."""
     probabilities = model.predict_proba(X)
     hit = y[:, None] == model.classes_[None, :]
@@ -101,7 +101,7 @@ class FoldObserver(FitObserver):
     def _choose_shuffle_metric(self, model: Any) -> None:
         """The requested metric, else the Brier score, which is more sensitive than the accuracy."""
         if self.plan.metric is None and hasattr(model, "predict_proba"):
-            self.shuffle_metric = ScoringMetric("Brier score", -1, _score_brier, "brier")
+            self.shuffle_metric = ScoringMetric("Brier score", -1, score_brier, "brier")
 
     def on_fold_end(self, model: Any, test: RowIndices) -> None:
         """Measure the model of a fold on its test rows.

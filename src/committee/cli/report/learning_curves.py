@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.cli.report.charts import Axis, Chart, draw_dots, fit_axis
-from committee.cli.report.markup import Section, make_figure, show_number
+from committee.cli.report.markup import Section, capitalize, make_figure, show_number
 
 if TYPE_CHECKING:
     from committee.cli.report.fold_observer import StageCurve
@@ -63,9 +63,9 @@ def _draw_stages(curve: StageCurve, name: str, sign: int) -> str:
     error = curve.scores.std(axis=0, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros(len(mean))
     best = int((sign * mean).argmax())
     caption = (
-        f"{name} on held-out rows by number of members: mean over {n_folds} folds, band ± standard error. Best mean "
-        f"{show_number(float(mean[best]))} with {curve.numbers[best]:,}, last {show_number(float(mean[-1]))} with "
-        f"{curve.numbers[-1]:,}."
+        f"{capitalize(name)} on held-out rows by number of members: mean over {n_folds} folds, band ± standard "
+        f"error. Best mean {show_number(float(mean[best]))} with {curve.numbers[best]:,}, last "
+        f"{show_number(float(mean[-1]))} with {curve.numbers[-1]:,}."
     )
     chart = Chart(fit_axis(curve.numbers, "members", log=True), fit_axis([mean - error, mean + error], name), caption)
     chart.band(curve.numbers, mean - error, mean + error)
@@ -87,8 +87,8 @@ def _draw_trace(data: ReportData) -> str:
     names = [row["name"] if k == 0 else f"+ {row['name']}" for k, row in enumerate(trace)]
     better = "larger" if board.sign > 0 else "smaller"
     caption = (
-        f"{board.metric} of the committee as models are added, in the order of their fits, ± standard error; {better} "
-        "is better. Weights were fitted to one half of the rows and scored on the other."
+        f"{capitalize(board.metric)} of the committee as models are added, in the order of their fits, ± standard "
+        f"error; {better} is better. Weights were fitted to one half of the rows and scored on the other."
     )
     axis = fit_axis([scores - errors, scores + errors], board.metric)
     return make_figure(draw_dots(names, scores, (scores - errors, scores + errors), axis, caption), caption)
@@ -98,7 +98,7 @@ def _draw_rows(curve: RowCurve) -> str:
     numbers = np.array([one.n_rows for one in curve.points])
     scores = np.array([one.score for one in curve.points])
     errors = np.nan_to_num(np.array([one.error for one in curve.points]))
-    caption = f"{curve.metric} by number of training rows, ± standard error. {curve.how}"
+    caption = f"{capitalize(curve.metric)} by number of training rows, ± standard error. {curve.how}"
     across = fit_axis(numbers, "training rows", log=True, log_pad=0.05)
     chart = Chart(across, fit_axis([scores - errors, scores + errors], curve.metric), caption)
     chart.line(numbers, scores)
@@ -116,7 +116,7 @@ def _draw_depths(data: ReportData, name: str) -> str:
     means = np.array([one.score.mean for one in candidates])
     errors = np.array([one.score.error for one in candidates])
     names = tuple("none" if one.max_depth is None else str(one.max_depth) for one in candidates)
-    caption = f"{name} on held-out rows by max_depth, ± standard error; “none” is an unlimited tree."
+    caption = f"{capitalize(name)} on held-out rows by max_depth, ± standard error; “none” is an unlimited tree."
     across = Axis(-0.5, len(names) - 0.5, "max_depth", names=names)
     chart = Chart(across, fit_axis([means - errors, means + errors], name), caption)
     positions = np.arange(len(names))

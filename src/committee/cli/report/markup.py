@@ -8,7 +8,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Section", "allow_breaks", "escape", "make_figure", "make_html_table", "show_number", "truncate_text"]
+__all__ = [
+    "Section",
+    "allow_breaks",
+    "capitalize",
+    "escape",
+    "make_figure",
+    "make_html_table",
+    "show_estimate",
+    "show_number",
+    "truncate_text",
+]
 
 # Characters that are not allowed in HTML.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]")
@@ -125,6 +135,49 @@ def show_number(value: float, digits: int = 4) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", "−")
+
+
+def show_estimate(value: float, error: float, *, with_error: bool = True, sign: str = "-") -> str:
+    """Format a number to the second digit of its standard error.
+
+    Parameters
+    ----------
+    value, error : float
+        The number and its standard error.
+    with_error : bool
+        Whether to add the error.
+    sign : str
+        ``"+"`` for a sign before positive numbers as well.
+
+    Returns
+    -------
+    str
+        With thousands separators.
+
+    Examples
+    --------
+    >>> show_estimate(0.95634, 0.0118), show_estimate(14178.51, 402.04), show_estimate(0.5, 0.0)
+    ('0.956 ± 0.012', '14,179 ± 402', '0.5000 ± 0.0000')
+    """
+    digits = 4
+    if math.isfinite(error) and error > 0.0:
+        digits = min(max(1 - math.floor(math.log10(error)), 0), 6)
+    shown = f"{value:{sign},.{digits}f}" if math.isfinite(value) else "–"
+    shown = shown.replace("-", "−") if float(f"{value:.{digits}f}") else shown.lstrip("-")
+    if not with_error:
+        return shown
+    return f"{shown} ± {f'{error:,.{digits}f}' if math.isfinite(error) else '–'}"
+
+
+def capitalize(text: str) -> str:
+    """Text with its first letter as a capital.
+
+    Examples
+    --------
+    >>> capitalize("log-loss of R²")
+    'Log-loss of R²'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def make_html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:

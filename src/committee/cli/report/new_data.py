@@ -22,6 +22,7 @@ from committee.cli.report.class_pages import describe_classes, has_class_pages
 from committee.cli.report.curves_section import describe_curves
 from committee.cli.report.drift.distances import ColumnDrift, compare_feature, compare_outcome, rank_drifts
 from committee.cli.report.drift.drift_section import describe_drift
+from committee.cli.report.drift.new_importances import describe_new_importances, measure_new_importances
 from committee.cli.report.drift.new_scores import describe_new_cards, describe_new_scores, summarize_new_data
 from committee.cli.report.drift.training_summary import LevelSummary, TrainingSummary, read_summary
 from committee.cli.report.errors_section import describe_confusion, describe_largest_errors
@@ -127,11 +128,13 @@ def write_model_report(
     scores = {} if scored is None else _compare_with_guess(scored, training, metric, seed)
     drifts, outcomes = _measure_drift(data, training, scored)
     sentences = summarize_new_data(stream.name, data.n_rows, training, scores, drifts, fitted)
-    ranked = _rank_columns(fitted, training)
+    losses = {} if scored is None else measure_new_importances(fitted, scored, seed)
+    ranked = [name for name, loss in losses.items() if loss > 0.0] or _rank_columns(fitted, training)
     sections = [
         *([] if scored is None else [describe_new_scores(scores, training, len(scored.truth))]),
         describe_drift(drifts, outcomes, training),
         *([] if scored is None else _describe_errors(scored, ranked)),
+        *([] if scored is None or not losses else [describe_new_importances(losses, scored)]),
     ]
     title = f"{Path(model).name} on {stream.name}"
     lead = render_summary(sentences) + describe_new_cards(model, stream.name, data.n_rows, scores, drifts, fitted)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.cli.report.charts import Axis, Chart, fit_axis
-from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number
+from committee.cli.report.markup import (
+    Section,
+    capitalize,
+    escape,
+    make_figure,
+    make_html_table,
+    show_estimate,
+    show_number,
+)
 
 if TYPE_CHECKING:
     from committee.cli.report.report_data import ReportData
@@ -16,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["describe_model", "describe_score"]
 
 
-def _show_estimate(value: ScoreEstimate, sign: str = "-") -> str:
-    return f"{value.mean:{sign}.4f} ± {value.error:.4f}".replace("-", "−")
+def _show(value: ScoreEstimate, sign: str = "-") -> str:
+    return show_estimate(value.mean, value.error, sign=sign)
 
 
 def describe_model(data: ReportData) -> Section:
@@ -44,7 +52,7 @@ def describe_model(data: ReportData) -> Section:
         rows = [
             [
                 str(one.max_depth),
-                _show_estimate(one.score),
+                _show(one.score),
                 "chosen" if one.max_depth == results.params["max_depth"] else "",
             ]
             for one in results.candidates
@@ -55,11 +63,8 @@ def describe_model(data: ReportData) -> Section:
 
 
 def _show_board(board: Leaderboard) -> str:
-    rows = [
-        [escape(one.name), _show_estimate(one.score), f"{one.weight:.2f}", f"{one.seconds:.1f}"]
-        for one in board.entries
-    ]
-    rows.append(["<strong>the committee</strong>", _show_estimate(board.committee), "1.00", f"{board.seconds:.1f}"])
+    rows = [[escape(one.name), _show(one.score), f"{one.weight:.2f}", f"{one.seconds:.1f}"] for one in board.entries]
+    rows.append(["<strong>the committee</strong>", _show(board.committee), "1.00", f"{board.seconds:.1f}"])
     better = "larger" if board.sign > 0 else "smaller"
     caption = f"The members, best first: {board.metric} on held-out rows ({better} is better)"
     table = make_html_table(["member", f">{board.metric}", ">weight", ">seconds"], rows, caption)
@@ -82,7 +87,7 @@ def describe_score(data: ReportData) -> Section:
     """
     results = data.results
     rows = [
-        [escape(name), _show_estimate(one.model), _show_estimate(one.baseline), _show_estimate(one.difference, "+")]
+        [escape(name), _show(one.model), _show(one.baseline), _show(one.difference, "+")]
         for name, one in results.comparisons.items()
     ]
     name, first = next(iter(results.comparisons.items()))
@@ -112,7 +117,7 @@ def describe_score(data: ReportData) -> Section:
 def _draw_folds(name: str, found: Comparison) -> str:
     numbers = np.arange(1, len(found.model.folds) + 1)
     mean, error = found.model.mean, found.model.error
-    caption = f"{name} of each fold; the band is the mean ± its standard error."
+    caption = f"{capitalize(name)} of each fold; the band is the mean ± its standard error."
     chart = Chart(
         Axis(0.5, len(numbers) + 0.5, "fold", names=("", *map(str, numbers))),
         fit_axis([*found.model.folds, *found.baseline.folds, mean + error], name),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.cli.report.markup import escape, show_number, truncate_text
+from committee.cli.report.markup import escape, show_estimate, show_number, truncate_text
 
 if TYPE_CHECKING:
     from committee.cli.report.report_data import ReportData
@@ -84,7 +84,7 @@ def _say_what(data: ReportData) -> str:
     members = ""
     if results.leaderboard is not None:
         n_used = sum(one.weight > 0.0 for one in results.leaderboard.entries)
-        members = f" of {n_used} kind{'s' if n_used > 1 else ''} of models"
+        members = " of one kind of model" if n_used == 1 else f" of {n_used} kinds of models"
     article = "an" if results.estimator[0] in "AEIOU" else "a"
     return (
         f"The model predicts {truncate_text(problem.target, 60)} ({kind}) from {n_features:,} "
@@ -99,15 +99,12 @@ def _say_how_well(data: ReportData, name: str, found: Comparison) -> str:
     guess = "the mean of the target"
     if data.problem.task == "classification":
         guess = f"the most frequent class, {truncate_text(next(iter(data.problem.count_classes())), 40)}"
+    baseline = show_estimate(found.baseline.mean, found.model.error, with_error=False)
     than = "from" if verdict == "not clearly different" else "than"
     return (
-        f"On rows that it was not fitted to, its {name} is {_show(found.model.mean)} ± {_show(found.model.error, 2)} "
-        f"(standard error), {verdict} {than} the {_show(found.baseline.mean)} of the naive guess, {guess}."
+        f"On rows that it was not fitted to, its {name} is {show_estimate(found.model.mean, found.model.error)} "
+        f"(standard error), {verdict} {than} the {baseline} of the naive guess, {guess}."
     )
-
-
-def _show(value: float, digits: int = 3) -> str:
-    return show_number(value, digits)
 
 
 def _say_what_matters(data: ReportData, ranked: list[str]) -> str:
@@ -121,7 +118,7 @@ def _say_what_matters(data: ReportData, ranked: list[str]) -> str:
     drops = np.concatenate(data.observer.shuffles, axis=1).mean(axis=1)
     metric = data.observer.shuffle_metric
     verb = "lowers" if metric.sign > 0 else "raises"
-    loss = _show(float(drops[names.index(top[0])]))
+    loss = show_number(float(drops[names.index(top[0])]), 3)
     first = "it" if len(top) == 1 else "the first"
     rest = f", followed by {join_names(top[1:])}" if len(top) > 1 else ""
     n_none = int((drops <= 0.0).sum())

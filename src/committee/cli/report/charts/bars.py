@@ -13,9 +13,9 @@ from committee.cli.report.markup import escape, show_number, truncate_text
 
 __all__ = ["draw_bars", "draw_dots"]
 
-# Characters of a line of a name, and the width of one.
+# Characters of a line of a name, and the width of one in a wide font, on phones, where text is larger.
 _NAME_WIDTH = 24
-_LETTER = 7.2
+_LETTER = 8.2
 _NARROWEST = 70
 _STEP, _LINE = 24, 15
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,7 +48,14 @@ def draw_histogram(values: ArrayLike, label: str, alt: str, *, bins: int = 30) -
 
 
 def draw_paired_histogram(
-    labels: Sequence[str], shares: tuple[ArrayLike, ArrayLike], names: tuple[str, str], label: str, alt: str
+    labels: Sequence[str],
+    shares: tuple[ArrayLike, ArrayLike],
+    names: tuple[str, str],
+    label: str,
+    alt: str,
+    *,
+    edges: Sequence[float] = (),
+    calendar: bool = False,
 ) -> str:
     """Shares of the same bins in two tables, beside each other.
 
@@ -63,6 +71,10 @@ def draw_paired_histogram(
         Label of the axis of the bins.
     alt : str
         Alternative text.
+    edges : sequence of float
+        Ends of bins of numbers; bins without are categories.
+    calendar : bool
+        Whether these are seconds since 1970.
 
     Returns
     -------
@@ -70,12 +82,15 @@ def draw_paired_histogram(
         SVG.
     """
     first, second = (np.asarray(one, dtype=np.float64) for one in shares)
-    at = np.arange(float(len(labels)))
+    starts = np.arange(len(labels)) - 0.42 if not edges else np.asarray(edges[:-1], dtype=np.float64)
+    half = 0.42 if not edges else (edges[1] - edges[0]) / 2
     across = Axis(-0.6, len(labels) - 0.4, label, names=tuple(labels))
+    if edges:
+        across = replace(fit_axis(edges, label, pad=0.02), calendar=calendar)
     chart = Chart(across, fit_axis([*first, *second], "share of rows", zero=True), alt, height=240)
-    for color, offset, heights, name in ((7, -0.42, first, names[0]), (1, 0.0, second, names[1])):
+    for color, offset, heights, name in ((7, 0.0, first, names[0]), (1, half, second, names[1])):
         tips = [f"{one}: {share:.1%} ({name})" for one, share in zip(labels, heights, strict=True)]
-        chart.columns(at + offset, at + offset + 0.42, heights, color, name, tips=tips)
+        chart.columns(starts + offset, starts + offset + half, heights, color, name, tips=tips)
     return chart.render()
 
 

@@ -75,6 +75,10 @@ class ColumnDrift:
         Share of missing values in the training table and in the new one.
     labels : tuple of str
         Names of the bins of a histogram.
+    edges : tuple of float
+        Their ends, of numbers.
+    is_calendar : bool
+        Whether these are seconds since 1970.
     shares : tuple of two tuples of float
         Shares of these bins in the training table and in the new one.
     importance : float or None
@@ -90,6 +94,8 @@ class ColumnDrift:
     p_value: float
     missing: tuple[float, float]
     labels: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
+    is_calendar: bool = False
     shares: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
     importance: float | None = None
 
@@ -101,10 +107,10 @@ class _Findings:
     level: DriftLevel = "none"
     remarks: list[str] = field(default_factory=list)
 
-    def add(self, size: float, limits: Mapping[str, float], remark: str) -> None:
-        """Note something whose size is above a limit."""
+    def add(self, size: float, limits: Mapping[str, float], remark: str, *, always: bool = False) -> None:
+        """Note something whose size is above a limit, or always."""
         level: DriftLevel = "large" if size >= limits["large"] else "moderate" if size >= limits["moderate"] else "none"
-        if level != "none":
+        if level != "none" or always:
             self.remarks.append(remark)
             self.level = min(self.level, level, key=lambda one: _ORDER[one])
 
@@ -127,7 +133,7 @@ def measure_stability(expected: Any, found: Any, n_rows: tuple[int, int]) -> tup
     --------
     >>> stability, p_value = measure_stability([0.5, 0.5], [0.9, 0.1], (100, 100))
     >>> round(stability, 2), p_value < 1e-8
-    (0.86, True)
+    (0.85, True)
     """
     p, q = np.asarray(expected, dtype=np.float64), np.asarray(found, dtype=np.float64)
     n, m = n_rows
@@ -180,7 +186,7 @@ def compare_feature(
         if len(numbers):
             parts = _compare_numbers(content, numbers, sizes, n_columns, findings, before)
     elif isinstance(content, LevelSummary) and sizes[1]:
-        parts = _compare_levels(content, count_levels(values), sizes, n_columns, findings, known)
+        parts = _compare_levels(content, count_levels(values), sizes, n_columns, findings, known, len(values))
     stability, distance, p_value, labels, shares = parts
     return ColumnDrift(
         before.name,
@@ -192,9 +198,19 @@ def compare_feature(
         p_value,
         (before.missing, missing),
         labels,
+        _list_histogram_edges(content) if labels else (),
+        before.is_calendar,
         shares,
         before.importance,
     )
+
+
+def _list_histogram_edges(content: object) -> tuple[float, ...]:
+    """Ends of the bins of numbers, with a bin below and one above the training range."""
+    if not isinstance(content, NumberSummary):
+        return ()
+    edges = content.list_edges().tolist()
+    return (2 * edges[0] - edges[1], *edges, 2 * edges[-1] - edges[-2])
 
 
 def _measure_missing(values: pa.ChunkedArray) -> float:
@@ -261,6 +277,7 @@ def _compare_levels(
     n_columns: int,
     findings: _Findings,
     known: Sequence[Any] | None,
+    n_rows: int,
 ) -> _Parts:
     total = max(sum(counts.values()), 1)
     complete = len(before.shares) == before.n_levels
@@ -281,7 +298,9 @@ def _compare_levels(
     _judge_shape(findings, stability, p_value, n_columns, remark)
     if unseen:
         shown = ", ".join(repr(one) for one in list(unseen)[:3]) + (", …" if len(unseen) > 3 else "")
-        findings.add(sum(unseen.values()), _UNSEEN, f"{sum(unseen.values()):.1%} of the values are unseen: {shown}")
+        n_unseen = round(sum(unseen.values()) * total)
+        remark = f"{n_unseen:,} row{'s have' if n_unseen > 1 else ' has'} an unseen category: {shown}"
+        findings.add(n_unseen / n_rows, _UNSEEN, remark, always=True)
     labels = (*first, "others")
     return stability, min(distance, 1.0), p_value, labels, (tuple(expected), tuple(found))
 

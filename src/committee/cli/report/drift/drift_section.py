@@ -18,6 +18,7 @@ __all__ = ["describe_drift"]
 
 _MOST_ROWS = 60
 _MOST_FIGURES = 6
+_MOST_REMARKS = 8
 _WORDS = {"none": "as before", "moderate": "moderate", "large": "large"}
 
 
@@ -51,7 +52,7 @@ def describe_drift(
     remarks = "".join(
         f'<li><strong class="level-{one.level}">{escape(truncate_text(one.name, 60))}</strong>: '
         f"{escape('; '.join(one.remarks))}</li>"
-        for one in [*outcomes, *unusual][: _MOST_FIGURES * 3]
+        for one in [*outcomes, *unusual][:_MOST_REMARKS]
         if one.level != "none"
     )
     if remarks:
@@ -124,5 +125,8 @@ def _draw_small(one: ColumnDrift) -> str:
 
 def _draw(one: ColumnDrift) -> str:
     caption = f"{one.name}: shares of the training table and of the new one."
-    bars = draw_paired_histogram(one.labels, one.shares, ("training", "new"), one.name, caption)
+    names = "training", "new"
+    bars = draw_paired_histogram(
+        one.labels, one.shares, names, one.name, caption, edges=one.edges, calendar=one.is_calendar
+    )
     return make_figure(bars, caption)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.cli.metrics import choose_metrics
-from committee.cli.report.markup import Section, allow_breaks, escape, make_html_table, show_number, truncate_text
+from committee.cli.report.markup import Section, allow_breaks, escape, make_html_table, show_estimate, truncate_text
 from committee.cli.report.summary import join_names
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ __all__ = ["describe_new_cards", "describe_new_scores", "summarize_new_data"]
 # Standard errors from which a difference counts as clear.
 _CLEAR = 2.0
 _MOST_NAMED = 3
-
-
-def _show(value: float, error: float) -> str:
-    return f"{show_number(value)} ± {show_number(error, 2)}"
 
 
 def describe_new_scores(scores: Mapping[str, Comparison], training: TrainingSummary | None, n_rows: int) -> Section:
@@ -51,9 +47,9 @@ def describe_new_scores(scores: Mapping[str, Comparison], training: TrainingSumm
         rows.append(
             [
                 escape(name),
-                _show(one.model.mean, one.model.error),
-                "–" if then is None else _show(then[0], then[1]),
-                show_number(one.baseline.mean),
+                show_estimate(one.model.mean, one.model.error),
+                "–" if then is None else show_estimate(then[0], then[1]),
+                show_estimate(one.baseline.mean, one.model.error, with_error=False),
             ]
         )
     guess = "the training table" if training is not None else "the new table, since the model file describes no other"
@@ -109,10 +105,12 @@ def _say_how_well(training: TrainingSummary | None, scores: Mapping[str, Compari
     if not scores:
         return "The new table has no target, or too few rows with one, so that the predictions could not be scored."
     name, one = next(iter(scores.items()))
-    now = f"Its {name} there is {_show(one.model.mean, one.model.error)} (standard error)"
+    now = f"Its {name} there is {show_estimate(one.model.mean, one.model.error)} (standard error)"
     then = None if training is None else training.scores.get(name)
     if training is None or then is None:
-        return f"{now}, against {show_number(one.baseline.mean)} for the naive guess."
+        return (
+            f"{now}, against {show_estimate(one.baseline.mean, one.model.error, with_error=False)} for the naive guess."
+        )
     task: TaskKind = "regression" if training.baseline is not None else "classification"
     sign = next((metric.sign for metric in choose_metrics(None, task) if metric.name == name), 0)
     error = float(np.hypot(one.model.error, then[1]))
@@ -123,8 +121,9 @@ def _say_how_well(training: TrainingSummary | None, scores: Mapping[str, Compari
     else:
         words = ("clearly better than", "clearly worse than") if sign else ("clearly above", "clearly below")
         verdict = words[0] if change > 0.0 else words[1]
-    guess = show_number(one.baseline.mean)
-    return f"{now}, {verdict} the {_show(then[0], then[1])} on held-out rows of the fit; the naive guess has {guess}."
+    guess = show_estimate(one.baseline.mean, one.model.error, with_error=False)
+    expected = show_estimate(then[0], then[1])
+    return f"{now}, {verdict} the {expected} on held-out rows of the fit; the naive guess has {guess}."
 
 
 def _say_what_changed(training: TrainingSummary | None, drifts: Sequence[ColumnDrift]) -> str:
@@ -169,8 +168,14 @@ def describe_new_cards(
     ]
     if scores:
         name, one = next(iter(scores.items()))
-        value = f"{show_number(one.model.mean)} <small>± {show_number(one.model.error, 2)}</small>"
-        cards.append((f"{escape(name)}, new rows", value, f"naive guess {show_number(one.baseline.mean)}"))
+        value = show_estimate(one.model.mean, one.model.error).replace(" ±", " <small>±") + "</small>"
+        cards.append(
+            (
+                f"{escape(name)}, new rows",
+                value,
+                f"naive guess {show_estimate(one.baseline.mean, one.model.error, with_error=False)}",
+            )
+        )
     if drifts:
         n_drifted = sum(one.level != "none" for one in drifts)
         cards.append(("Columns that drifted", f"{n_drifted:,} of {len(drifts):,}", "against the training table"))

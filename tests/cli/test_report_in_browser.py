@@ -1,0 +1,166 @@
+"""The reports opened in a browser: tooltips by pointer and keyboard, pages of classes, phone, print, and no network."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.datasets import make_classification
+
+from committee.cli.fit import fit_problem
+from committee.cli.model_setup import Plan
+from committee.cli.output import write_model
+from committee.cli.problem import Roles, define_problem
+from committee.cli.report import FoldObserver, summarize_training, write_model_report, write_report
+from committee.cli.report.reproduction_section import Reproduction
+from committee.cli.table import Source
+from tests.cli.browser import Browser, find_browser, open_browser
+from tests.cli.test_report import MOST_BYTES, SHOWS, read_page
+
+LONG = "a feature whose name is so long that it cannot stand on one line of a chart number "
+N_CLASSES = 10
+SIZES = {"phone": 390, "laptop": 1280}
+
+
+def make_source(seed: int, shift: float = 0.0) -> Source:
+    X, y = make_classification(
+        500, 6, n_informative=5, n_redundant=0, n_classes=N_CLASSES, n_clusters_per_class=1, random_state=3
+    )
+    rows = np.random.default_rng(seed).permutation(500)[:400]
+    columns = {f"{LONG}{k}": X[rows, k] + shift * (k == 0) for k in range(6)}
+    return Source("many.csv", pa.table({**columns, "kind": [f"class {k}" for k in y[rows]]}), "kind")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the report of a fit to ten classes, and that of its model on a table that has drifted."""
+    find_browser()
+    folder = tmp_path_factory.mktemp("pages")
+    problem = define_problem(make_source(0), Roles(), "auto")
+    plan = Plan("random-forest", {"n_estimators": 20}, 3, 0, 1)
+    observer = FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, observer)
+    write_report(observer, results, Reproduction("committee fit", ""), folder / "fit.html")
+    notes = summarize_training(problem, results, observer.average_importances()).write_notes()
+    write_model(results.model, folder / "m.committee", notes)
+    new = make_source(1, shift=3.0)
+    pa.csv.write_csv(new.table, folder / "new.csv")
+    write_model_report(str(folder / "m.committee"), str(folder / "new.csv"), None, folder / "new.html")
+    return folder
+
+
+def move_to(browser: Browser, selector: str) -> None:
+    box = browser.run(
+        f"(() => {{const e = document.querySelector('{selector}'); e.scrollIntoView({{block: 'center'}});"
+        "const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2];})()"
+    )
+    browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+
+
+def press(browser: Browser, key: str) -> None:
+    for kind in ("keyDown", "keyUp"):
+        browser.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+
+def read_tip(browser: Browser) -> str | None:
+    return browser.run("(() => {const t = document.querySelector('#tip'); return t.hidden ? null : t.textContent;})()")
+
+
+def test_tooltips_by_pointer_and_keyboard(pages: Path, tmp_path: Path) -> None:
+    with open_browser(tmp_path) as browser:
+        browser.open(pages / "fit.html", width=1280)
+        assert read_tip(browser) is None
+        move_to(browser, "#importance figure svg rect.bar")
+        tip = read_tip(browser)
+        assert tip is not None
+        assert tip.startswith(LONG.strip())
+        assert "±" in tip
+        inside = browser.run(
+            "(() => {const b = tip.getBoundingClientRect(); return b.left >= 0 && b.right <= innerWidth;})()"
+        )
+        assert inside is True
+        # The marks have no title left, which the browser would show a second time.
+        assert browser.run("document.querySelectorAll('#importance figure svg')[0].querySelector('title')") is None
+        browser.run("document.querySelector('#calibration figure svg').focus()")
+        read = []
+        for _ in range(3):
+            press(browser, "ArrowRight")
+            read.append(read_tip(browser))
+        assert len(set(read)) == 3
+        assert all(one is not None and "of its rows found" in one for one in read)
+        press(browser, "ArrowLeft")
+        assert read_tip(browser) == read[1]
+        press(browser, "Escape")
+        assert read_tip(browser) is None
+        # Every figure with tooltips can be reached by the keyboard; small charts in tables are no stops.
+        stops = browser.run(
+            "[...document.querySelectorAll('svg')].map(s => [Boolean(s.closest('figure')), s.tabIndex])"
+        )
+        assert {in_figure for in_figure, index in stops if index == 0} == {True}
+        assert browser.run("document.querySelector('#tip').getAttribute('role')") == "status"
+        assert browser.list_complaints() == []
+
+
+def test_a_page_for_each_class(pages: Path, tmp_path: Path) -> None:
+    page = read_page(pages / "fit.html")
+    ids = [str(attrs["id"]) for tag, attrs in page.tags if tag == "article"]
+    assert sorted(ids) == sorted(f"class-{k}" for k in range(N_CLASSES))
+    shown = "[...document.querySelectorAll('.class-page')].filter(e => e.offsetHeight > 0).map(e => e.id)"
+    with open_browser(tmp_path) as browser:
+        browser.open(pages / "fit.html", width=1280)
+        assert browser.run(shown) == []
+        browser.run("document.querySelector('#classes table a').click()")
+        found = browser.run(shown)
+        assert len(found) == 1
+        browser.run("document.querySelector('#classes .class-page:target p a').click()")
+        assert browser.run(shown) == []
+        browser.open(pages / "fit.html", media="print")
+        assert len(browser.run(shown)) == N_CLASSES
+        assert browser.print_pages().count(b"/Type /Page\n") >= N_CLASSES
+
+
+@pytest.mark.parametrize("name", ["fit", "new"])
+def test_sizes(pages: Path, tmp_path: Path, name: str) -> None:
+    path = pages / f"{name}.html"
+    assert path.stat().st_size < MOST_BYTES
+    with open_browser(tmp_path) as browser:
+        for width in SIZES.values():
+            for part in ("", "#class-1"):
+                browser.open(path, width=width)
+                browser.run(f"location.hash = '{part}'")
+                shown = browser.run(SHOWS)
+                assert shown["width"] <= shown["inner"] == width
+                assert shown["wide"] == []
+            # Names stand inside their charts.
+            outside = browser.run(
+                "[...document.querySelectorAll('figure svg')].filter(s => s.getBoundingClientRect().width)"
+                ".flatMap(s => [...s.querySelectorAll('text')].filter(t => t.getBoundingClientRect().left < "
+                "s.getBoundingClientRect().left - 1).map(t => t.textContent))"
+            )
+            assert outside == []
+        assert browser.list_complaints() == []
+        assert set(browser.list_requests()) == {path.resolve().as_uri()}
+
+
+def test_without_scripts_everything_is_there(pages: Path, tmp_path: Path) -> None:
+    with open_browser(tmp_path) as browser:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+        browser.open(pages / "fit.html", width=1280)
+        browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+        assert browser.run("document.querySelector('#tip')") is None
+        # The marks keep their titles, which the browser shows by itself.
+        assert browser.run("document.querySelectorAll('figure svg title').length") > 100
+        assert browser.run("document.querySelectorAll('figure svg')[0].getBoundingClientRect().height") > 100
+
+
+def test_drift_is_shown(pages: Path, tmp_path: Path) -> None:
+    with open_browser(tmp_path) as browser:
+        browser.open(pages / "new.html", width=1280)
+        assert "values tend to be larger" in browser.run("document.querySelector('#drift ul').textContent")
+        move_to(browser, "#drift table tbody tr:nth-child(2) svg rect:nth-child(6)")
+        tip = read_tip(browser)
+        assert tip is not None
+        assert "training" in tip
+        assert "new" in tip
+        assert browser.run("document.querySelectorAll('.summary p').length") == 3
+        assert browser.list_complaints() == []
