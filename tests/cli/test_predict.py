@@ -206,3 +206,21 @@ def test_inspect_tells_what_a_model_found_out_about_itself(run: Run, tmp_path: P
     found = inspect_model(str(tmp_path / "forest.committee"), [])
     assert found.scores == {"oob_score_": pytest.approx(forest.oob_score_)}
     assert found.members == []
+
+
+def test_a_model_of_dates_reads_them_from_files(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 700, 60)
+    table = pa.table({"size": rng.normal(size=60), "when": pa.array(days), "vector": list(rng.normal(size=(60, 2)))})
+    late = np.where(days.astype("M8[M]").astype(int) % 12 > 5, "late", "early")
+    model = committee.DecisionTreeClassifier(random_state=0).fit(table.select(["size", "when"]), late)
+    committee.save(model, tmp_path / "dates.committee")
+    pyarrow.csv.write_csv(table.select(["size", "when"]), tmp_path / "table.csv")
+    pyarrow.parquet.write_table(table, tmp_path / "table.parquet")
+    for name in ("table.csv", "table.parquet"):
+        done = run("predict", "dates.committee", name)
+        assert done.stdout.replace('"', "").split() == ["prediction", *late.tolist()], name
+    committee.save(committee.DecisionTreeClassifier().fit(table, late), tmp_path / "lists.committee")
+    columns = inspect_model(tmp_path / "lists.committee", []).columns
+    assert columns == {"size": "number", "when": "dates without a time zone", "vector": "lists of 2 values"}
+    assert len(run("predict", "lists.committee", "table.parquet").stdout.split()) == 61

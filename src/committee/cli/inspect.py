@@ -12,6 +12,7 @@ from rich.markup import escape
 from committee.cli.model_rows import load_model, read_categories
 from committee.cli.output import show_size
 from committee.cli.show import make_text_table, show_importances, show_omitted
+from committee.data.inputs import describe_kind
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,6 +115,11 @@ def _describe_columns(model: Any) -> dict[str, str]:
     names = [str(name) for name in getattr(model, "feature_names_in_", range(width))]
     categories = read_categories(model) or [None] * len(names)
     kinds = ["number" if known is None else f"category of {len(known)} levels" for known in categories]
+    inputs = getattr(getattr(model, "_schema", None), "inputs", None)
+    if inputs is not None:
+        for column, (kind, parts) in enumerate(zip(inputs.kinds, inputs.parts, strict=True)):
+            if kind != "number":
+                kinds[column] = describe_kind(kind, len(parts))
     return dict(zip(names, kinds, strict=False))
 
 

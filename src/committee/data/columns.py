@@ -34,6 +34,7 @@ __all__ = [
     "read_lists",
     "read_objects",
     "read_pandas_text",
+    "read_polars_matrix",
     "read_polars_numbers",
     "read_polars_text",
     "read_times",
@@ -395,6 +396,17 @@ def read_polars_numbers(series: Any, where: str) -> Column | None:
     if str(series.dtype).lower() not in _PLAIN_POLARS:
         return None
     return Column(where, values=_as_plain_floats(series.to_numpy()))
+
+
+def read_polars_matrix(frame: Any) -> AnyArray | None:
+    """A Polars frame of float32 or float64 columns alone, at once; None for any other."""
+    import polars as pl
+
+    kinds = set(frame.dtypes)
+    if kinds != {pl.Float32} and kinds != {pl.Float64}:
+        return None
+    matrix: AnyArray = frame.to_numpy(order="fortran")
+    return matrix
 
 
 def _as_plain_floats(values: AnyArray) -> AnyArray:

@@ -239,6 +239,9 @@ def _read_frame(frame: Any) -> Table:
     if frame.implementation.is_pyarrow():
         columns = _read_columns(native.columns, wheres, reading.read_arrow_numbers)
     elif frame.implementation.is_polars():
+        matrix = reading.read_polars_matrix(native)
+        if matrix is not None:
+            return Table(n_rows, n_features, names, matrix=matrix)
         columns = _read_columns(native.get_columns(), wheres, reading.read_polars_numbers)
     else:
         columns = [_read_series(series, where) for series, where in zip(frame.iter_columns(), wheres, strict=True)]
