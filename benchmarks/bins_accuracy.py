@@ -5,7 +5,7 @@ A repetition draws a new table or a new split of a public data set, and every fo
 mean of the paired differences of the test scores and its 95 % interval. Scores: ROC AUC (two classes), accuracy
 (several), R2 (regression). No time is compared here; `forests.py` does that.
 
-    python benchmarks/bins_accuracy.py --seeds 24              # prints the table, writes results/bins_accuracy.md
+    python benchmarks/bins_accuracy.py --seeds 24              # prints the table
     python benchmarks/bins_accuracy.py --only noisy --seeds 6  # some tables; prints only
 """
 
@@ -191,14 +191,15 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write results/bins_accuracy_now.md")
     words = parser.parse_args(argv)
     lines = []
     for line in list_lines(words):
         print(line, flush=True)
         lines.append(line)
-    if not words.only:
+    if not words.only and words.write:
         text = f"# Bins and accuracy\n\n{words.seeds} repetitions, 100 trees; scikit-learn {sklearn.__version__}.\n\n"
-        RESULTS.joinpath("bins_accuracy.md").write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
+        RESULTS.joinpath("bins_accuracy_now.md").write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

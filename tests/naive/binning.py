@@ -80,10 +80,35 @@ def give_bins(masses: list[int], sizes: list[int], n_bins: int) -> list[int]:
     return given
 
 
+def cut_tail(weights: np.ndarray, max_bins: int) -> list[int]:
+    """Sizes of the narrow bins at the beginning: each weighs an eighth of what lies before it, or one value."""
+    sizes: list[int] = []
+    while len(sizes) < max_bins // 6:
+        at = sum(sizes)
+        before = weights[:at].sum()
+        size = 1
+        while 8 * weights[at : at + size].sum() < before:
+            size += 1
+        if weights[at : at + size].sum() * max_bins >= weights.sum():
+            break
+        sizes.append(size)
+    return sizes
+
+
 def share_bins(weights: np.ndarray, max_bins: int) -> list[int]:
     """How many neighbouring values each bin takes."""
     if len(weights) <= max_bins:
         return [1] * len(weights)
+    lower, upper = cut_tail(weights, max_bins), cut_tail(weights[::-1], max_bins)[::-1]
+    n_inner = max_bins - len(lower) - len(upper)
+    inner = weights[sum(lower) : len(weights) - sum(upper)]
+    if len(inner) <= n_inner:
+        return share_evenly(weights, max_bins)
+    return lower + share_evenly(inner, n_inner) + upper
+
+
+def share_evenly(weights: np.ndarray, max_bins: int) -> list[int]:
+    """How many neighbouring values each bin takes, the bins of about equal weight."""
     heavy = find_heavy(weights, max_bins)
     edges = np.flatnonzero(np.diff(heavy)) + 1
     pieces = np.split(np.arange(len(weights)), np.union1d(edges, np.flatnonzero(heavy)[1:]))

@@ -21,8 +21,9 @@ inline u32 read_code(T x, u32 n_levels) {
   return static_cast<T>(code) == x ? code : kMissingCode;
 }
 
-// Parts m distinct values into at most max_bins (< m) bins of about equal weight; `cumulative[i]`
-// is the weight of values 0 .. i. Returns where each bin ends (exclusive).
+// Shares at most max_bins (< m) bins among m distinct values: of about equal weight, but narrow
+// ones at the ends. `cumulative[i]` is the weight of values 0 .. i. Returns where each bin ends
+// (exclusive).
 std::vector<std::size_t> share_bins(std::span<const u64> cumulative, std::size_t max_bins);
 
 // The distinct values of one column after another, sorted, with their cumulative weights.

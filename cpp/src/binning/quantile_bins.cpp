@@ -1,5 +1,6 @@
-// Where bins end: the training rows that are asked, the sharing of bins by weight, the threshold.
+// Where bins end: the training rows that are sampled, the sharing of bins by weight, the threshold.
 #include <cmath>
+#include <numeric>
 
 #include "base/fixed_weights.hpp"
 #include "base/rng.hpp"
@@ -98,6 +99,44 @@ TrainingRows choose_training_rows(std::size_t n_rows, std::span<const double> we
 }
 
 namespace {
+
+// The ends of a column get narrow bins, one value each at first; each weighs about an eighth of
+// what lies beyond it, until that is a fair share. Forests need them: a node that drew nothing but
+// noise does least harm if it cuts off a row or two at an end, and with bins of equal weight it
+// has to cut off a whole bin [Ishwaran2015].
+class TailBins {
+ public:
+  TailBins(std::span<const u64> cumulative, std::size_t max_bins)
+      : cumulative_(cumulative), max_bins_(max_bins) {}
+
+  // The number of values in each bin, the outermost first.
+  std::vector<std::size_t> cut(bool upper) const {
+    std::vector<std::size_t> sizes;
+    u64 beyond = 0;
+    for (std::size_t at = 0; sizes.size() < max_bins_ / kTailShare;) {
+      u64 weight = weight_of(at, upper);
+      std::size_t size = 1;
+      while (weight * kTailGrowth < beyond) weight += weight_of(at + size++, upper);
+      if (weight * max_bins_ >= cumulative_.back()) break;
+      sizes.push_back(size);
+      at += size;
+      beyond += weight;
+    }
+    return sizes;
+  }
+
+ private:
+  static constexpr std::size_t kTailShare = 6;  // of all bins, so much at most in each tail
+  static constexpr u64 kTailGrowth = 8;
+
+  u64 weight_of(std::size_t from_end, bool upper) const {
+    const std::size_t i = upper ? cumulative_.size() - 1 - from_end : from_end;
+    return cumulative_[i] - (i ? cumulative_[i - 1] : 0);
+  }
+
+  std::span<const u64> cumulative_;
+  std::size_t max_bins_;
+};
 
 // A stretch of neighbouring values without a heavy one.
 struct Stretch {
@@ -221,7 +260,27 @@ class BinSharing {
 }  // namespace
 
 std::vector<std::size_t> share_bins(std::span<const u64> cumulative, std::size_t max_bins) {
-  return BinSharing(cumulative, max_bins).share();
+  const TailBins tails(cumulative, max_bins);
+  const std::vector<std::size_t> lower = tails.cut(false), upper = tails.cut(true);
+  const std::size_t begin = std::accumulate(lower.begin(), lower.end(), std::size_t{0});
+  const std::size_t end =
+      cumulative.size() - std::accumulate(upper.begin(), upper.end(), std::size_t{0});
+  const std::size_t n_inner = max_bins - lower.size() - upper.size();
+  // Values of the tails must not share bins that the others do not need.
+  if (end - begin <= n_inner) return BinSharing(cumulative, max_bins).share();
+  std::vector<u64> inner(cumulative.begin() + static_cast<std::ptrdiff_t>(begin),
+                         cumulative.begin() + static_cast<std::ptrdiff_t>(end));
+  if (begin > 0) {
+    for (u64& sum : inner) sum -= cumulative[begin - 1];
+  }
+  std::vector<std::size_t> ends;
+  std::size_t at = 0;
+  for (const std::size_t size : lower) ends.push_back(at += size);
+  for (const std::size_t inner_end : BinSharing(inner, n_inner).share())
+    ends.push_back(begin + inner_end);
+  at = end;
+  for (std::size_t k = upper.size(); k-- > 0;) ends.push_back(at += upper[k]);
+  return ends;
 }
 
 double choose_threshold(double a, double b) {
