@@ -260,7 +260,7 @@ def test_poisson_needs_counts():
     X = np.arange(4.0)[:, None]
     with pytest.raises(ValueError, match="negative"):
         DecisionTreeRegressor(criterion="poisson").fit(X, [1.0, -1.0, 2.0, 0.0])
-    with pytest.raises(ValueError, match="not positive"):
+    with pytest.raises(ValueError, match="not strictly positive"):
         DecisionTreeRegressor(criterion="poisson").fit(X, np.zeros(4))
 
 
