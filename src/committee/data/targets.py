@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["count_target", "encode_classes", "encode_values", "read_target"]
 
+_LARGEST = 2.0**480
+"""Of a value to predict: its square times 10^18 rows is a finite number."""
+
 #: Integer labels whose range is at most this many times their number are counted, others are sorted.
 _DENSE_RANGE = 4
 _SMALL_RANGE = 1024
@@ -214,10 +217,19 @@ def _refuse_infinite(y: AnyArray) -> DataError:
 
 
 def encode_values(y: AnyArray) -> ValueTarget:
-    """Numbers as float64, finite, of shape (n_rows, n_outputs)."""
+    """Numbers as float64 of shape (n_rows, n_outputs), finite and so small that sums of their squares are finite."""
     values = _as_numbers(y)
-    if not np.isfinite(values).all():
-        raise _refuse_missing() if np.isnan(values).any() else _refuse_infinite(values)
+    # A comparison with NaN is false.
+    if values.size and not (values.min() >= -_LARGEST and values.max() <= _LARGEST):
+        if not np.isfinite(values).all():
+            raise _refuse_missing() if np.isnan(values).any() else _refuse_infinite(values)
+        row = int(np.abs(values).reshape(len(values), -1).max(axis=1).argmax())
+        largest = values.reshape(len(values), -1)[row]
+        raise DataError(
+            f"y must hold values between -{_LARGEST:.1e} and {_LARGEST:.1e}, so that sums of their squares are finite "
+            f"numbers; row {row} has {largest[np.abs(largest).argmax()]:.4g}. If such values are right, divide y by a "
+            "constant or take logarithms; if not, leave the row out."
+        )
     flat = values.ndim == 1
     return ValueTarget(np.ascontiguousarray(values[:, None] if flat else values), flat)
 

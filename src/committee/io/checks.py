@@ -16,6 +16,7 @@ from committee.data.dates import PARTS
 from committee.data.inputs import DATE_KINDS, KINDS
 from committee.engines import get_engine
 from committee.exceptions import ModelFileError
+from committee.io.fitted_attributes import check_fitted_attributes, is_predictor
 from committee.io.registry import is_estimator, name_state
 from committee.losses import list_losses
 
@@ -170,6 +171,7 @@ def _check_tree_members(members: Any) -> None:
 def _check_any_members(members: Any) -> None:
     _require(_is_a(members.samples, "MemberSamples"), "members must have samples")
     _require(isinstance(members.estimators, list) and members.estimators, "there must be members")
+    _require(all(map(is_predictor, members.estimators)), "members must be estimators")
     classes = members.n_classes
     _require(classes is None or (isinstance(classes, list) and all(map(_is_count, classes))), "classes are counted")
 
@@ -186,6 +188,7 @@ def _check_boosted_trees(members: Any) -> None:
 
 def _check_boosted_members(members: Any) -> None:
     _require(isinstance(members.estimators, list) and members.estimators, "there must be members")
+    _require(all(map(is_predictor, members.estimators)), "members must be estimators")
     _require(isinstance(members.classes, np.ndarray) and members.classes.ndim == 1, "classes are listed")
 
 
@@ -213,12 +216,15 @@ def _check_layer(layer: Any) -> None:
     _require(all(isinstance(part, list) for part in lists), "a layer is made of lists")
     _require({len(part) for part in lists} == {len(layer.members)} and layer.members, "each member has a name")
     known = {"predict", "predict_proba", "decision_function"}
-    _require(all(method in known for method in layer.methods), "members must have the method that is called")
+    pairs = zip(layer.members, layer.methods, strict=True)
+    callable_ones = all(method in known and callable(getattr(member, method, None)) for member, method in pairs)
+    _require(callable_ones, "members must have the method that is called")
     _require(layer.classes is None or isinstance(layer.classes, list), "classes are listed")
 
 
 def _check_fold_average(average: Any) -> None:
     _require(isinstance(average.models, list) and average.models, "there must be models of folds")
+    _require(all(map(is_predictor, average.models)), "models of folds must be estimators")
     _require(average.classes is None or isinstance(average.classes, list), "classes are listed")
 
 
@@ -389,6 +395,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 
 def _check_estimator(model: Any) -> None:
     """Whatever estimator it is: parts that several of them have under the same name."""
+    check_fitted_attributes(model)
     state = vars(model)
     schema, trees = state.get("_schema"), state.get("_trees")
     if schema is not None:
@@ -442,6 +449,7 @@ def _check_row_counts(state: dict[str, Any]) -> None:
         known = held is None or all(
             isinstance(part, np.ndarray) and part.shape[:1] == (plan.n_rows,) for part in outputs
         )
+        known = known and (held is None or len(outputs) > 0)
         _require(known, f"{name} must have an entry for each row")
 
 

@@ -18,6 +18,7 @@ from committee.io.container import read_container, write_container
 from committee.io.decode import Decoder
 from committee.io.encode import Encoder
 from committee.io.foreign import ForeignParts, pack_foreign, unpack_foreign
+from committee.io.trial import try_model
 
 if TYPE_CHECKING:
     from committee.typing import AnyArray
@@ -134,6 +135,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str | type] | None =
     model = Decoder(container.arrays, ForeignParts(foreign), copy=not mmap).build(header["objects"], header["model"])
     if not isinstance(model, BaseEstimator):
         raise ModelFileError("The file does not describe a model: what it holds is no estimator.")
+    if not foreign:
+        try_model(model)
     return model
 
 
