@@ -27,6 +27,7 @@ from committee.data.weights import count_as_rows
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
+from committee.ensembles.fit_callbacks import FitCallbacksMixin, should_stop
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 
@@ -56,7 +57,7 @@ _MIN_PARALLEL_ROWS = 1000
 """Rows from which folds are fitted on a thread each."""
 
 
-class BaseCommittee(CommitteeEstimator):
+class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
     _task: ClassVar[Task]
@@ -266,9 +267,11 @@ class BaseCommittee(CommitteeEstimator):
         seconds: list[float] = []
         spent: list[float] = []
         losses: list[float] = []
-        with show_progress("Committee", len(entries), verbose=int(self.verbose)) as on_progress:
+        with show_progress("Committee", len(entries), verbose=int(self.verbose), estimator=self) as on_progress:
             for number, entry in enumerate(entries):
                 begun = time.perf_counter()
+                if should_stop(on_progress):
+                    break
                 if len(spent) > 1 and not self._has_time(begun - started, spent[1:]):
                     break
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from committee.ensembles.fit_callbacks import FitCallbacksMixin
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,7 +17,7 @@ class _FittedEnsemble(Protocol):
     def estimators_(self) -> Any: ...
 
 
-class MemberAccessMixin:
+class MemberAccessMixin(FitCallbacksMixin):
     """``len(ensemble)``, ``ensemble[i]`` and iteration over the fitted members, ``estimators_``.
 
     Examples

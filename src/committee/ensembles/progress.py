@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
+from committee.ensembles.fit_callbacks import report_tasks
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -55,7 +57,9 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def show_progress(title: str, total: int, *, verbose: int) -> Iterator[ProgressCallback | None]:
+def show_progress(
+    title: str, total: int, *, verbose: int, estimator: object = None, done: int = 0
+) -> Iterator[ProgressCallback | None]:
     """A progress callback, or None where nothing is shown.
 
     Parameters
@@ -66,7 +70,20 @@ def show_progress(title: str, total: int, *, verbose: int) -> Iterator[ProgressC
         Number of steps.
     verbose : int
         0 shows nothing.
+    estimator : estimator, optional
+        Whose callbacks, set by `set_callbacks`, are called as well.
+    done : int, default=0
+        Steps of an earlier fit that are kept.
     """
+    with (
+        _show_steps(title, total, verbose=verbose) as on_progress,
+        report_tasks(estimator, title, range(done, total), on_progress) as reported,
+    ):
+        yield reported
+
+
+@contextmanager
+def _show_steps(title: str, total: int, *, verbose: int) -> Iterator[ProgressCallback | None]:
     listener = _listening.get()
     if listener is not None:
         on_progress = listener.open(title, total)

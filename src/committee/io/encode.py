@@ -167,7 +167,8 @@ class Encoder:
 
     def _encode_estimator(self, model: Any, where: str, depth: int) -> dict[str, int]:
         params = model.get_params(deep=False)
-        fitted = {name: value for name, value in vars(model).items() if name not in params}
+        # scikit-learn's callbacks are functions of the session that fits, not part of the model.
+        fitted = {name: value for name, value in vars(model).items() if name not in params and name != "_skl_callbacks"}
         if self._strip:
             fitted = {name: value for name, value in fitted.items() if not is_training_only(name)}
             fitted["_stripped"] = True

@@ -21,6 +21,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.ensembles.adaboost.algorithms import GroupPredictions, Link, WeightedSum
+    from committee.ensembles.progress import ProgressCallback
     from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["ArcingClassifier", "EqualVotes"]
@@ -135,7 +137,9 @@ class ArcingClassifier(BaseAdaBoostClassifier):
 
     # The algorithms.
 
-    def _arc_x4(self, learner: RowLearner, votes: EqualVotes, history: BoostingHistory) -> None:
+    def _arc_x4(
+        self, learner: RowLearner, votes: EqualVotes, history: BoostingHistory, on_progress: ProgressCallback | None
+    ) -> None:
         """arc-x4: D_t proportional to 1 + m^4."""
         start = learner.weights
         n_errors = np.zeros(len(start))
@@ -145,8 +149,16 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             predictions = learner.fit_member(t)
             history.append(votes.run_round(predictions, learner.weighted_sum))
             n_errors += learner.row_weights.select(votes.find_errors(predictions))
+            if end_step(on_progress, len(history)):
+                break
 
-    def _arc_gv(self, learner: RowLearner, algorithm: DiscreteAdaBoost, history: BoostingHistory) -> None:
+    def _arc_gv(
+        self,
+        learner: RowLearner,
+        algorithm: DiscreteAdaBoost,
+        history: BoostingHistory,
+        on_progress: ProgressCallback | None,
+    ) -> None:
         """arc-gv: member weights that increase the smallest margin, rho."""
         total, votes = 0.0, np.zeros(len(learner.weights))  # sum of alpha; y f of the rows
         for t in range(int(self.n_estimators)):
@@ -169,6 +181,8 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             total += alpha
             votes -= alpha * learner.row_weights.select(signs)
             learner.multiply_weights(factors)
+            if end_step(on_progress, len(history)):
+                break
 
     def _record_weights(self, history: BoostingHistory, learner: RowLearner) -> None:
         if self.keep_sample_weights:
@@ -202,12 +216,14 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         algorithm: EqualVotes | DiscreteAdaBoost
         if self.algorithm == "arc-x4":
             algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_rows)
-            self._arc_x4(learner, algorithm, history)
+            with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
+                self._arc_x4(learner, algorithm, history, on_progress)
         else:
             if n_classes > 2:
                 raise DataError(f"algorithm='arc-gv' of {type(self).__name__} is for two classes; y has {n_classes}.")
             algorithm = DiscreteAdaBoost(n_classes, 1.0, 0.5 / dataset.n_rows)
-            self._arc_gv(learner, algorithm, history)
+            with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
+                self._arc_gv(learner, algorithm, history, on_progress)
         if not len(history):
             raise DataError(
                 f"{type(self).__name__} cannot begin: the first {type(member).__name__} is no better than chance."

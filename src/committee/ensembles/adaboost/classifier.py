@@ -30,6 +30,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
     from committee.ensembles.adaboost.regression_learners import RegressionLearner
     from committee.ensembles.adaboost.resampling import Resampling
+    from committee.ensembles.progress import ProgressCallback
     from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["AdaBoostClassifier"]
@@ -145,6 +147,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         algorithm: Algorithm,
         history: BoostingHistory,
         stopping: AccuracyEarlyStopping | None,
+        on_progress: ProgressCallback | None,
     ) -> None:
         """AdaBoost; the learner holds the row weights D."""
         for t in range(len(history), int(self.n_estimators)):
@@ -169,7 +172,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                     history.ended = True
                     break
                 learner.multiply_weights(result.factors)  # D_{t+1}
-            if stopping is not None and stopping.update(learner.last_round(), history.weights):
+            stops = end_step(on_progress, len(history))
+            if stops or (stopping is not None and stopping.update(learner.last_round(), history.weights)):
                 break
 
     def _boost_regressions(
@@ -178,6 +182,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         additive: AdditiveFit,
         history: BoostingHistory,
         stopping: AccuracyEarlyStopping | None,
+        on_progress: ProgressCallback | None,
     ) -> None:
         """Gentle AdaBoost and LogitBoost: fit regressions to the working response and add them to f."""
         for t in range(len(history), int(self.n_estimators)):
@@ -187,7 +192,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             n = response.shape[1]
             values = [learner.fit_member(t * n + k, response[:, k], weights[:, k]) for k in range(n)]
             history.append(additive.add_round(np.stack(values, axis=1), weights))
-            if stopping is not None and stopping.update(learner.last_round(), history.weights):
+            stops = end_step(on_progress, len(history))
+            if stops or (stopping is not None and stopping.update(learner.last_round(), history.weights)):
                 break
 
     # Fitting.
@@ -226,7 +232,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 member, dataset, weights, seed, kept=kept, resampling=resampling, n_in_round=algorithm.width
             )
             additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
-            self._boost_regressions(learner, additive, history, stopping)
+            with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
+                self._boost_regressions(learner, additive, history, stopping, on_progress)
         else:
             if kept is not None:
                 weights = self._resume_weights(X, dataset)
@@ -239,7 +246,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 resampling=resampling,
                 needs_proba=algorithm.combine == "scores",
             )
-            self._boost(learner, algorithm, history, stopping)
+            with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
+                self._boost(learner, algorithm, history, stopping, on_progress)
         if not len(history):
             raise DataError(
                 f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "

@@ -25,6 +25,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 from committee.learners.tree import DecisionTreeRegressor
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.ensembles.adaboost.regression_learners import RegressionLearner
+    from committee.ensembles.progress import ProgressCallback
     from committee.typing import BoolArray, EstimatorLike, FloatArray, Task
 
 __all__ = ["AdaBoostRegressor"]
@@ -113,7 +115,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
     # The algorithm.
 
     def _boost(
-        self, learner: RegressionLearner, y: FloatArray, D: FloatArray
+        self, learner: RegressionLearner, y: FloatArray, D: FloatArray, on_progress: ProgressCallback | None
     ) -> tuple[list[float], list[float], list[FloatArray]]:
         """AdaBoost for regression: errors, weights and D of the rounds."""
         errors: list[float] = []
@@ -135,7 +137,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             errors.append(error)
             weights.append(float(alpha))
             row_weights.append(D)
-            if not 0.0 < beta < 1.0:
+            if end_step(on_progress, len(errors)) or not 0.0 < beta < 1.0:
                 break
             D = D * beta ** ((1.0 - losses) * self.learning_rate)
             D = D / D.sum()
@@ -177,7 +179,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         assert isinstance(dataset.target, ValueTarget)
         learner = self._make_learner(member, dataset, sample_weight)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
-        errors, weights, row_weights = self._boost(learner, dataset.target.values[:, 0], start / start.sum())
+        y = dataset.target.values[:, 0]
+        with report_tasks(self, "Boosting", range(int(self.n_estimators))) as on_progress:
+            errors, weights, row_weights = self._boost(learner, y, start / start.sum(), on_progress)
         fitted: dict[str, object] = {
             "estimator_": member,
             "estimator_weights_": np.array(weights),

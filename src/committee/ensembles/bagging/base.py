@@ -18,6 +18,7 @@ from committee.data.sampling import plan_samples
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
+from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
@@ -196,11 +197,14 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
     def _fit_members(self, builder: TreeBagBuilder | EstimatorBagBuilder, votes: OutOfBag | None) -> None:
         """The algorithm: members, each on its own sample, scored on the rows that are out of bag."""
         last = int(self.n_estimators)
-        with show_progress("Fitting members", last, verbose=int(self.verbose)) as on_progress:
+        with show_progress(
+            "Fitting members", last, verbose=int(self.verbose), estimator=self, done=len(builder)
+        ) as on_progress:
             if votes is not None and len(builder):
                 builder.add_votes(votes, last)
-            while len(builder) < last and not (votes is not None and votes.converged):
-                builder.grow_to(last if self.oob_patience is None else min(len(builder) + _CHUNK, last), on_progress)
+            at_once = self.oob_patience is None and not has_fit_callbacks(self)
+            while len(builder) < last and not (votes is not None and votes.converged) and not should_stop(on_progress):
+                builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
                     builder.add_votes(votes, last)
 

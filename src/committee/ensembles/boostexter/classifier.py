@@ -26,6 +26,7 @@ from committee.ensembles.boostexter.params import (
     Vectorizer,
     VoteSmoothing,
 )
+from committee.ensembles.fit_callbacks import FitCallbacksMixin, should_stop
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
 from committee.params import HoldOutFraction, NJobs, RandomState, Verbose, WarmStart
@@ -46,7 +47,7 @@ _USELESS = 1.0 - 1e-12
 """A normaliser from which on no word separates the labels any more."""
 
 
-class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator):  # type: ignore[misc]
+class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin, CommitteeEstimator):  # type: ignore[misc]
     """AdaBoost.MH for text: each round fits a stump on the presence of one word, with a vote for every label.
 
     Pairs of a document i and a label l have weights D(i, l), equal at first, and signs Y(i, l) = +1 if i has label l,
@@ -186,8 +187,10 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, CommitteeEstimator
         for stump in () if kept is None else kept.make_stumps(engine):
             rounds.append(stump, table.reweight(D, stump, n_jobs))
             stopping.update(stump)
-        with show_progress("Boosting words", n_rounds, verbose=int(self.verbose)) as on_progress:
-            while len(rounds) < n_rounds and not stopping.should_stop:
+        with show_progress(
+            "Boosting words", n_rounds, verbose=int(self.verbose), estimator=self, done=len(rounds)
+        ) as on_progress:
+            while len(rounds) < n_rounds and not stopping.should_stop and not should_stop(on_progress):
                 stump = table.find_best_word(D, self.algorithm, smoothing, n_jobs)  # the smallest Z
                 if len(rounds) and stump.score >= _USELESS:
                     break

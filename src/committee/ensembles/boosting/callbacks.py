@@ -12,6 +12,7 @@ import numpy as np
 from committee.ensembles.boosting.booster import RoundCallback
 from committee.ensembles.boosting.objective import require_target
 from committee.ensembles.boosting.scorer import BoostingScorer
+from committee.ensembles.fit_callbacks import should_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -263,10 +264,10 @@ class ShowProgress(RoundCallback):
         self._on_progress, self._described = on_progress, described
 
     def after_round(self, booster: Booster) -> bool:
-        """Pass the number of rounds on; never stops."""
+        """Pass the number of rounds on; stops if scikit-learn's callbacks do."""
         notes = [note for callback in self._described if (note := callback.describe())]
         self._on_progress(booster.n_rounds, notes[-1] if notes else "")
-        return False
+        return should_stop(self._on_progress)
 
 
 @dataclass

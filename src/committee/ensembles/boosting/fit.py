@@ -29,6 +29,7 @@ from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.settings import list_tree_params, resolve_settings
 from committee.ensembles.boosting.trees import BoostedTreeTable
 from committee.ensembles.boosting.validation import read_eval_sets, split_folds, split_validation
+from committee.ensembles.fit_callbacks import has_fit_callbacks
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
@@ -196,8 +197,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             *_, validation = callbacks.eval_sets.tables.values()
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
         booster = self._make_booster(training, loss, seed, start)
-        with show_progress("Boosting", last, verbose=0) as on_progress:
-            if self.verbose and on_progress is None:
+        with show_progress("Boosting", last, verbose=0, estimator=self, done=booster.n_rounds) as on_progress:
+            if self.verbose and (on_progress is None or has_fit_callbacks(self)):
                 callbacks.table = RoundTable(int(self.verbose), last, callbacks.training_loss, callbacks.out_of_bag)
             booster.boost(last, callbacks.collect(on_progress))
         if callbacks.early_stopping is not None:

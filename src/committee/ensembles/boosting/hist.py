@@ -15,6 +15,7 @@ from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping,
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.validation import read_validation_set, split_validation
+from committee.ensembles.fit_callbacks import FitCallbacksMixin
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 from committee.params import (
@@ -59,7 +60,7 @@ _MANY_ROWS = 10_000
 """Rows above which ``early_stopping="auto"`` stops early, as in scikit-learn."""
 
 
-class BaseHistGradientBoosting(BaseBoosting):
+class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
     n_iter_: int
@@ -128,8 +129,11 @@ class BaseHistGradientBoosting(BaseBoosting):
         self._check_rounds("max_iter", int(self.max_iter), getattr(self, "n_iter_", 0))
         booster = self._make_booster(training, loss, seed, InitialScores())
         stopping = self._make_early_stopping(loss, validation, seed) if stops else None
-        with show_progress("Boosting", int(self.max_iter), verbose=int(self.verbose)) as on_progress:
-            booster.boost(int(self.max_iter), Callbacks(early_stopping=stopping).collect(on_progress))
+        last = int(self.max_iter)
+        with show_progress(
+            "Boosting", last, verbose=int(self.verbose), estimator=self, done=booster.n_rounds
+        ) as on_progress:
+            booster.boost(last, Callbacks(early_stopping=stopping).collect(on_progress))
         categories = dataset.schema.are_categories
         attributes = {
             "n_iter_": booster.n_rounds,

@@ -146,9 +146,11 @@ def _extract_oob_predictions(one: MemberFit, n_rows: int, classes: Classes) -> F
 # Fits.
 
 
-def fit_members(training: TrainingSet, members: list[MemberFit], n_jobs: int | None, verbose: int) -> None:
-    """Fit every member on all rows."""
-    for job, fitted, _ in _run_jobs(training, [_FitJob(one) for one in members], None, n_jobs, verbose):
+def fit_members(
+    training: TrainingSet, members: list[MemberFit], n_jobs: int | None, verbose: int, owner: object = None
+) -> None:
+    """Fit every member on all rows; the owner is the ensemble whose callbacks are called."""
+    for job, fitted, _ in _run_jobs(training, [_FitJob(one) for one in members], None, n_jobs, verbose, owner):
         job.member.fitted = fitted
 
 
@@ -162,6 +164,7 @@ def predict_out_of_fold(
     out_of_bag: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
+    owner: object = None,
 ) -> None:
     """Fit every member in the folds and on all rows, and store its out-of-fold predictions.
 
@@ -181,6 +184,8 @@ def predict_out_of_fold(
         Whether bags and forests are fitted once, on all rows, for their out-of-bag predictions, instead of in folds.
     n_jobs, verbose : int
         Number of fits in parallel, and verbosity.
+    owner : estimator, optional
+        The ensemble whose callbacks are called.
     """
     jobs: list[_FitJob] = []
     for one in members:
@@ -192,7 +197,7 @@ def predict_out_of_fold(
             jobs += [_FitJob(one, train, test) for train, test in folds]
             jobs += [_FitJob(one)] if refit else []
     by_fold: dict[int, list[tuple[NDArray[np.intp], FloatArray]]] = {id(one): [] for one in members}
-    for job, fitted, predicted in _run_jobs(training, jobs, classes, n_jobs, verbose):
+    for job, fitted, predicted in _run_jobs(training, jobs, classes, n_jobs, verbose, owner):
         if job.test is None or predicted is None:
             job.member.fitted = fitted
             continue
@@ -222,7 +227,7 @@ def average_fold_predictions(by_fold: list[tuple[NDArray[np.intp], FloatArray]],
 
 
 def _run_jobs(
-    training: TrainingSet, jobs: list[_FitJob], classes: Classes, n_jobs: int | None, verbose: int
+    training: TrainingSet, jobs: list[_FitJob], classes: Classes, n_jobs: int | None, verbose: int, owner: object
 ) -> Iterator[tuple[_FitJob, Any, FloatArray | None]]:
     """The jobs, each with the fitted model and its predictions for the test rows.
 
@@ -231,7 +236,7 @@ def _run_jobs(
     """
     training.bin_table([job.member.estimator for job in jobs], n_jobs)
     done = 0
-    with show_progress("Fitting members", len(jobs), verbose=verbose) as on_progress:
+    with show_progress("Fitting members", len(jobs), verbose=verbose, estimator=owner) as on_progress:
         for shared in (True, False):
             some = [job for job in jobs if can_fit_dataset(job.member.estimator) == shared]
             if not some:

@@ -241,6 +241,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             out_of_bag=self._uses_oob(),
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
+            owner=self,
         )
         estimators = [one.to_estimator(classes) for one in members]
         layer = Layer(names, estimators, [one.method for one in members], classes, [])

@@ -113,9 +113,11 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         ]
         if out_of_fold:
             folds, classes = self._plan_folds(training), self._member_classes(target)
-            predict_out_of_fold(training, members, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose))
+            predict_out_of_fold(
+                training, members, folds, classes, n_jobs=self.n_jobs, verbose=int(self.verbose), owner=self
+            )
         else:
-            fit_members(training, members, self.n_jobs, int(self.verbose))
+            fit_members(training, members, self.n_jobs, int(self.verbose), self)
         return members
 
     def _add_probabilities(self, member: EstimatorLike, training: TrainingSet) -> EstimatorLike:

@@ -133,6 +133,7 @@ class WeightedEnsemble(NamedEnsemble):
             out_of_bag=self._uses_oob(),
             n_jobs=self.n_jobs,
             verbose=int(self.verbose),
+            owner=self,
         )
         fitted = self._fit_weights(_gather_predictions(members, training, target), seed)
         estimators = [one.to_estimator(classes) for one in members]

@@ -13,6 +13,7 @@ from committee.base import resolve_seed
 from committee.data.intake import take_in_rows
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.engines import get_engine
+from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.importance import OobImportanceMixin
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
@@ -146,11 +147,14 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
         builder = self._make_builder(dataset, sample_weight, groups)
         votes = self._open_votes(dataset)
         last = int(self.n_estimators)
-        with show_progress("Growing trees", last, verbose=int(self.verbose)) as on_progress:
+        with show_progress(
+            "Growing trees", last, verbose=int(self.verbose), estimator=self, done=len(builder)
+        ) as on_progress:
             if votes is not None and len(builder):
                 builder.add_votes(votes, last)
-            while len(builder) < last and not (votes is not None and votes.converged):
-                builder.grow_to(last if self.oob_patience is None else min(len(builder) + _CHUNK, last), on_progress)
+            at_once = self.oob_patience is None and not has_fit_callbacks(self)
+            while len(builder) < last and not (votes is not None and votes.converged) and not should_stop(on_progress):
+                builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
                     builder.add_votes(votes, last)
         self._finalize(builder, votes)
