@@ -26,7 +26,7 @@ Y = np.arange(20) % 2
         ("HistGradientBoostingClassifier", "n_estimators", "'max_iter'"),
         ("HistGradientBoostingRegressor", "reg_lambda", "'l2_regularization'"),
         ("GradientBoostingRegressor", "l2_regularization", "'reg_lambda'"),
-        ("GradientBoostingRegressor", "criterion", "follow the loss"),
+        ("HistGradientBoostingRegressor", "criterion", "follow the loss"),
         ("GradientBoostingRegressor", "scale_pos_weight", "class_weight"),
         ("GradientBoostingRegressor", "tree_method", "nothing to choose"),
         ("RandomForestClassifier", "mtry", "'max_features'"),

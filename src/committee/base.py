@@ -40,11 +40,13 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     docstring then gets its Parameters section by itself, and ``fit`` begins with ``self._validate_params()``.
 
     What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
-    categories included. A subclass that supports less declares it in the three class attributes. One that never bins
-    the table declares that as well, since a sparse table may then be larger than its bins would fit in memory.
+    categories included. A subclass that supports less declares it in the class attributes, and so does one that
+    supports infinite values. One that never bins the table declares that as well, since a sparse table may then be
+    larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
+    accepts_infinity: ClassVar[bool] = False
     accepts_sparse: ClassVar[bool] = True
     accepts_categories: ClassVar[bool] = True
     bins_columns: ClassVar[bool] = True

@@ -15,6 +15,7 @@ from tests.naive import binning as naive
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 SPECIAL = [0.0, -0.0, 1.0, 5e-324, -5e-324, 1e-323, 1e-45, 2.2e-308, 1.7e308, -1.7e308, FLOAT32_MAX, math.nan]
+SPECIAL += [math.inf, -math.inf]
 
 
 def fit(X: np.ndarray, weights: np.ndarray | None = None, max_bins: int = 255, n_jobs: int = 1) -> BinMapper:
@@ -24,13 +25,13 @@ def fit(X: np.ndarray, weights: np.ndarray | None = None, max_bins: int = 255, n
 def draw_value(width: int) -> st.SearchStrategy[float]:
     with np.errstate(over="ignore"):
         special = [x for x in SPECIAL if width == 64 or float(np.float32(x)) == x or math.isnan(x)]
-    plain = st.floats(allow_infinity=False, allow_nan=True, width=width)
+    plain = st.floats(allow_nan=True, width=width)
     return st.one_of(st.sampled_from(special), st.integers(-6, 6).map(float), plain)
 
 
 @st.composite
 def draw_table(draw: st.DrawFn, max_rows: int = 60, max_cols: int = 3) -> np.ndarray:
-    """Any floats with many ties, in any layout that a caller may hold."""
+    """Any floats with many ties, infinities among them, in any layout that a caller may hold."""
     dtype = draw(st.sampled_from([np.float32, np.float64]))
     shape = draw(st.integers(0, max_rows)), draw(st.integers(1, max_cols))
     table = draw(hnp.arrays(dtype, shape, elements=draw_value(np.dtype(dtype).itemsize * 8)))
@@ -137,6 +138,9 @@ def test_a_bin_answers_the_same_question_as_its_threshold(
 @example(FLOAT32_MAX, 1e300)
 @example(-1e300, -FLOAT32_MAX)
 @example(0.1, 0.1 + 1e-9)
+@example(-math.inf, math.inf)
+@example(-math.inf, -1e300)
+@example(1e300, math.inf)
 def test_a_threshold_parts_its_neighbours(a: float, b: float) -> None:
     if not a < b:
         a, b = b, a

@@ -243,7 +243,7 @@ def test_one_dict_for_several_outputs() -> None:
 BAD_CATEGORIES: list[tuple[Any, Any, type[Exception], str]] = [
     (GOOD, [2], ParameterError, "The 'categorical_features' parameter of Tree must hold indices in [0, 1]; got 2."),
     (GOOD, [-1], ParameterError, "must hold indices in [0, 1]; got -1."),
-    (GOOD, [0.5], ParameterTypeError, "must hold indices, names or a mask; got 0.5."),
+    (GOOD, [0.5], ParameterError, "must hold indices, names or a mask; got 0.5."),
     (GOOD, ["a"], ParameterError, "names 'a', but X has no column names. Use indices or a mask."),
     (GOOD, [True], ParameterError, "must have one entry for each of the 2 features when it is a mask; got 1."),
     (pd.DataFrame(GOOD, columns=["a", "b"]), ["c"], ParameterError, "names 'c', which is no column of X; its columns "

@@ -60,8 +60,8 @@ def take_in(
     ----------
     estimator : estimator instance
         For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was
-        (:func:`note_columns` is for a fit that went well). Its class attributes ``accepts_missing`` and
-        ``accepts_sparse`` say what it can be fitted on.
+        (:func:`note_columns` is for a fit that went well). Its class attributes ``accepts_missing``,
+        ``accepts_infinity`` and ``accepts_sparse`` say what it can be fitted on.
     X : array, nested lists, sparse matrix or frame of shape (n_rows, n_features)
         The table.
     y : array, list, series or frame of shape (n_rows,) or (n_rows, n_outputs), default=None
@@ -443,7 +443,7 @@ def _refuse_sparse_categories(name: str) -> DataError:
 def _check_values(estimator: object, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
     is_sparse = hasattr(matrix, "tocsc")
     values = matrix.data[:, None] if is_sparse else matrix
-    if not all_finite_or_missing(values):
+    if not getattr(estimator, "accepts_infinity", False) and not all_finite_or_missing(values):
         raise _refuse_value(np.isinf, matrix, schema, f"infinity or a value too large for dtype('{matrix.dtype}')", "")
     if not getattr(estimator, "accepts_missing", True) and np.isnan(values).any():
         name = type(estimator).__name__

@@ -16,7 +16,7 @@ from committee.data.columns import Column, find_observed
 from committee.data.dataset import Schema
 from committee.data.dates import compute_part, find_parts
 from committee.data.inputs import DATE_KINDS, InputColumns, describe_kind
-from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.typing import BoolArray, FloatMatrix
 
 if TYPE_CHECKING:
@@ -99,29 +99,52 @@ def choose_categories(table: Table, requested: Any, estimator_name: str) -> Bool
     if wanted and all(isinstance(w, bool | np.bool_) for w in wanted):
         if len(wanted) != table.n_features:
             raise ParameterError(
-                f"{subject} must have one entry for each of the {table.n_features} features when it is a mask; "
-                f"got {len(wanted)}."
+                f"categorical_features set as a boolean mask must have shape (n_features,). {subject} must have one "
+                f"entry for each of the {table.n_features} features when it is a mask; got {len(wanted)}."
             )
         chosen[:] = wanted
         return chosen
+    if not all(isinstance(w, str | int | np.integer) for w in wanted):
+        raise _refuse_kinds(requested, wanted, subject)
     for one in wanted:
         chosen[_find_column(table, one, subject)] = True
     return chosen
 
 
+def _refuse_kinds(requested: Any, wanted: list[Any], subject: str) -> ParameterError:
+    """scikit-learn's sentence names the type of an array, or those of its objects; the first one is shown after it."""
+    kind = np.asarray(requested).dtype
+    kinds = ", ".join(sorted({type(w).__name__ for w in wanted})) if kind.kind == "O" else kind.name
+    one = next(w for w in wanted if not isinstance(w, str | int | np.integer))
+    return ParameterError(
+        f"categorical_features must be an array-like of bool, int or str, got: {kinds}. {subject} must hold indices, "
+        f"names or a mask; got {show_value(one)}."
+    )
+
+
 def _find_column(table: Table, wanted: Any, subject: str) -> int:
     if isinstance(wanted, str):
         if table.names is None:
-            raise ParameterError(f"{subject} names {wanted!r}, but X has no column names. Use indices or a mask.")
+            raise ParameterError(
+                "categorical_features should be passed as an array of integers or as a boolean mask when the model is "
+                f"fitted on data without feature names. {subject} names {wanted!r}, but X has no column names. Use "
+                "indices or a mask."
+            )
         if wanted not in table.names:
             shown = join_phrases([repr(n) for n in table.names[:8]], "and")
-            raise ParameterError(f"{subject} names {wanted!r}, which is no column of X; its columns are {shown}.")
+            raise ParameterError(
+                f"categorical_features has an item value {wanted!r} which is not a valid feature name of the training "
+                f"data. {subject} names {wanted!r}, which is no column of X; its columns are {shown}."
+            )
         return table.names.index(wanted)
-    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
-        if not 0 <= wanted < table.n_features:
-            raise ParameterError(f"{subject} must hold indices in [0, {table.n_features - 1}]; got {wanted}.")
-        return int(wanted)
-    raise ParameterTypeError(f"{subject} must hold indices, names or a mask; got {show_value(wanted)}.")
+    if isinstance(wanted, bool):
+        raise ParameterError(f"{subject} must hold either indices and names or a mask, not both.")
+    if not 0 <= wanted < table.n_features:
+        raise ParameterError(
+            f"categorical_features set as integer indices must be in [0, n_features - 1]. {subject} must hold indices "
+            f"in [0, {table.n_features - 1}]; got {wanted}."
+        )
+    return int(wanted)
 
 
 def encode_table(

@@ -46,7 +46,10 @@ def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool)
     if array.ndim not in (1, 2):
         raise DataError(f"y should be a 1d array, or 2d for several outputs; got an array of shape {array.shape}.")
     if array.shape[0] != n_rows:
-        raise DataError(f"X and y must have the same number of rows; got {n_rows} and {array.shape[0]}.")
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {array.shape[0]}]. X and y must "
+            f"have the same number of rows; got {n_rows} and {array.shape[0]}."
+        )
     if array.ndim == 2:
         if array.shape[1] == 0:
             raise DataError(f"y has no column; its shape is {array.shape}.")

@@ -166,7 +166,7 @@ def _make_grid_axis(
     if not 0.0 <= low < high <= 1.0:
         raise ParameterError(f"The 'percentiles' argument must be two rising numbers in [0, 1]; got {percentiles!r}.")
     values = response.column(feature)
-    values = values[~np.isnan(values)]
+    values = values[np.isfinite(values)]
     distinct = np.unique(values)
     if not len(distinct):
         raise DataError(f"Feature {response.names[feature]!r} has no value that is not missing.")

@@ -93,7 +93,7 @@ def accumulated_local_effects(
     weights = read_row_weights(sample_weight, response.n_rows)
     weights = np.ones(response.n_rows) if weights is None else weights
     values = response.column(number)
-    known = ~np.isnan(values) & (weights > 0.0)
+    known = np.isfinite(values) & (weights > 0.0)
     if not known.any():
         raise DataError(f"Feature {response.names[number]!r} has no value that is not missing.")
     categories = response.categories(number)

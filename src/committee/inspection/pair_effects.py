@@ -90,7 +90,7 @@ def accumulated_pair_effects(
     for number in numbers:
         if response.categories(number) is not None:
             raise DataError(f"Feature {response.names[number]!r} is a category; pair effects need numeric features.")
-    counted = ~np.isnan(columns[0]) & ~np.isnan(columns[1]) & (weights > 0.0)
+    counted = np.isfinite(columns[0]) & np.isfinite(columns[1]) & (weights > 0.0)
     if not counted.any():
         raise DataError("No row has a value of both features.")
     edges, bins = zip(*(_find_bins(column, counted, n_bins) for column in columns), strict=True)

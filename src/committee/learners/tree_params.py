@@ -185,7 +185,12 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
     for column in np.flatnonzero(signs).tolist():
         named = schema.name_input(column)
         if schema.are_categories[column]:
-            raise _parameter_error(settings, "monotonic_cst", f"leave categories free (0); {named} is a category")
+            raise _parameter_error(
+                settings,
+                "monotonic_cst",
+                f"leave categories free (0); {named} is a category",
+                "Categorical features cannot have monotonic constraints. ",
+            )
         if kinds[column] in DATE_KINDS:
             raise _parameter_error(settings, "monotonic_cst", f"leave dates free (0); {named} holds dates")
     constraints: list[int] = (signs if schema.inputs is None else signs[schema.inputs.owners]).astype(int).tolist()
@@ -214,7 +219,12 @@ def _expand_groups(groups: list[list[int]], schema: Schema) -> list[list[int]]:
 
 def _iterate_group(settings: TreeSettings, group: Any) -> list[Any]:
     if isinstance(group, (str, bytes)) or not hasattr(group, "__iter__"):
-        raise _parameter_error(settings, "interaction_cst", f"hold groups of features; {group!r} is not a group")
+        raise _parameter_error(
+            settings,
+            "interaction_cst",
+            f"hold groups of features; {group!r} is not a group",
+            "Interaction constraints must be a sequence of tuples or lists. ",
+        )
     return list(group)
 
 
@@ -224,9 +234,14 @@ def _find_feature(settings: TreeSettings, schema: Schema, name: Any) -> int:
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < schema.n_inputs:
         return int(name)
     raise _parameter_error(
-        settings, "interaction_cst", f"hold features of X, which has {schema.n_inputs}; {name!r} is not one of them"
+        settings,
+        "interaction_cst",
+        f"hold features of X, which has {schema.n_inputs}; {name!r} is not one of them",
+        "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
+        f"[0, {schema.n_inputs - 1}], specifying the position of features, or of names of columns. ",
     )
 
 
-def _parameter_error(settings: TreeSettings, name: str, must: str) -> ParameterError:
-    return ParameterError(f"The {name!r} parameter of {settings.owner} must {must}.")
+def _parameter_error(settings: TreeSettings, name: str, must: str, start: str = "") -> ParameterError:
+    """The sentence about a parameter, after one that scikit-learn has for the same event."""
+    return ParameterError(f"{start}The {name!r} parameter of {settings.owner} must {must}.")

@@ -309,7 +309,7 @@ def spread_rows(X: Any, most: int) -> Any:
 
 def mark_deciles(axes: Axes, values: FloatArray, *, upright: bool = False) -> None:
     """Draw marks at the deciles of values along an axis."""
-    known = values[~np.isnan(values)]
+    known = values[np.isfinite(values)]
     deciles = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9)))
     low, high = axes.get_ylim() if upright else axes.get_xlim()
     transform = axes.get_yaxis_transform() if upright else axes.get_xaxis_transform()
@@ -334,7 +334,7 @@ def _order_map(numbers: list[int], names: list[str]) -> list[int]:
 
 def _find_populated(panel: DependencePanel, across: FloatArray, up: FloatArray) -> BoolArray:
     """Cells of the grid with a row in them or in a neighbouring cell."""
-    known = ~np.isnan(panel.observed[0]) & ~np.isnan(panel.observed[1])
+    known = np.isfinite(panel.observed[0]) & np.isfinite(panel.observed[1])
     columns, rows = (
         np.clip(np.searchsorted((axis[1:] + axis[:-1]) / 2.0, values[known]), 0, len(axis) - 1)
         for axis, values in zip((across, up), panel.observed, strict=True)

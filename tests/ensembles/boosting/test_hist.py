@@ -201,3 +201,28 @@ def test_targets_must_lie_where_the_loss_is_defined() -> None:
             HistGradientBoostingRegressor(loss).fit(X_VALUES, Y_VALUES - 100)
     with pytest.raises(ParameterError, match="goes with loss='quantile'"):
         HistGradientBoostingRegressor("quantile").fit(X_VALUES, Y_VALUES)
+
+
+def test_a_validation_set_turns_early_stopping_on() -> None:
+    half = len(X_CANCER) // 2
+    model = HistGradientBoostingClassifier(max_iter=200, random_state=0)
+    model.fit(X_CANCER[:half], Y_CANCER[:half], X_val=X_CANCER[half:], y_val=Y_CANCER[half:])
+    assert model.do_early_stopping_
+    assert model.n_iter_ < 200
+    assert len(model.validation_score_) == model.n_iter_ + 1
+    rows = {"X_val": X_CANCER[half:], "y_val": Y_CANCER[half:]}
+    with pytest.raises(DataError, match="X_val and y_val are passed to fit while at the same time early_stopping is"):
+        HistGradientBoostingClassifier(early_stopping=False).fit(X_CANCER[:half], Y_CANCER[:half], **rows)
+    for name, other in (("X_val", "y_val"), ("y_val", "X_val")):
+        with pytest.raises(DataError, match=f"{name} is provided, but {other} was not provided"):
+            HistGradientBoostingClassifier().fit(X_CANCER[:half], Y_CANCER[:half], **{name: rows[name]})
+    with pytest.raises(DataError, match="sample_weight_val is provided, but X_val was not provided"):
+        HistGradientBoostingClassifier().fit(X_CANCER[:half], Y_CANCER[:half], sample_weight_val=np.ones(3))
+
+
+def test_the_rows_held_out_are_those_of_scikit_learn() -> None:
+    params = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 1, "random_state": 3}
+    mine = HistGradientBoostingClassifier(**params).fit(X_CANCER, Y_CANCER)
+    theirs = PeerClassifier(**params).fit(X_CANCER, Y_CANCER)
+    assert mine.validation_score_[0] == pytest.approx(theirs.validation_score_[0], rel=1e-12)
+    assert mine.train_score_[0] == pytest.approx(theirs.train_score_[0], rel=1e-12)

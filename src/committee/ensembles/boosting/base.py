@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class BaseBoosting(TreeEstimator):
     (`_set_engine_params`). Whether it predicts classes or values is the matter of a mixin, see
     `committee.ensembles.boosting.predictions`.
     """
+
+    # Bins keep the order of values, and infinities have a place in it.
+    accepts_infinity: ClassVar[bool] = True
 
     monotonic_cst: MonotonicCst
     interaction_cst: InteractionCst

@@ -22,6 +22,7 @@ from committee.ensembles.boosting.params import (
     ColsampleByLevel,
     ColsampleByNode,
     ColsampleByTree,
+    DroppedCriterion,
     DropRate,
     EarlyStoppingMode,
     GammaSplit,
@@ -179,6 +180,7 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
         random_state: RandomState = None,
         n_jobs: BoostingJobs = None,
         defaults: AutoDefaults = "auto",
+        criterion: DroppedCriterion = "deprecated",
     ) -> None:
         self._store_params(locals())
 
@@ -284,6 +286,7 @@ class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
         random_state: RandomState = None,
         n_jobs: BoostingJobs = None,
         defaults: AutoDefaults = "auto",
+        criterion: DroppedCriterion = "deprecated",
     ) -> None:
         self._store_params(locals())
 

@@ -32,7 +32,7 @@ from committee.ensembles.boosting.validation import read_eval_sets, split_folds,
 from committee.ensembles.fit_callbacks import has_fit_callbacks
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_params import count_features, count_samples
 from committee.learners.tree_rows import apply_trees
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.callbacks import RoundReport
     from committee.ensembles.boosting.objective import BoostingLoss
-    from committee.ensembles.boosting.params import AutoDefaults
+    from committee.ensembles.boosting.params import AutoDefaults, DroppedCriterion
     from committee.ensembles.boosting.settings import BoostingSettings
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.params import BoostingScoring
@@ -76,8 +76,9 @@ def _starts_from_constant(model: BaseGradientBoosting) -> bool:
 class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
 
+    # Class attributes as well: models that were pickled before these parameters existed have them.
     defaults: AutoDefaults = "auto"
-    """Class attribute as well: models that were pickled before the parameter existed have it."""
+    criterion: DroppedCriterion = "deprecated"
 
     n_estimators_: int
     best_iteration_: int
@@ -217,6 +218,11 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
 
     def _check_together(self) -> None:
         """Refuse parameters that contradict one another."""
+        if self.criterion != "deprecated":
+            warn_caller(
+                "The parameter `criterion` is deprecated and has no effect: trees follow the loss. Leave it out.",
+                FutureWarning,
+            )
         name, dart = type(self).__name__, self.boosting == "dart"
         if dart and (self.early_stopping is True or self.early_stopping == "oob"):
             raise ParameterError(

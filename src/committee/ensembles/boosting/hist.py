@@ -91,18 +91,31 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row; a row of weight zero counts as absent.
         X_val, y_val, sample_weight_val : as X, y, sample_weight, optional
-            Rows for early stopping, in place of a part of X.
+            Rows for early stopping, in place of a part of X; not with ``early_stopping=False``.
 
         Returns
         -------
         self
         """
         self.validate_params()
-        if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
-            raise DataError("X_val and y_val belong together: give both, or neither; sample_weight_val goes with them.")
+        self._check_validation_arguments(X_val, y_val, sample_weight_val)
         dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
         validation = None if X_val is None else read_validation_set(self, dataset, X_val, y_val, sample_weight_val)
         return self._boost(dataset, validation)
+
+    def _check_validation_arguments(self, X_val: Any, y_val: Any, sample_weight_val: ArrayLike | None) -> None:
+        together = "X_val and y_val belong together: give both, or neither; sample_weight_val goes with them."
+        given = [name for name, value in (("X_val", X_val), ("y_val", y_val)) if value is not None]
+        if len(given) == 1:
+            missing = "y_val" if given == ["X_val"] else "X_val"
+            raise DataError(f"{given[0]} is provided, but {missing} was not provided. {together}")
+        if not given and sample_weight_val is not None:
+            raise DataError(f"sample_weight_val is provided, but X_val was not provided. {together}")
+        if given and self.early_stopping is False:
+            raise DataError(
+                "X_val and y_val are passed to fit while at the same time early_stopping is False. They are the rows "
+                "that early stopping looks at: set 'early_stopping' to True or 'auto', or leave them out."
+            )
 
     def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
         """Boost on a data set that was read before; ensembles share one data set and its bins in this way.
@@ -123,7 +136,9 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
 
     def _boost(self, dataset: Dataset, validation: ValidationSet | None) -> Self:
         loss, seed, training = self._make_loss(dataset), self._resolve_seed(), dataset
-        stops = count_present(dataset) > _MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
+        stops = bool(self.early_stopping)
+        if self.early_stopping == "auto":
+            stops = validation is not None or count_present(dataset) > _MANY_ROWS
         if stops and validation is None and self.validation_fraction is not None:
             training, validation, _ = split_validation(dataset, self.validation_fraction, seed)
         self._check_rounds("max_iter", int(self.max_iter), getattr(self, "n_iter_", 0))

@@ -27,6 +27,7 @@ __all__ = [
     "ColsampleByNode",
     "ColsampleByTree",
     "DropRate",
+    "DroppedCriterion",
     "EarlyStoppingMode",
     "GammaSplit",
     "GrowPolicy",
@@ -167,6 +168,10 @@ AutoMaxFeatures: TypeAlias = Annotated[
     "How many features are drawn as candidates at each node: a number, a fraction of all features, their square root, "
     "their binary logarithm, or all of them (None). ``'auto'``: tuned 0.5, scikit-learn's None.",
 ]
+DroppedCriterion: TypeAlias = Annotated[
+    Literal["deprecated", "friedman_mse", "squared_error"],
+    "Has no effect: trees follow the loss. Accepted with a warning, as in scikit-learn 1.9.",
+]
 GrowPolicy: TypeAlias = Annotated[
     Literal["leaf", "level"],
     "Split the leaf with the largest gain next, or level by level.",
@@ -217,7 +222,8 @@ EarlyStoppingMode: TypeAlias = Annotated[
 ]
 HistEarlyStopping: TypeAlias = Annotated[
     Literal["auto"] | bool,
-    "Whether to stop before all rounds when the score no longer improves. ``'auto'``: with more than 10,000 rows.",
+    "Whether to stop before all rounds when the score no longer improves. ``'auto'``: with more than 10,000 "
+    "rows, or if `fit` is given a validation set.",
 ]
 StoppingPatience: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Literal["auto"] | None,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
@@ -16,7 +18,7 @@ from committee.exceptions import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from committee.base import CommitteeEstimator
     from committee.data import Dataset
@@ -150,7 +152,8 @@ def split_validation(
 ) -> tuple[Dataset, ValidationSet, BoolArray]:
     """Split the rows into training rows and a validation set; the mask marks the rows of the latter.
 
-    The split is stratified. At least one row of each class and all rows of weight zero stay in the training rows.
+    The split is scikit-learn's `train_test_split`, stratified, where it leaves rows of every class on both sides. At
+    least one row of each class and all rows of weight zero stay in the training rows.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def split_validation(
     size : float or int
         A fraction, or a number of rows.
     seed : int
-        Seed of the split.
+        Seed of the fit.
     offset : ndarray of shape (n_rows, n_scores), optional
         What the scores of all rows start from.
 
@@ -172,20 +175,11 @@ def split_validation(
     >>> training.n_rows, validation.target.labels.sum()
     (16, np.uint64(2))
     """
-    n_rows = dataset.n_rows
-    present = np.arange(n_rows) if dataset.weights is None else np.flatnonzero(dataset.weights > 0.0)
-    fraction = int(size) / len(present) if isinstance(size, int | np.integer) else float(size)
-    rng = np.random.default_rng([seed, 1])
+    present = np.arange(dataset.n_rows) if dataset.weights is None else np.flatnonzero(dataset.weights > 0.0)
     target = dataset.target
     labels = target.labels[present, 0] if isinstance(target, ClassTarget) else np.zeros(len(present), np.uint32)
-    out = np.zeros(n_rows, dtype=bool)
-    carry = 0.0
-    for label in np.unique(labels):
-        members = present[labels == label]
-        wanted = fraction * len(members) + carry
-        n_out = min(round(wanted), len(members) - 1)
-        carry = min(wanted - n_out, 0.5)
-        out[rng.permutation(members)[:n_out]] = True
+    out = np.zeros(dataset.n_rows, dtype=bool)
+    out[_draw_stratified(present, labels, size, seed)] = True
     if not out.any():
         raise DataError(
             f"There are too few rows ({len(present)}) to hold any out for early stopping; set 'early_stopping' to "
@@ -193,6 +187,27 @@ def split_validation(
         )
     training, validation = dataset.take_rows(np.flatnonzero(~out)), dataset.take_rows(np.flatnonzero(out))
     return training, ValidationSet.of(validation, None if offset is None else offset[out]), out
+
+
+def _draw_stratified(present: NDArray[np.intp], labels: NDArray[np.uint32], size: float, seed: int) -> NDArray[np.intp]:
+    """Rows to hold out: those that scikit-learn draws, if it can stratify; else a number of each class."""
+    classes, counts = np.unique(labels, return_counts=True)
+    n_out = int(size) if isinstance(size, int | np.integer) else ceil(float(size) * len(present))
+    if len(classes) <= min(n_out, len(present) - n_out) and counts.min() > 1:
+        stratify = labels if len(classes) > 1 else None
+        # The number that scikit-learn's histogram boosting draws: the same random_state holds the same rows out.
+        own = int(np.random.RandomState(seed % 2**32).randint(2**32 - 1, dtype="u8"))
+        kept, drawn = train_test_split(np.arange(len(present)), test_size=n_out, stratify=stratify, random_state=own)
+        if len(np.unique(labels[kept])) == len(classes):
+            found: NDArray[np.intp] = present[drawn]
+            return found
+    rng, carry, rows = np.random.default_rng([seed, 1]), 0.0, []
+    for label, count in zip(classes, counts, strict=True):
+        wanted = n_out / len(present) * count + carry
+        n_drawn = min(round(wanted), count - 1)
+        carry = min(wanted - n_drawn, 0.5)
+        rows.append(rng.permutation(present[labels == label])[:n_drawn])
+    return np.concatenate(rows)
 
 
 def split_folds(
