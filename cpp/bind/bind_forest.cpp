@@ -61,7 +61,7 @@ void bind_importance(nb::module_& m) {
       [](const BoundTrees& trees, const AnyArray& x, std::optional<Matrix<u32>> labels,
          std::vector<u32> n_classes, std::optional<Matrix<double>> values,
          const std::optional<Vector<double>>& weights, const ForestPlan& plan, u64 seed,
-         u32 n_repeats, int n_jobs) {
+         u32 n_repeats, int n_jobs, const std::optional<Vector<u32>>& columns) {
         const TargetArrays target{std::move(labels), std::move(n_classes), std::move(values)};
         const BinnedMatrix none;
         const GrowInput input = view_input(none, nullptr, target, weights);
@@ -77,8 +77,16 @@ void bind_importance(nb::module_& m) {
             (outputs.empty() && input.target.n_outputs != trees.trees().width)) {
           throw nb::value_error("the target must be what the trees predict");
         }
-        const OobQuestion question{trees.trees(), view, input.target, input.weights,
-                                   plan,          seed, n_repeats,    n_jobs};
+        const std::span<const u32> owners =
+            columns ? std::span<const u32>(columns->data(), columns->size())
+                    : std::span<const u32>();
+        if (columns && (owners.size() != view.n_cols ||
+                        std::any_of(owners.begin(), owners.end(),
+                                    [&](u32 column) { return column >= view.n_cols; }))) {
+          throw nb::value_error("every feature must have a column");
+        }
+        const OobQuestion question{trees.trees(), view,      input.target, input.weights, plan,
+                                   seed,          n_repeats, n_jobs,       owners};
         const std::size_t width = std::max(n_repeats, 1u);
         return own_array<double>(run_interruptible([&](InterruptWatch& watch) {
                                    return n_repeats > 0 ? permute_out_of_bag(question, watch)
@@ -88,10 +96,11 @@ void bind_importance(nb::module_& m) {
       },
       nb::arg("trees"), nb::arg("x"), nb::arg("labels").none(), nb::arg("n_classes"),
       nb::arg("values").none(), nb::arg("weights").none(), nb::arg("plan"), nb::arg("seed"),
-      nb::arg("n_repeats"), nb::arg("n_jobs"),
+      nb::arg("n_repeats"), nb::arg("n_jobs"), nb::arg("columns") = nb::none(),
       "Importance of each feature by out-of-bag rows (feature, repeat): growth of the loss under "
-      "permutation, or, with "
-      "n_repeats = 0, the debiased decrease of impurity.");
+      "permutation, or, with n_repeats = 0, the debiased decrease of impurity. With the column "
+      "that "
+      "each feature comes from, permutations are of columns: (column, repeat).");
 }
 
 }  // namespace

@@ -184,4 +184,21 @@ def test_trees_of_ensembles_have_importances_by_column() -> None:
     assert found.importances.shape == (4, 3)
     np.testing.assert_allclose(found.importances_mean, forest.feature_importances_)
     assert forest.oob_impurity_importance(table, y).shape == (4,)
-    assert forest.oob_permutation_importance(table, y, n_repeats=2).importances.shape == (4, 2)
+
+
+def test_out_of_bag_permutations_move_a_date_as_a_whole() -> None:
+    table = make_table()[["size", "when"]]
+    y = make_target(table, committee.RandomForestRegressor())
+    forest = committee.RandomForestRegressor(4, random_state=0).fit(table, y)
+    found = forest.oob_permutation_importance(table, y, n_repeats=40).importances
+    assert found.shape == (2, 40)
+    rng, expected = np.random.default_rng(0), np.zeros(2)
+    for member, tree in enumerate(forest.estimators_):
+        out = np.flatnonzero(forest.draw_sample(member) == 0)
+        rows, target = table.iloc[out].reset_index(drop=True), y[out]
+        loss = ((target - tree.predict(rows)) ** 2).mean()
+        for column, name in enumerate(table.columns):
+            for _ in range(40):
+                moved = rows.assign(**{name: rows[name].to_numpy()[rng.permutation(len(rows))]})
+                expected[column] += (((target - tree.predict(moved)) ** 2).mean() - loss) / 160
+    np.testing.assert_allclose(found.mean(axis=1), expected, rtol=0.1, atol=0.002)

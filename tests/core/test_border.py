@@ -106,6 +106,14 @@ def test_features_are_judged_by_the_target_of_the_trees(labels: Any, n_classes: 
         _core.permute_features(trees, X, labels, n_classes, values, None, _core.ForestPlan(), 0, 1, 1)
 
 
+@pytest.mark.parametrize("columns", [[0], [0] * (X.shape[1] - 1) + [X.shape[1]]])
+def test_every_feature_comes_from_a_column(columns: list[int]) -> None:
+    trees, _ = grow_forest({})
+    owners = np.array(columns, dtype=np.uint32)
+    with pytest.raises(ValueError, match="every feature must have a column"):
+        _core.permute_features(trees, X, LABELS, [2], None, None, _core.ForestPlan(), 0, 1, 1, owners)
+
+
 def test_boosting_reads_no_target_beyond_its_end() -> None:
     for target, loss in [(Y, "squared_error"), (Y[:-1], "softmax"), (np.tile(Y, 2), "softmax")]:
         with pytest.raises(ValueError, match="a value for each row"):

@@ -14,12 +14,17 @@ struct OobQuestion {
   u64 seed = 0;
   u32 n_repeats = 1;  // permutations of each feature in each tree
   int n_jobs = 0;
+  // For each feature the column of the user's table that it comes from; empty: each is a column.
+  // The features of a column are permuted together.
+  std::span<const u32> columns = {};
+
+  u32 column_of(u32 feature) const { return columns.empty() ? feature : columns[feature]; }
 };
 
-// Permutation importance [Breiman2001]: per tree and feature, how much the loss over the tree's
-// out-of-bag rows grows when the feature's values are permuted among them; the mean over the trees
+// Permutation importance [Breiman2001]: per tree and column, how much the loss over the tree's
+// out-of-bag rows grows when the column's values are permuted among them; the mean over the trees
 // that have such rows. Loss: share of outputs that are wrong, or squared error.
-// Returns [feature][repeat].
+// Returns [column][repeat], with as many columns as features; those beyond the last are zero.
 std::vector<double> permute_out_of_bag(const OobQuestion& question, InterruptWatch& watch);
 
 // MDI-oob [Li2019]: an impurity decrease is the sum over rows of (child's mean - node's mean) * y

@@ -30,11 +30,12 @@ class TreeReader {
     return trees_.double_thresholds ? compare<double>(node, value) : compare<float>(node, value);
   }
   double read(u32 row, u32 feature) const { return question_.x(row, feature); }
-  // The leaf (numbered in the arena) of a row whose `feature` is taken from another row.
-  std::size_t find_leaf(u32 row, u32 feature, u32 other) const {
+  // The leaf (numbered in the arena) of a row whose `column` is taken from another row.
+  std::size_t find_leaf(u32 row, u32 column, u32 other) const {
     u32 node = 0;
     for (Step step = at(0); !step.leaf; step = at(node)) {
-      const double value = read(step.feature == feature ? other : row, step.feature);
+      const bool permuted = question_.column_of(step.feature) == column;
+      const double value = read(permuted ? other : row, step.feature);
       node = step.left + (goes_left(node, value) ? 0 : 1);
     }
     return number_leaf(node);
@@ -104,24 +105,24 @@ double measure_loss(const OobQuestion& question, std::size_t leaf, u32 row) {
   return loss / target.n_outputs;
 }
 
-// What one tree found: [feature of `features`][repeat], or [feature] for the impurity.
+// What one tree found: [feature or column of `features`][repeat], or [feature] for the impurity.
 struct TreeFinding {
   std::vector<u32> features;
   std::vector<double> growth;
   bool asked = false;
 };
 
-// For each feature, the out-of-bag rows (by their place in the list) whose path tests it.
-std::vector<std::vector<u32>> list_tested(const TreeReader& reader, std::span<const u32> rows,
-                                          std::size_t n_features, WorkPolls& polls,
+// For each column, the out-of-bag rows (by their place in the list) whose path tests it.
+std::vector<std::vector<u32>> list_tested(const OobQuestion& question, const TreeReader& reader,
+                                          std::span<const u32> rows, WorkPolls& polls,
                                           std::vector<std::size_t>& leaves) {
-  std::vector<std::vector<u32>> tested(n_features);
+  std::vector<std::vector<u32>> tested(question.x.n_cols);
   for (u32 i = 0; i < rows.size(); ++i) {
     polls.add(kRowCost);
     u32 node = 0;
     for (auto step = reader.at(0); !step.leaf; step = reader.at(node)) {
-      auto& of_feature = tested[step.feature];
-      if (of_feature.empty() || of_feature.back() != i) of_feature.push_back(i);
+      auto& of_column = tested[question.column_of(step.feature)];
+      if (of_column.empty() || of_column.back() != i) of_column.push_back(i);
       node = step.left + (reader.goes_left(node, reader.read(rows[i], step.feature)) ? 0 : 1);
     }
     leaves[i] = reader.number_leaf(node);
@@ -135,7 +136,7 @@ TreeFinding permute_tree(const OobQuestion& question, std::size_t tree, WorkPoll
   const std::vector<u32> rows = list_out_of_bag(question, tree);
   finding.asked = !rows.empty();
   std::vector<std::size_t> leaves(rows.size());
-  const auto tested = list_tested(reader, rows, question.x.n_cols, polls, leaves);
+  const auto tested = list_tested(question, reader, rows, polls, leaves);
   std::vector<double> losses(rows.size());
   double total = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -143,11 +144,11 @@ TreeFinding permute_tree(const OobQuestion& question, std::size_t tree, WorkPoll
     total += weigh(question, rows[i]);
   }
   std::vector<u32> shuffled(rows.size());
-  for (u32 feature = 0; feature < tested.size(); ++feature) {
-    if (tested[feature].empty()) continue;
-    finding.features.push_back(feature);
+  for (u32 column = 0; column < tested.size(); ++column) {
+    if (tested[column].empty()) continue;
+    finding.features.push_back(column);
     for (u32 repeat = 0; repeat < question.n_repeats; ++repeat) {
-      const u64 key = static_cast<u64>(feature) * question.n_repeats + repeat;
+      const u64 key = static_cast<u64>(column) * question.n_repeats + repeat;
       Rng rng(question.seed, question.plan.first_tree + tree, key, Purpose::permutation);
       std::copy(rows.begin(), rows.end(), shuffled.begin());
       polls.add(kShuffleCost * static_cast<double>(rows.size()));
@@ -155,9 +156,9 @@ TreeFinding permute_tree(const OobQuestion& question, std::size_t tree, WorkPoll
         std::swap(shuffled[i - 1], shuffled[rng.below(static_cast<u32>(i))]);
       }
       double growth = 0.0;
-      for (const u32 i : tested[feature]) {
+      for (const u32 i : tested[column]) {
         polls.add(kRowCost);
-        const std::size_t leaf = reader.find_leaf(rows[i], feature, shuffled[i]);
+        const std::size_t leaf = reader.find_leaf(rows[i], column, shuffled[i]);
         if (leaf == leaves[i]) continue;
         growth += weigh(question, rows[i]) * (measure_loss(question, leaf, rows[i]) - losses[i]);
       }

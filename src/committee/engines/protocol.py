@@ -187,8 +187,13 @@ class Engine(Protocol):
         seed: int,
         n_repeats: int,
         n_jobs: int,
+        columns: IndexArray | None = None,
     ) -> FloatArray:
-        """Permutation importance of each feature on out-of-bag rows, of shape (n_features, n_repeats)."""
+        """Permutation importance of each feature on out-of-bag rows, of shape (n_features, n_repeats).
+
+        With the column that each feature comes from, the features of a column are permuted together, and the first
+        rows of the result are those of the columns.
+        """
         ...
 
     def explain_rows(

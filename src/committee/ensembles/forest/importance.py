@@ -36,8 +36,7 @@ class OobImportanceMixin(TreeEstimator):
     ) -> Bunch:
         """Increase of each tree's out-of-bag loss when a feature is permuted among its out-of-bag rows.
 
-        The loss is the misclassification rate, or the squared error; the mean is over the trees [Breiman2001]. The
-        features that a date or a list became are permuted one after the other, and their importances are summed.
+        The loss is the misclassification rate, or the squared error; the mean is over the trees [Breiman2001].
 
         Parameters
         ----------
@@ -94,10 +93,12 @@ class OobImportanceMixin(TreeEstimator):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         jobs = resolve_jobs(self.n_jobs)
+        inputs = self._schema.inputs
+        columns = None if inputs is None or n_repeats == 0 else inputs.owners.astype(np.uint32)
         found = engine.permute_features(
-            self._trees, rows, labels, n_classes, values, weights, plan, self._seed, n_repeats, jobs
+            self._trees, rows, labels, n_classes, values, weights, plan, self._seed, n_repeats, jobs, columns
         )
-        return self._schema.sum_features(found, axis=0)
+        return self._schema.sum_features(found, axis=0) if columns is None else found[: self._schema.n_inputs]
 
     def _read_training_rows(self, X: Any) -> FloatMatrix:
         rows = take_in_rows(self, X, self._schema)
