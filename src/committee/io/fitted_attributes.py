@@ -3,8 +3,8 @@
 A kind is written as in ``ATTRIBUTES``: the name of a class of `registry.STATES`; ``Trees``; ``count``, ``number``,
 ``truth``, ``text`` or ``estimator``; ``classes`` (an array of labels, or a list of them, one for each output);
 ``estimators`` and ``layers``, which are lists; or an array, by the kind of its numbers and its axes. An axis is
-``features``, ``classes``, ``members``, or ``*`` for any length. Alternatives are separated by a bar. An attribute that
-is not listed may be anything, and no prediction depends on it.
+``columns`` (of the user's table), ``features`` (of the encoded one), ``classes``, ``members``, or ``*`` for any length.
+Alternatives are separated by a bar. An attribute that is not listed may be anything, and no prediction depends on it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ATTRIBUTES: dict[str, str] = {
     "_calibration": "ShareCalibration|None",
     "_texts": "TextReader",
     "_method": "text",
-    "_draws": "SamplePlan",
+    "_draws": "IsolationSamples",
     "max_samples_": "count",
     "offset_": "number",
     "_takes_median": "truth",
@@ -39,7 +39,7 @@ ATTRIBUTES: dict[str, str] = {
     "n_classes_": "count|i[*]",
     "n_features_in_": "count",
     "n_outputs_": "count",
-    "feature_names_in_": "O[features]|U[features]|T[features]",
+    "feature_names_in_": "O[columns]|U[columns]|T[columns]",
     "n_trees_per_iteration_": "count",
     "n_iter_": "count",
     "n_estimators_": "count",
@@ -184,8 +184,10 @@ def _is_array(value: Any, kind: str, state: dict[str, Any]) -> bool:
 
 
 def _count_axis(axis: str, state: dict[str, Any]) -> int | None:
-    if axis == "features":
-        n_features = state.get("n_features_in_")
+    if axis in ("columns", "features"):
+        schema, n_features = state.get("_schema"), state.get("n_features_in_")
+        if axis == "features" and name_state(type(schema)) == "Schema":  # a date is several features
+            n_features = getattr(schema, "n_features", None)
         return int(n_features) if isinstance(n_features, int | np.integer) else None
     counted = state.get("classes_" if axis == "classes" else "estimators_")
     return len(counted) if isinstance(counted, list | np.ndarray) else None

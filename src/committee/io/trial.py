@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from committee.data import Schema
 from committee.exceptions import CommitteeError, ModelFileError
 
 __all__ = ["try_model"]
@@ -46,16 +48,31 @@ def try_model(model: Any) -> None:
 
 
 def _make_rows(model: Any) -> Any:
-    """Rows with numbers and known categories; None if the model does not say what its columns are."""
+    """Rows of what the columns hold; None if the model does not say what its columns are."""
     schema, n_features = vars(model).get("_schema"), vars(model).get("n_features_in_")
     if not isinstance(n_features, int) or not 0 < n_features <= _MOST_COLUMNS:
         return None
     rows = np.linspace(-2.0, 2.0, _N_ROWS)[:, None] * np.ones(n_features)
-    categories = getattr(schema, "categories", None)
-    if categories is None or all(levels is None for levels in categories):
+    if not isinstance(schema, Schema) or (schema.inputs is None and not schema.has_categories):
         return rows
     table = rows.astype(object)
-    for column, levels in enumerate(categories):
+    for column in range(schema.n_inputs):
+        levels = schema.categories[schema.list_features(column)[0]]
         if levels is not None and len(levels):
             table[:, column] = np.resize(levels, _N_ROWS)
+        elif schema.inputs is not None:
+            kind, parts = schema.inputs.of_column(column)
+            for row in range(_N_ROWS if kind != "number" else 0):
+                table[row, column] = _make_value(kind, len(parts), row)
     return table
+
+
+def _make_value(kind: str, width: int, row: int) -> Any:
+    """A date, time, duration or list."""
+    if kind == "list":
+        return [float(row)] * width
+    if kind == "time":
+        return datetime.time(row)
+    if kind == "duration":
+        return datetime.timedelta(days=row)
+    return datetime.datetime(2020 + row, 1 + row, 1, row, tzinfo=None if kind == "date" else datetime.UTC)
