@@ -92,6 +92,7 @@ def fit(
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
     encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
     output: options.ModelOutOption = None,
     report: options.ReportOutOption = None,
     no_report: options.NoReportOption = False,
@@ -110,7 +111,7 @@ def fit(
     del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
     places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
-    source = read_source(DEMONSTRATION if table is None else table, encoding)
+    source = read_source(DEMONSTRATION if table is None else table, encoding, header)
     problem = define_problem(source, Roles(target, groups, weights, drop or ()), task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
@@ -160,6 +161,7 @@ def predict(
     keep: options.KeepOption = None,
     jobs: options.JobsOption = None,
     encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
     trust: options.TrustOption = None,
     debug: options.DebugOption = False,
 ) -> None:
@@ -179,7 +181,7 @@ def predict(
     open_writer = choose_writer(path)
     fitted = options.set_jobs(load_model(model, trust or []), jobs)
     requested = PredictOptions(probabilities, calibrated, interval, explain)
-    predictor = Predictor(fitted, open_stream(table, encoding), requested, keep or [])
+    predictor = Predictor(fitted, open_stream(table, encoding, header), requested, keep or [])
     n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
     if path is not None:
         make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
@@ -208,6 +210,7 @@ def explain(
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
     encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
     trust: options.TrustOption = None,
     as_json: options.AsJsonOption = False,
     debug: options.DebugOption = False,
@@ -226,7 +229,7 @@ def explain(
 
     path = None if output is None else check_output_path(output, model, table)
     open_writer = None if path is None else choose_writer(path)
-    fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding)
+    fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding, header)
     column = target or stream.target
     requested = ExplainOptions(rows, repeats, metric, seed, jobs)
     explanation = explain_model(ModelRows(fitted, stream, [] if column is None else [column]), column, requested)
@@ -309,6 +312,7 @@ def compare(
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
     encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
     as_json: options.AsJsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
@@ -318,7 +322,7 @@ def compare(
     """
     del debug  # read from sys.argv by `run`
     chosen = options.parse_settings(settings)
-    problem = define_problem(read_source(table, encoding), Roles(target, groups, weights, drop or ()), task)
+    problem = define_problem(read_source(table, encoding, header), Roles(target, groups, weights, drop or ()), task)
     from committee.cli.compare import plan_comparison, show_comparison, write_comparison
     from committee.cli.model_setup import Plan
 

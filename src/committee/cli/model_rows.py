@@ -14,6 +14,7 @@ from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.problem import write_numbers
 from committee.cli.stream import TableStream, check_kinds
 from committee.cli.table import TEXT_FORMATS, find_format
+from committee.cli.text_format import make_header_error
 from committee.data.dataset import Schema
 
 __all__ = ["ModelRows", "load_model", "read_categories"]
@@ -142,6 +143,9 @@ class ModelRows:
                 )
             return list(found)
         missing = [str(name) for name in fitted if name not in found]
+        options = self.stream.text_options
+        if missing and options is not None and options.looks_headless:
+            raise make_header_error(self.stream.name, options)
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise CommandError(

@@ -28,6 +28,7 @@ __all__ = [
     "FitTableArgument",
     "FoldsOption",
     "GroupsOption",
+    "HeaderOption",
     "JobsOption",
     "KeepOption",
     "MetricNameOption",
@@ -142,6 +143,15 @@ JobsOption = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; automatic by default.")
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        metavar="",
+        help="Whether the first line of a text table holds column names; else they are column1, column2, …",
+        show_default=False,
+    ),
+]
 AsJsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
 ModelOutOption = Annotated[
     str | None,

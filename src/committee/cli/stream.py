@@ -16,19 +16,20 @@ from committee.cli.problem import name_kind
 from committee.cli.table import (
     BLOCK_BYTES,
     BatchReader,
+    check_header_option,
     check_names,
     check_nesting,
-    check_text_columns,
     explain_reading,
     find_file,
     find_format,
-    find_text_options,
     open_binary,
     open_decompressed,
     open_feather,
     read_line_blocks,
     read_source,
+    read_text_options,
 )
+from committee.cli.text_format import TextOptions, check_text_columns
 
 __all__ = ["TableStream", "check_kinds", "open_stream"]
 
@@ -52,6 +53,8 @@ class TableStream:
         Encoding of a text table.
     target : str or None
         The target column of a bundled table.
+    text_options : TextOptions or None
+        How a text table is read.
     """
 
     name: str
@@ -59,6 +62,7 @@ class TableStream:
     schema: pa.Schema
     encoding: str
     target: str | None = None
+    text_options: TextOptions | None = None
 
     def read_chunks(self, columns: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
         """The rows in order, at most ``MOST_ROWS`` at a time.
@@ -95,7 +99,8 @@ class TableStream:
                 for batch in _iterate_batches(open_feather(self.path)):
                     yield pa.table(batch).select(columns)
             else:
-                with _open_text(self.path, self.encoding, types) as reader:
+                assert self.text_options is not None
+                with _open_text(self.path, self.text_options, types) as reader:
                     for batch in reader:
                         yield pa.table(batch)
 
@@ -113,7 +118,7 @@ class TableStream:
         return types
 
 
-def open_stream(name: str, encoding: str) -> TableStream:
+def open_stream(name: str, encoding: str, header: bool | None = None) -> TableStream:
     """Open a table and read its schema.
 
     Parameters
@@ -122,6 +127,8 @@ def open_stream(name: str, encoding: str) -> TableStream:
         Path of a file, or a key of ``committee.datasets.BUNDLED``.
     encoding : str
         Encoding of a text table.
+    header : bool or None
+        Whether the first line of a text table holds the column names; None if it does in case a model knows them.
 
     Returns
     -------
@@ -129,6 +136,8 @@ def open_stream(name: str, encoding: str) -> TableStream:
         With the schema.
     """
     path = find_file(name)
+    check_header_option(path, name, header)
+    options = None
     if path is None:
         bundled = read_source(name, encoding)
         return TableStream(name, None, bundled.table.schema, encoding, bundled.target)
@@ -144,11 +153,13 @@ def open_stream(name: str, encoding: str) -> TableStream:
         elif kind in (".feather", ".arrow", ".arrows", ".ipc"):
             schema = open_feather(path).schema
         else:
-            with _open_text(path, encoding, None) as reader:
+            options = read_text_options(path, encoding, header)
+            with _open_text(path, options, None) as reader:
                 schema = reader.schema
             check_text_columns(schema, path, encoding)
-    check_names(schema.names, name)
-    return TableStream(path.name, path, schema, encoding)
+    if options is None or not options.looks_headless:
+        check_names(schema.names, name)
+    return TableStream(path.name, path, schema, encoding, text_options=options)
 
 
 def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
@@ -170,8 +181,10 @@ def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
             )
 
 
-def _open_text(path: Path, encoding: str, types: dict[str, pa.DataType] | None) -> pyarrow.csv.CSVStreamingReader:
-    options = find_text_options(path, encoding)
+def _open_text(
+    path: Path, text_options: TextOptions, types: dict[str, pa.DataType] | None
+) -> pyarrow.csv.CSVStreamingReader:
+    options = text_options.make_arguments()
     options["read_options"].block_size = BLOCK_BYTES
     if types is not None:
         options["convert_options"].column_types = types

@@ -1,17 +1,15 @@
 """Read a table from a file of any format that pyarrow supports, or a bundled one."""
 
-import codecs
 import difflib
 import errno
 import lzma
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,24 +18,16 @@ import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
 
-from committee.cli.errors import DATA, USAGE, CommandError
+from committee.cli.errors import USAGE, CommandError
+from committee.cli.text_format import TextOptions, check_text_columns, find_text_options, make_header_error
 from committee.datasets import BUNDLED, load_table
 
 BatchReader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
-_BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _TAB_SEPARATED = (".tsv", ".tab")
-TEXT_FORMATS = (".csv", ".txt", *_TAB_SEPARATED)
+TEXT_FORMATS = (".csv", *_TAB_SEPARATED, ".txt")
 _ARROW_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
-_FRACTIONS = {mark: re.compile(rf"[-+]?\d+[{mark}]\d+(?:[eE][-+]?\d+)?") for mark in ",."}
-# The default spellings of a missing value, and that of the UCI repository.
-_MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
 
 # Errors of a file's place and not of its content.
 _NOT_OPENED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG, errno.EMFILE, errno.ELOOP)
@@ -68,7 +58,7 @@ class Source:
     target: str | None = None
 
 
-def read_source(name: str, encoding: str) -> Source:
+def read_source(name: str, encoding: str, header: bool | None = None) -> Source:
     """Read a file, or a bundled table if no file has this name.
 
     Parameters
@@ -77,6 +67,8 @@ def read_source(name: str, encoding: str) -> Source:
         Path of a file, or a key of ``committee.datasets.BUNDLED``.
     encoding : str
         Encoding of a text table.
+    header : bool or None
+        Whether the first line of a text table holds the column names; None if it must look like that.
 
     Returns
     -------
@@ -84,11 +76,12 @@ def read_source(name: str, encoding: str) -> Source:
         The columns as read.
     """
     path = find_file(name)
+    check_header_option(path, name, header)
     if path is None:
         return _read_bundled(name)
     kind = find_format(path)
     with explain_reading(path, kind):
-        table = _READERS[kind](path, encoding)
+        table = _read_text(path, encoding, header) if kind in TEXT_FORMATS else _READERS[kind](path)
     check_names(table.column_names, name)
     if table.num_rows == 0:
         raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows.")
@@ -119,6 +112,23 @@ def find_file(name: str) -> Path | None:
     if path.stat().st_size == 0:
         raise CommandError(f"'{path}' is empty.", "A table needs a line of column names and rows below it.")
     return path
+
+
+def check_header_option(path: Path | None, name: str, header: bool | None) -> None:
+    """Refuse ``--header`` and ``--no-header`` for a table that is no text.
+
+    Parameters
+    ----------
+    path : pathlib.Path or None
+        The file; None for a bundled table.
+    name : str
+        Name of the table.
+    header : bool or None
+        Value of the option.
+    """
+    if header is not None and (path is None or find_format(path) not in TEXT_FORMATS):
+        option = "--header" if header else "--no-header"
+        raise CommandError(f"{option} is for text tables; '{name}' is none.", "Leave it out.", USAGE)
 
 
 def _read_bundled(name: str) -> Source:
@@ -183,9 +193,9 @@ def find_format(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    if not suffixes or suffixes[-1] not in _READERS:
+    if not suffixes or suffixes[-1] not in FORMATS:
         raise CommandError(
-            f"'{path}' has no extension of a table format.", f"Known extensions: {', '.join(_READERS)}.", USAGE
+            f"'{path}' has no extension of a table format.", f"Known extensions: {', '.join(FORMATS)}.", USAGE
         )
     return suffixes[-1]
 
@@ -208,13 +218,13 @@ def cut_format(name: str) -> str:
     ('houses.2024', 'wine')
     """
     path = Path(name)
-    while path.suffix.lower() in (*COMPRESSED, *_READERS):
+    while path.suffix.lower() in (*COMPRESSED, *FORMATS):
         path = path.with_suffix("")
     return path.name
 
 
-def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
-    """Options to read a text table: delimiter, decimal point, encoding, missing values.
+def read_text_options(path: Path, encoding: str, header: bool | None) -> TextOptions:
+    """How to read a text table, from its first bytes.
 
     Parameters
     ----------
@@ -222,102 +232,26 @@ def find_text_options(path: Path, encoding: str) -> dict[str, Any]:
         The file.
     encoding : str
         Value of ``--encoding``.
+    header : bool or None
+        Value of ``--header``.
 
     Returns
     -------
-    dict
-        Arguments for the readers of ``pyarrow.csv``.
+    TextOptions
     """
-    _check_encoding(encoding)
     with open_decompressed(path) as stream:
         head: bytes = stream.read(1 << 16)
-    _check_text(path, head, encoding)
-    tabs = find_format(path) in _TAB_SEPARATED
-    text = head.decode(encoding, errors="replace")
-    delimiter = "\t" if tabs else _find_delimiter(text)
-    return {
-        "read_options": pyarrow.csv.ReadOptions(encoding=encoding),
-        "parse_options": pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": pyarrow.csv.ConvertOptions(
-            strings_can_be_null=True, null_values=_MISSING_WORDS, decimal_point=_find_decimal_point(text, delimiter)
-        ),
-    }
+    return find_text_options(path, head, encoding, "\t" if find_format(path) in _TAB_SEPARATED else None, header)
 
 
-def _check_encoding(encoding: str) -> None:
-    hint = "Common ones: utf-8, latin-1, utf-16."
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, ValueError) as error:  # ValueError: a name with a null character
-        raise CommandError(f"'{encoding}' is no encoding.", hint, USAGE) from error
-    try:
-        # Codecs such as base64 change bytes to bytes, others can only encode.
-        codecs.getincrementaldecoder(encoding)().decode(",".encode(encoding), final=True)
-    except (LookupError, ValueError) as error:
-        raise CommandError(f"'{encoding}' is no encoding of text.", hint, USAGE) from error
-
-
-def check_text_columns(schema: pa.Schema, path: Path, encoding: str) -> None:
-    """Check that every column of a text table could be decoded.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        As read; pyarrow returns text that is not valid as bytes, without an error.
-    path : pathlib.Path
-        The file.
-    encoding : str
-        Value of ``--encoding``.
-    """
-    garbled = [field.name for field in schema if pa.types.is_binary(field.type)]
-    if garbled:
-        raise _wrong_encoding(path, encoding, f" in column '{garbled[0]}'")
-
-
-def _read_text(path: Path, encoding: str) -> pa.Table:
-    options = find_text_options(path, encoding)
+def _read_text(path: Path, encoding: str, header: bool | None) -> pa.Table:
+    options = read_text_options(path, encoding, header)
+    if options.looks_headless:
+        raise make_header_error(path.name, options)
     with open_decompressed(path) as stream:
-        table = pyarrow.csv.read_csv(stream, **options)
+        table = pyarrow.csv.read_csv(stream, **options.make_arguments())
     check_text_columns(table.schema, path, encoding)
     return table
-
-
-def _check_text(path: Path, head: bytes, encoding: str) -> None:
-    for mark, name in _BYTE_ORDER_MARKS.items():
-        if head.startswith(mark):
-            if encoding.replace("_", "-").lower().startswith(name):
-                return
-            raise CommandError(f"'{path}' is written in {name}, not {encoding}.", f"Add --encoding {name}.")
-    if b"\0" in head and not encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
-        raise CommandError(
-            f"'{path}' holds bytes that are no text.", "Check that the extension is that of the true format."
-        )
-    first_line = head.split(b"\n", 1)[0]
-    try:
-        first_line.decode(encoding)
-    except UnicodeError as error:
-        raise _wrong_encoding(path, encoding, " in the line of column names") from error
-
-
-def _wrong_encoding(path: Path, encoding: str, where: str) -> CommandError:
-    return CommandError(
-        f"'{path}' is not valid {encoding}{where}.", "Name its encoding, for instance --encoding latin-1.", DATA
-    )
-
-
-def _find_delimiter(head: str) -> str:
-    first_line = head.lstrip("\ufeff").split("\n", 1)[0]
-    # Of equal counts max takes the first, so a table of one column gets the comma.
-    return max(",;\t|", key=first_line.count)
-
-
-def _find_decimal_point(head: str, delimiter: str) -> str:
-    """A comma if numbers are written with a comma and none with a point."""
-    if delimiter == ",":
-        return "."
-    cells = [cell.strip(' "\r') for line in head.split("\n")[1:] for cell in line.split(delimiter)]
-    commas, points = (any(_FRACTIONS[mark].fullmatch(cell) for cell in cells) for mark in ",.")
-    return "," if commas and not points else "."
 
 
 def check_names(columns: Sequence[str], name: str) -> None:
@@ -375,11 +309,11 @@ def open_binary(path: Path) -> pa.NativeFile:
         return pa.BufferReader(stream.read())
 
 
-def _read_parquet(path: Path, _: str) -> pa.Table:
+def _read_parquet(path: Path) -> pa.Table:
     return pyarrow.parquet.ParquetFile(open_binary(path)).read()
 
 
-def _read_feather(path: Path, _: str) -> pa.Table:
+def _read_feather(path: Path) -> pa.Table:
     return open_feather(path).read_all()
 
 
@@ -406,7 +340,7 @@ def open_feather(path: Path) -> BatchReader:
     return pa.ipc.open_file(file) if start == _ARROW_MAGIC else pa.ipc.open_stream(file)
 
 
-def _read_json_lines(path: Path, _: str) -> pa.Table:
+def _read_json_lines(path: Path) -> pa.Table:
     for lines in read_line_blocks(path):
         check_nesting(lines, path)
     with open_decompressed(path) as stream:
@@ -459,11 +393,7 @@ def check_nesting(lines: bytes, path: Path) -> None:
         )
 
 
-_READERS: dict[str, Callable[[Path, str], pa.Table]] = {
-    ".csv": _read_text,
-    ".tsv": _read_text,
-    ".tab": _read_text,
-    ".txt": _read_text,
+_READERS: dict[str, Callable[[Path], pa.Table]] = {
     ".parquet": _read_parquet,
     ".pq": _read_parquet,
     ".feather": _read_feather,
@@ -473,3 +403,4 @@ _READERS: dict[str, Callable[[Path, str], pa.Table]] = {
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
 }
+FORMATS = (*TEXT_FORMATS, *_READERS)
