@@ -26,6 +26,7 @@ def test_version(run: Run) -> None:
         ("reproduce", "committee reproduce R1 R2 R3 --seeds 20"),
         ("compare", "committee compare wine -e tree -e random-forest"),
         ("explain", "committee explain houses.committee new.csv --target price"),
+        ("report", "committee report houses.committee new.csv --target price"),
         ("bench", "committee bench --only boosting --rows 100000"),
     ],
 )
@@ -72,6 +73,6 @@ def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
 
 
 def test_flags_ask_for_no_value(run: Run) -> None:
-    for command in ("fit", "predict", "explain", "inspect", "compare", "bench", "reproduce"):
+    for command in ("fit", "predict", "explain", "inspect", "compare", "bench", "reproduce", "report"):
         lines = [line for line in run(command, "--help").stdout.splitlines() if "bool>" in line or "BOOLEAN" in line]
         assert all("--help" in line for line in lines), lines

@@ -225,7 +225,8 @@ def test_a_large_table_is_never_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_p
     model = committee.DecisionTreeRegressor(max_depth=3).fit(frame.slice(0, 500), rng.normal(size=500))
     del frame
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 1000)
-    monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("committee.cli.stream.BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("committee.cli.table.BLOCK_BYTES", 1 << 16)
     before, most, n_rows, n_pieces = pa.total_allocated_bytes(), 0, 0, 0
     for predictions in Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks():
         most = max(most, pa.total_allocated_bytes() - before)

@@ -107,7 +107,8 @@ def test_pieces_give_what_the_whole_does(
     else:
         pyarrow.feather.write_feather(frame, str(path), chunksize=70)
     monkeypatch.setattr("committee.cli.stream.MOST_ROWS", 64)
-    monkeypatch.setattr("committee.cli.stream._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("committee.cli.stream.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("committee.cli.table.BLOCK_BYTES", 1000)
     pieces = list(Predictor(model, open_stream(str(path), "utf-8"), PredictOptions()).predict_chunks())
     assert len(pieces) >= 6
     assert max(piece.num_rows for piece in pieces) <= 64

@@ -10,12 +10,13 @@ import committee
 from committee.cli import options
 from committee.cli.errors import DATA, USAGE, CommandError, shorten_names
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
-from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_places
+from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_page, choose_places
 from committee.cli.output import check_output_path, write_model
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import read_source
+from committee.cli.text_format import TextReading
 
 # The base class of Typer's usage errors; this is the only public way to it in every version.
 _UsageError: Any = typer.BadParameter.__bases__[0]
@@ -126,9 +127,8 @@ def fit(
     if not as_json:
         show_fit_results(console, results, folds)
     measured = fold_observers[0].average_importances() if fold_observers else None
-    notes = summarize_training(problem, results, measured).write_notes()
     files = places.write(
-        lambda path: write_model(results.model, path, notes),
+        lambda path: write_model(results.model, path, summarize_training(problem, results, measured).write_notes()),
         lambda path: write_report(fold_observers[0], results, read_reproduction(context), path),
     )
     if as_json:
@@ -243,6 +243,58 @@ def explain(
     show_explanation(console, explanation)
     if path is not None:
         console.print(f"\nSHAP values of {n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
+
+
+_REPORT_EXAMPLES = """[bold]Examples[/]
+
+  committee report houses.committee new.csv              drift; scores if possible
+
+  committee report houses.committee new.csv --target price -o new.html
+"""
+
+
+@app.command(epilog=_REPORT_EXAMPLES)
+def report(
+    model: options.ModelFileArgument,
+    table: options.TableNameArgument,
+    target: options.TruthOption = None,
+    output: options.NewPageOption = None,
+    metric: options.MetricNameOption = None,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
+    trust: options.TrustOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Report on a model and a new table: scores there, and drift of the columns against the training table.
+
+    Scores need the target column; without --target it is that of the fit, if the table has it.
+
+    The page is written to the current folder under the name of the table; -o names another file.
+    """
+    del debug  # read from sys.argv by `run`
+    place = choose_page(model, table, output)
+    from committee.cli.new_data import show_findings, write_findings
+    from committee.cli.report import write_model_report
+
+    with place.reserve() as path:
+        found = write_model_report(
+            model,
+            table,
+            target,
+            path,
+            metric=metric,
+            reading=TextReading(encoding, header),
+            trusted=trust or [],
+            seed=seed,
+            jobs=jobs,
+        )
+    if as_json:
+        typer.echo(write_findings(found, path))
+    else:
+        show_findings(make_console(), found, path)
 
 
 _INSPECT_EXAMPLES = """[bold]Examples[/]

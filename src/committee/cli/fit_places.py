@@ -1,4 +1,4 @@
-"""Where ``committee fit`` writes the model and the report.
+"""Where ``committee fit`` and ``committee report`` write the model and the report.
 
 A path that the user named is followed. Any other name is chosen so that no file is written over: a number is added.
 """
@@ -16,7 +16,7 @@ from committee.cli.errors import USAGE, CommandError
 from committee.cli.output import LONGEST_NAME, check_output_path, is_same_file, make_write_error
 from committee.cli.table import cut_format
 
-__all__ = ["DEMONSTRATION", "FitPlaces", "OutputOptions", "OutputPlace", "WrittenFile", "choose_places"]
+__all__ = ["DEMONSTRATION", "FitPlaces", "OutputOptions", "OutputPlace", "WrittenFile", "choose_page", "choose_places"]
 
 # The table of `committee fit` without arguments, and the folder for what it makes.
 DEMONSTRATION = "breast_cancer"
@@ -175,12 +175,7 @@ def choose_places(table: str | None, config: str | None, options: OutputOptions)
         return FitPlaces(OutputPlace(model, _MODEL), page)
     if options.no_save:
         return FitPlaces(report=page)
-    if not os.access(Path(), os.W_OK | os.X_OK):
-        raise CommandError(
-            f"Nothing can be written in the folder '{Path().absolute()}'.",
-            "Name a file elsewhere with -o, or add --no-save.",
-            USAGE,
-        )
+    _check_current_folder()
     endings = (_MODEL,) if options.no_report or page is not None else (_MODEL, _REPORT)
     folder = None if table is not None else next(path for path in _list_numbered(_DEMO_FOLDER) if not _is_taken(path))
     if table is None:  # in a folder of their own
@@ -191,6 +186,28 @@ def choose_places(table: str | None, config: str | None, options: OutputOptions)
     return FitPlaces(own[0], own[1] if len(own) > 1 else page, folder)
 
 
+def choose_page(model: str, table: str, output: str | None) -> OutputPlace:
+    """Choose the file for a report on new data.
+
+    Parameters
+    ----------
+    model, table : str
+        The files that are read.
+    output : str or None
+        Value of ``--output``.
+
+    Returns
+    -------
+    OutputPlace
+        Nothing is created yet.
+    """
+    if output is not None:
+        return OutputPlace(check_output_path(output, model, table), _REPORT)
+    _check_current_folder()
+    (path,) = _number_free(_cut_name(cut_format(Path(table).name)), (_REPORT,))
+    return OutputPlace(path, _REPORT, False)
+
+
 def _choose_page_beside(model: Path, *inputs: str | None) -> OutputPlace:
     """The report of a model that the user named; if that replaces a model, the earlier report is replaced too."""
     page = model.with_suffix(_REPORT)
@@ -198,6 +215,13 @@ def _choose_page_beside(model: Path, *inputs: str | None) -> OutputPlace:
     if not replaces:
         (page,) = _number_free(model.with_suffix(""), (_REPORT,))
     return OutputPlace(page, _REPORT, replaces)
+
+
+def _check_current_folder() -> None:
+    if not os.access(Path(), os.W_OK | os.X_OK):
+        raise CommandError(
+            f"Nothing can be written in the folder '{Path().absolute()}'.", "Name a file elsewhere with -o.", USAGE
+        )
 
 
 def _check_options(options: OutputOptions) -> None:

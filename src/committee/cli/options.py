@@ -35,6 +35,7 @@ __all__ = [
     "ModelFileArgument",
     "ModelOutOption",
     "NSeedsOption",
+    "NewPageOption",
     "NoReportOption",
     "NoSaveOption",
     "OnlyOption",
@@ -169,6 +170,15 @@ ReportOutOption = Annotated[
 NoReportOption = Annotated[bool, typer.Option("--no-report", metavar="", help="Write no report.")]
 NoSaveOption = Annotated[
     bool, typer.Option("--no-save", metavar="", help="Write no model, and no report without --report.")
+]
+NewPageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PAGE",
+        help="File for the report, in HTML; by default the table's name with .report.html.",
+    ),
 ]
 ResultNamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")

@@ -164,8 +164,8 @@ def show_files(
         return
     path = shlex.quote(str(model.path))
     console.print("\nTry next:")
-    for words in (f"predict {path} {demonstration}", f"explain {path} {demonstration}", f"inspect {path}"):
-        console.print(f"  committee {escape(words)}", soft_wrap=True)
+    for command in ("predict", "explain", "report"):
+        console.print(f"  committee {command} {escape(path)} {demonstration}", soft_wrap=True)
 
 
 def _show_leaderboard(console: Console, board: Leaderboard) -> None:

@@ -17,7 +17,7 @@ import pyarrow.csv
 
 from committee.cli.errors import DATA, USAGE, CommandError
 
-__all__ = ["TextOptions", "check_text_columns", "find_text_options", "make_header_error"]
+__all__ = ["TextOptions", "TextReading", "check_text_columns", "find_text_options", "make_header_error"]
 
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -34,6 +34,22 @@ _MISSING_WORDS = [*pyarrow.csv.ConvertOptions().null_values, "?"]
 _N_COMPARED = 200
 # So many numbers do not ascend by chance.
 _FEWEST_ASCENDING = 6
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """What the user says about a text table.
+
+    Parameters
+    ----------
+    encoding : str
+        Value of ``--encoding``.
+    header : bool or None
+        Value of ``--header``; None if neither that nor ``--no-header`` was given.
+    """
+
+    encoding: str = "utf-8"
+    header: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from committee.cli.report.page import render_page, write_page
 from committee.cli.report.scored_rows import ScoredRows
 from committee.cli.report.summary import render_summary
 from committee.cli.stream import open_stream
+from committee.cli.text_format import TextReading
 from committee.io.description import describe_file
 from committee.scoring import wrap_predictions
 
@@ -86,7 +87,7 @@ def write_model_report(
     place: Path,
     *,
     metric: str | None = None,
-    encoding: str = "utf-8",
+    reading: TextReading | None = None,
     trusted: Sequence[str] = (),
     seed: int = 0,
     jobs: int | None = None,
@@ -105,8 +106,8 @@ def write_model_report(
         The page.
     metric : str or None
         As for ``committee fit``.
-    encoding : str
-        Of a text table.
+    reading : TextReading, optional
+        Encoding and header of a text table.
     trusted : sequence of str
         Types of other libraries in the model file that may be loaded.
     seed : int
@@ -118,9 +119,10 @@ def write_model_report(
     -------
     NewDataFindings
     """
+    reading = reading or TextReading()
     fitted = set_jobs(load_model(model, trusted), jobs)
     training = read_summary(describe_file(model).notes)
-    stream = open_stream(table, encoding)
+    stream = open_stream(table, reading.encoding, reading.header)
     column = _choose_target(target, stream, training)
     data = _read_new_table(fitted, stream, column)
     calendar = frozenset(one.name for one in training.features if one.is_calendar) if training else frozenset()
