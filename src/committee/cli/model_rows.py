@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError, suggest
-from committee.cli.problem import write_numbers
-from committee.cli.stream import TableStream, check_kinds
+from committee.cli.problem import name_kind, write_numbers
+from committee.cli.stream import TableStream
 from committee.cli.table import TEXT_FORMATS, find_format
+from committee.cli.text_dates import read_text_dates, write_text_dates
 from committee.cli.text_format import make_header_error
 from committee.data.dataset import Schema
 
@@ -82,7 +83,7 @@ class ModelRows:
         named = list(zip(self.names, read_categories(model), strict=False))
         # Text categories have dtype object; such a column is read as text even if it looks numeric.
         self._texts = [name for name, known in named if known is not None and known.dtype == object]
-        check_kinds(stream, [name for name, known in named if known is None])
+        self._numbers = [name for name, known in named if known is None]
         for name in self.extra:
             if name not in stream.schema.names:
                 raise CommandError(
@@ -116,10 +117,10 @@ class ModelRows:
         """
         schema: Schema | None = getattr(self.model, "_schema", None)
         kinds = ["number"] * len(self.names) if schema is None or schema.inputs is None else schema.inputs.kinds
-        columns = {
-            name: write_numbers(chunk.column(name)) if kind == "number" else chunk.column(name)
-            for name, kind in zip(self.names, kinds, strict=True)
-        }
+        columns = {}
+        for name, kind in zip(self.names, kinds, strict=True):
+            column = self._match_dates(name, chunk.column(name))
+            columns[name] = write_numbers(column) if kind == "number" else column
         if hasattr(self.model, "feature_names_in_"):
             return pa.table(columns).combine_chunks()
         try:
@@ -130,6 +131,22 @@ class ModelRows:
                 "Leave only columns of numbers.",
             ) from error
         return np.column_stack(numbers)
+
+    def _match_dates(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Dates as the model knows them: text where it was fitted on text, else dates, which may be text here."""
+        if name in self._texts:
+            return write_text_dates(column)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        is_text = name_kind(kind) == "category"
+        if name not in self._numbers or not is_text or column.null_count == len(column):
+            return column
+        dates = read_text_dates(column)
+        if dates is None:
+            raise CommandError(
+                f"Column '{name}' is a number in the model and text in '{self.stream.name}'.",
+                "Check that the table is of the same kind as the one that the model was fitted on.",
+            )
+        return dates
 
     def _find_columns(self) -> list[str]:
         found = self.stream.schema.names

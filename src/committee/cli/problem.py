@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.table import Source
+from committee.cli.text_dates import read_text_dates
 
 TaskKind = Literal["classification", "regression"]
 
@@ -255,6 +256,8 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
         if kind is None and not pa.types.is_null(column.type):
             notices.append(f"Column '{name}' is left out: its type {column.type} is not supported.")
             continue
+        if kind == "category" and (dates := read_text_dates(column)) is not None:
+            column, kind, is_calendar = dates, "date", True
         column = write_numbers(column)
         n_missing = column.null_count
         if pa.types.is_floating(column.type):

@@ -12,7 +12,6 @@ import pyarrow.json
 import pyarrow.parquet
 
 from committee.cli.errors import CommandError
-from committee.cli.problem import name_kind
 from committee.cli.table import (
     BLOCK_BYTES,
     BatchReader,
@@ -31,7 +30,7 @@ from committee.cli.table import (
 )
 from committee.cli.text_format import TextOptions, check_text_columns
 
-__all__ = ["TableStream", "check_kinds", "open_stream"]
+__all__ = ["TableStream", "open_stream"]
 
 # Rows of a chunk.
 MOST_ROWS = 1 << 16
@@ -160,25 +159,6 @@ def open_stream(name: str, encoding: str, header: bool | None = None) -> TableSt
     if options is None or not options.looks_headless:
         check_names(schema.names, name)
     return TableStream(path.name, path, schema, encoding, text_options=options)
-
-
-def check_kinds(stream: TableStream, numbers: Sequence[str]) -> None:
-    """Check that columns which are numeric in a model are not text.
-
-    Parameters
-    ----------
-    stream : TableStream
-        The table.
-    numbers : sequence of str
-        Names of the numeric columns.
-    """
-    for column in numbers:
-        kind = stream.schema.field(column).type
-        if name_kind(kind) == "category" and not pa.types.is_dictionary(kind):
-            raise CommandError(
-                f"Column '{column}' is a number in the model and text in '{stream.name}'.",
-                "Check that the table is of the same kind as the one that the model was fitted on.",
-            )
 
 
 def _open_text(
