@@ -19,7 +19,7 @@ struct BoundTrainer {
 void make_trainer(BoundTrainer* self, const BinnedMatrix& data, const Presort* presort,
                   const Vector<u32>& labels, u32 n_classes,
                   const std::optional<Vector<double>>& weights, const std::string& criterion,
-                  int n_jobs) {
+                  int n_jobs, double row_weight) {
   StumpInput input;
   input.data = &data;
   input.presort = presort;
@@ -27,7 +27,7 @@ void make_trainer(BoundTrainer* self, const BinnedMatrix& data, const Presort* p
   input.n_classes = n_classes;
   if (weights) input.weights = view_vector(*weights);
   const nb::gil_scoped_release released;
-  auto trainer = std::make_unique<StumpTrainer>(input, StumpOptions{criterion, n_jobs});
+  auto trainer = std::make_unique<StumpTrainer>(input, StumpOptions{criterion, n_jobs, row_weight});
   new (self) BoundTrainer{std::move(trainer), data.n_cols, n_classes};
 }
 
@@ -54,13 +54,13 @@ void bind_stump(nanobind::module_& m) {
   using namespace committee;
   nb::class_<BoundTrainer> c(m, "StumpTrainer",
                              "One stump a round, on weights that change from round to round.");
-  c.def(
-      "__init__", &make_trainer, nb::arg("data"), nb::arg("presort").none(), nb::arg("labels"),
-      nb::arg("n_classes"), nb::arg("weights").none(), nb::arg("criterion"), nb::arg("n_jobs"),
-      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-      nb::sig("def __init__(self, data: BinnedMatrix, presort: Presort | None, labels: "
-              "numpy.typing.NDArray[numpy.uint32], n_classes: int, weights: "
-              "numpy.typing.NDArray[numpy.float64] | None, criterion: str, n_jobs: int) -> None"));
+  c.def("__init__", &make_trainer, nb::arg("data"), nb::arg("presort").none(), nb::arg("labels"),
+        nb::arg("n_classes"), nb::arg("weights").none(), nb::arg("criterion"), nb::arg("n_jobs"),
+        nb::arg("row_weight") = 0.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+        nb::sig("def __init__(self, data: BinnedMatrix, presort: Presort | None, labels: "
+                "numpy.typing.NDArray[numpy.uint32], n_classes: int, weights: "
+                "numpy.typing.NDArray[numpy.float64] | None, criterion: str, n_jobs: int, "
+                "row_weight: float = 0.0) -> None"));
   c.def("grow", &grow_stump,
         nb::sig("def grow(self) -> tuple[Trees, numpy.typing.NDArray[numpy.float64], "
                 "numpy.typing.NDArray[numpy.float64]]"),

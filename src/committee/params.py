@@ -198,14 +198,14 @@ NEstimators: TypeAlias = Annotated[
 ClassBootstrap: TypeAlias = Annotated[
     bool | Literal["balanced", "stratified", "group"],
     "How the rows of a member are drawn. True: with replacement, the chance of a row proportional to its weight; "
-    "weights that are whole multiples of the smallest one count as rows that occur so often. False: no drawing, the "
+    "there are as many rows as the weights amount to in the unit that they share. False: no drawing, the "
     "weights go to the members. ``'balanced'``: as many rows of each class as the smallest class has. "
     "``'stratified'``: of each class as many as it has. ``'group'``: whole groups, which `fit` is given.",
 ]
 ValueBootstrap: TypeAlias = Annotated[
     bool | Literal["group"],
     "How the rows of a member are drawn. True: with replacement, the chance of a row proportional to its weight; "
-    "weights that are whole multiples of the smallest one count as rows that occur so often. False: no drawing, the "
+    "there are as many rows as the weights amount to in the unit that they share. False: no drawing, the "
     "weights go to the members. ``'group'``: whole groups, which `fit` is given.",
 ]
 MaxSamples: TypeAlias = Annotated[
@@ -216,7 +216,7 @@ OobScore: TypeAlias = Annotated[
     bool | Callable[..., float] | str,
     "Whether to judge every row by the members that did not see it. True scores with accuracy or R²; a function of "
     "the true and the predicted target, or the name of one of scikit-learn's scorers, scores with that. Larger must "
-    "be better.",
+    "be better. Rows count by their weight; a function is given them if it has the parameter ``sample_weight``.",
 ]
 OobTol: TypeAlias = Annotated[
     float,

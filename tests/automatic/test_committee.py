@@ -216,12 +216,28 @@ def test_unknown_members_are_refused() -> None:
         CommitteeClassifier(portfolio=["oracle"]).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_weights_go_with_the_default_metric_only() -> None:
+def test_weights_go_with_every_metric_that_can_count_them() -> None:
     X, y = load_diabetes(return_X_y=True)
     weights = np.random.default_rng(0).random(len(y))
     CommitteeRegressor(n_members=1).fit(X, y, sample_weight=weights)
+    CommitteeRegressor(n_members=1, metric="r2").fit(X, y, sample_weight=weights)
     with pytest.raises(ParameterError, match="'metric' parameter"):
-        CommitteeRegressor(n_members=1, metric="r2").fit(X, y, sample_weight=weights)
+        CommitteeRegressor(n_members=1, metric=lambda true, guess: 0.0).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("member", ["linear", "kernel", "neighbours"])
+@pytest.mark.parametrize("classify", [True, False])
+def test_a_row_alone_is_predicted_as_among_others(member: str, classify: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 13))
+    signal = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=150)
+    if classify:
+        model: Any = CommitteeClassifier(portfolio=[member], random_state=0).fit(X, np.digitize(signal, [-1.0, 1.0]))
+        ask = model.predict_proba
+    else:
+        model = CommitteeRegressor(portfolio=[member], random_state=0).fit(X, signal)
+        ask = model.predict
+    np.testing.assert_array_equal(ask(X), np.concatenate([ask(X[i : i + 1]) for i in range(len(X))]))
 
 
 @pytest.mark.parametrize("classify", [True, False])

@@ -83,11 +83,11 @@ def filled_first(X):
 DIGESTS = {
     "boosting, two classes": "4ca16a2306f3ce85",
     "boosting, three classes": "74b3b581b1a77230",
-    "boosting, weighted": "be26347dca5b5f9a",
+    "boosting, weighted": "c625cb10b9e94173",
     "boosting, one tree for all": "c173216b375ff06b",
     "boosting, squared error": "c1396ada20ee12ae",
     "boosting, huber": "e665fed86fa07c59",
-    "boosting, poisson": "92b3809577d9ad67",
+    "boosting, poisson": "73ac1baee06146ca",
     "boosting, many rows": "fd930bd3bae62140",
     "gini": "a730db29e726a8ab",
     "gini, three classes": "d8718799d92f399e",

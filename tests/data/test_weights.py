@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_sample_weight
 
+from committee.data.class_weights import combine_weights
 from committee.data.targets import encode_classes
-from committee.data.weights import combine_weights
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

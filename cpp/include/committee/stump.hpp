@@ -20,6 +20,7 @@ struct StumpInput {
 struct StumpOptions {
   std::string criterion = "gini";  // name in ClassCriteria
   int n_jobs = 0;
+  double row_weight = 0.0;  // that counts as a row of a category; 0: the unit of the weights
 };
 
 struct GrownStump {

@@ -14,7 +14,9 @@ namespace committee {
   FIELD(u32, max_depth, 0xFFFFFFFFu, "root has depth 0")                                        \
   FIELD(u32, min_samples_split, 2, "rows in a node that may be split")                          \
   FIELD(u32, min_samples_leaf, 1, "rows in a child")                                            \
-  FIELD(double, min_weight_leaf, 0.0, "weight in a child")                                      \
+  FIELD(double, min_weight_leaf, 0.0, "weight in a child, up to the rounding of sums")          \
+  FIELD(double, row_weight, 0.0,                                                                \
+        "that counts as a row of a category; 0: the unit of the weights, or their mean")        \
   FIELD(u32, max_features, 0xFFFFFFFFu, "features drawn at each node")                          \
   FIELD(u32, max_leaf_nodes, 0, "0: depth-first without limit; else best-first")                \
   FIELD(double, min_impurity_decrease, 0.0, "weighted by the node's share of the total weight") \

@@ -96,11 +96,7 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
   integral = fixed.integral;
   values.assign(fixed.weights.begin(), fixed.weights.end());
   if (fixed.weights.empty()) total = n_rows;
-  if (!integral) {
-    const auto n_present =
-        std::count_if(given.begin(), given.end(), [](double w) { return w > 0; });
-    unit = static_cast<double>(n_present) / static_cast<double>(total);
-  }
+  unit = fixed.unit;
   encodings_.resize(values.size());
   const bool repeated = repeats();
   u32 position = 0;
@@ -111,7 +107,7 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
 }
 
 bool RowWeights::repeats() const {
-  return values.empty() || (integral && total <= (u64{1} << kWholeBits));
+  return values.empty() || (integral && unit == 1.0 && total <= (u64{1} << kWholeBits));
 }
 
 RowWeights RowWeights::multiplied(std::span<const double> factors) const {

@@ -31,8 +31,8 @@ struct RowWeights {
   std::vector<u32> values;  // empty: all one
   u64 total = 0;
   bool integral = true;
-  // Sums of hessians times this are what the user's regularisation is compared with: a whole weight
-  // counts as that many rows, other weights are brought to a mean of one.
+  // Sums of hessians times this are what the user's regularisation is compared with: weights are
+  // given in rows.
   double unit = 1.0;
   u32 operator[](std::size_t row) const { return values.empty() ? 1 : values[row]; }
   // Whether a row of weight w is in every respect the row w times.
@@ -46,6 +46,12 @@ struct RowWeights {
  private:
   std::vector<u32> encodings_;
 };
+
+// A share of all weight that a leaf must have; one that has exactly this is kept, whatever sums are
+// off by.
+inline double find_least_weight(double share, u64 total) {
+  return share * static_cast<double>(total) * (1.0 - 1e-9);
+}
 
 // The words of a histogram: gradient << 32 | hessian, rounded by shifts so that the sum over all
 // rows stays below 2^30 in both halves.

@@ -76,7 +76,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
   }
   view.counts = counts.data();
   view.weights = weighted ? weights.data() : nullptr;
-  view.least_weight = params_.min_weight_leaf * static_cast<double>(weights_.total);
+  view.least_weight = find_least_weight(params_.min_weight_leaf, weights_.total);
   view.total_weight = leaf.weight;
   search.scan(view, best);
 }

@@ -224,7 +224,7 @@ bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
   if (fewest < std::max(1u, params_.min_samples_leaf)) return true;
   if (!(params_.min_weight_leaf > 0.0)) return false;
   const u64 left = sum_row_weights(leaf.begin, leaf.begin + leaf.n_left);
-  const double least = params_.min_weight_leaf * static_cast<double>(weights_.total);
+  const double least = find_least_weight(params_.min_weight_leaf, weights_.total);
   return static_cast<double>(std::min(left, leaf.weight - left)) < least;
 }
 

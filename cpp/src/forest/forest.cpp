@@ -40,6 +40,16 @@ std::vector<double> balance_weights(const GrowInput& input, std::span<const u32>
   return weights;
 }
 
+// The mean weight over what was drawn, rows as often as they were.
+double measure_mean(std::span<const double> weights, std::span<const u32> counts) {
+  double total = 0.0, n_draws = 0.0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    total += weights[i] * counts[i];
+    n_draws += counts[i];
+  }
+  return total / n_draws;
+}
+
 // Weights that leave some rows out, as a fold does, and are one otherwise.
 bool are_zeros_and_ones(std::span<const double> weights) {
   return !weights.empty() &&
@@ -104,6 +114,8 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
     if (plan.balance_classes) own.weights = balanced = balance_weights(input, counts);
     GrowParams own_params = choose_params(params, plan, member, static_cast<u32>(n_features));
     if (!over_trees) own_params.n_jobs = params.n_jobs;
+    // Rows of a class weigh what their number makes of them, and all of them as much as the draws.
+    if (plan.balance_classes) own_params.row_weight = measure_mean(own.weights, counts);
     GrowResult grown = grow_tree(own, own_params, watch);
     members[k] = grown.is_compact ? scratch->extra_trees.tree().compact(*input.data->bins, options)
                                   : compact_trees({&grown.tree, 1}, options);

@@ -31,8 +31,7 @@ void StumpTrainer::Rounds::index_order() {
 void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
   const double work = static_cast<double>(plane_size_) * n_classes_;
   NodeLimits limits;
-  limits.rare_weight =
-      kRareRows * accumulator_.weight(total.data()) / static_cast<double>(n_units_);
+  limits.rare_weight = kRareRows * accumulator_.weight(total.data()) / n_counted_ * (1.0 - 1e-9);
   share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
     FoundSplit& found = found_[col];
     found.best = Candidate{};

@@ -1,6 +1,8 @@
 // A round: the best of what the columns offer, and the weights for the next one.
 #include "stumps/stump_trainer.hpp"
 
+#include <numeric>
+
 #include "committee/stump.hpp"
 #include "split/threshold.hpp"
 
@@ -47,6 +49,10 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
   }
   slots_ = AlignedBuffer<u64>(plane_size_ * n_classes_);
   sort_by_class(input);
+  n_counted_ =
+      options.row_weight > 0.0 && !input.weights.empty()
+          ? std::accumulate(input.weights.begin(), input.weights.end(), 0.0) / options.row_weight
+          : static_cast<double>(n_units_);
   if (presort_) index_order();
   const std::size_t n_workers = std::min<std::size_t>(
       static_cast<std::size_t>(std::max({n_jobs_, n_threads_, 1})), data_.n_cols);

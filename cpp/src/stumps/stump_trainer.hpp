@@ -95,6 +95,7 @@ class StumpTrainer::Rounds {
   std::vector<std::size_t> leaf_rows_;  // [leaf][class]
   std::vector<u64> leaf_units_;         // [leaf][class]
   u64 n_units_ = 0;                     // of all rows
+  double n_counted_ = 0.0;              // rows that all weights stand for
   std::vector<double> leaf_sums_;       // [leaf][class], of the integers
   u32 n_leaves_ = 0;
 };

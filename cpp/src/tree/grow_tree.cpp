@@ -17,6 +17,7 @@ namespace {
 constexpr WeightBits kClassWeightBits{52, 52, 52};   // sums stay exact in a double
 constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentAccumulator has room for
 constexpr double kMinThreadWork = 4e6;  // row-features over all depths that pay for a thread
+constexpr double kWeightRounding = 1.0 - 1e-9;  // limits of weight: below it by what sums are off
 
 bool is_classification(const Target& target) {
   return !target.labels.empty();
@@ -153,10 +154,13 @@ void complete_plan(GrowthPlan& plan, const Sample<Accumulator>& sample) {
   for (std::size_t i = 0; i < sample.n; ++i) sample.accumulator.add(sum.data(), sample.items[i]);
   const double total = sample.accumulator.weight(sum.data());
   plan.total_weight = total * sample.weight_unit;
-  plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit;
-  // A weight that can mean repetition does, whatever all are multiplied by; others count in rows of
-  // average weight.
-  plan.rare_weight = kRareRows * (sample.counts ? 1.0 : total / static_cast<double>(sample.n));
+  // A leaf that weighs exactly the least is kept, whatever all weights are multiplied by.
+  plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit * kWeightRounding;
+  const double row = plan.params.row_weight > 0.0
+                         ? plan.params.row_weight / sample.weight_unit * kWeightRounding
+                     : sample.counts ? 1.0
+                                     : total / static_cast<double>(sample.n);
+  plan.rare_weight = kRareRows * row;
   plan.route = choose_route(plan, describe_sample(sample, total));
 }
 

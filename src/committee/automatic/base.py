@@ -23,7 +23,6 @@ from committee.data import ClassTarget, ValueTarget
 from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
 from committee.data.rows import collect_table
-from committee.data.weights import count_as_rows
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
@@ -96,7 +95,7 @@ class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
         y : array-like of shape (n_samples,)
             Classes or values.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; only the default metric supports them.
+            Weights of the rows, which the metric counts: a function must have the parameter ``sample_weight``.
         groups : array-like of shape (n_samples,), optional
             Groups of dependent rows: folds, bootstrap samples and the standard error keep them together.
 
@@ -201,7 +200,7 @@ class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
         self, dataset: Dataset, target: ClassTarget | ValueTarget, X: Any, groups: ArrayLike | None
     ) -> TrainingSet:
         y: NDArray[Any] = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values
-        weights = None if dataset.weights is None else count_as_rows(dataset.weights)
+        weights = dataset.count_weights()
         if weights is not None and (weights == weights[0]).all():
             weights = None
         if groups is not None:

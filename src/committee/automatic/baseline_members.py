@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from committee.automatic.encoding import fit_encoding
+from committee.data.rows import multiply_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,8 +154,8 @@ class LinearMember(BaselineMember):
         return coef[None, :], np.array([mean - float(centre @ coef)])
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
-        scores = self.encoding_.encode(X) @ self.coef_.T + self.intercept_
-        return np.asarray(scores) if self.classes_ is None else softmax(scores)
+        scores = multiply_rows(self.encoding_.encode(X), self.coef_) + self.intercept_
+        return scores if self.classes_ is None else softmax(scores)
 
 
 class NeighbourMember(BaselineMember):
@@ -178,7 +179,11 @@ class NeighbourMember(BaselineMember):
         counts = self.counts_[near]
         before = np.cumsum(counts, axis=1) - counts
         used = np.clip(_N_NEIGHBOURS - before, 0.0, counts)
-        sums, total = np.einsum("rk,rkc->rc", used, self.goal_[near]), used.sum(axis=1, keepdims=True)
+        # One neighbour after another: the same sum for a row alone and among others.
+        sums, total = np.zeros((len(near), self.goal_.shape[1])), np.zeros((len(near), 1))
+        for k in range(near.shape[1]):
+            sums += used[:, k, None] * self.goal_[near[:, k]]
+            total += used[:, k, None]
         if self.classes_ is None:
             return np.asarray(sums / total)
         return np.asarray((sums + np.average(self.goal_, axis=0, weights=self.counts_)) / (total + 1.0))

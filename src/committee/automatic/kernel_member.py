@@ -14,6 +14,7 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
+from committee.data.rows import multiply_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,8 +63,9 @@ class KernelMember(BaselineMember):
         return predictions
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
-        distances = _measure_distances(self.encoding_.encode(X), self.landmarks_)
-        return self._link(np.exp(distances / -self.width_) @ self.coef_ + self.intercept_)
+        rows = self.encoding_.encode(X)
+        distances = _measure_distances(rows, self.landmarks_, multiply_rows(rows, self.landmarks_))
+        return self._link(multiply_rows(np.exp(distances / -self.width_), self.coef_.T) + self.intercept_)
 
     def _link(self, scores: FloatArray) -> FloatArray:
         return softmax(self.slope_ * scores) if self.classify else scores
@@ -113,9 +115,10 @@ class _Ridge:
         return self._predict_loo(self._penalty)
 
 
-def _measure_distances(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """Squared distances of all pairs."""
-    squares = (rows * rows).sum(axis=1)[:, None] + (others * others).sum(axis=1) - 2.0 * (rows @ others.T)
+def _measure_distances(rows: FloatArray, others: FloatArray, products: FloatArray | None = None) -> FloatArray:
+    """Squared distances of all pairs, of which the products may be known."""
+    products = rows @ others.T if products is None else products
+    squares = (rows * rows).sum(axis=1)[:, None] + (others * others).sum(axis=1) - 2.0 * products
     return np.asarray(np.maximum(squares, 0.0))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data import binning
+from committee.data.weights import count_as_rows, find_unit
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
@@ -194,12 +195,15 @@ class Dataset:
         What is to be predicted.
     weights : ndarray of float64 or None
         Sample weights times class weights; None if all are equal.
+    given_row_weight : float or None
+        The weight that counts as one row, where the weights alone do not tell it: see `row_weight`.
     """
 
     X: FloatMatrix | SparseMatrix
     schema: Schema
     target: ClassTarget | ValueTarget | None = None
     weights: FloatArray | None = None
+    given_row_weight: float | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     _first: Dataset | None = field(default=None, repr=False, compare=False)
 
@@ -218,6 +222,23 @@ class Dataset:
         """For each column the number of its levels, 0 for a number."""
         return self.schema.n_levels
 
+    @cached_property
+    def row_weight(self) -> float:
+        """The weight that counts as one row: the unit that the weights share, or their mean."""
+        if self.weights is None:
+            return 1.0
+        return find_unit(self.weights) if self.given_row_weight is None else self.given_row_weight
+
+    def count_weights(self) -> FloatArray | None:
+        """As how many rows each row counts; None if every row counts once."""
+        return None if self.weights is None else count_as_rows(self.weights, self.row_weight)
+
+    @property
+    def n_counted(self) -> float:
+        """The number of rows that the weights stand for."""
+        counts = self.count_weights()
+        return float(self.n_rows if counts is None else counts.sum())
+
     def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
         """The table in bytes, with at most ``max_bins`` bins a column; made once.
 
@@ -226,7 +247,7 @@ class Dataset:
         """
         key = ("bins", max_bins)
         if key not in self._made:
-            weights = self.weights if self._first is None else self._first.weights
+            weights = (self._first or self).count_weights()
             made = binning.bin_columns(self.X, weights, self.n_levels, max_bins, n_jobs)
             # If two threads get here at once, the first result is kept; both are equal.
             self._made.setdefault(key, made)
@@ -240,9 +261,9 @@ class Dataset:
         shared: _core.Presort = self._made["presort"]
         return shared
 
-    def reweighted(self, weights: FloatArray | None) -> Dataset:
-        """The same data with other weights; the bins are shared."""
-        return replace(self, weights=weights, _first=self._first or self)
+    def reweighted(self, weights: FloatArray | None, row_weight: float | None = None) -> Dataset:
+        """The same data with other weights, and the weight of one row if these do not tell it; the bins are shared."""
+        return replace(self, weights=weights, given_row_weight=row_weight, _first=self._first or self)
 
     def without(self, feature: int) -> Dataset:
         """The same data without a column of the user's table; existing bins are reused."""
@@ -271,7 +292,7 @@ class Dataset:
         elif isinstance(target, ValueTarget):
             target = replace(target, values=np.ascontiguousarray(target.values[rows]))
         weights = None if self.weights is None else self.weights[rows]
-        return Dataset(X, self.schema, target, weights)
+        return Dataset(X, self.schema, target, weights, None if weights is None else self.row_weight)
 
     def __getstate__(self) -> dict[str, Any]:
         # Recomputing the caches is faster than sending them to another process.

@@ -16,12 +16,13 @@ from committee.constraints import show_value
 from committee.data import columns as reading
 from committee.data.arrays import read_array, read_sequence, read_sparse, refuse_axes
 from committee.data.binning import all_finite_or_missing, is_sound_table
+from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.memory import check_room_for
 from committee.data.tables import Table, choose_categories, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
-from committee.data.weights import combine_weights
+from committee.data.weights import find_row_weight, read_sample_weight
 from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
@@ -102,13 +103,15 @@ def take_in(
     if task != "none":
         labels = read_target(y, table.n_rows, name, multi_output=multi_output)
         target = encode_classes(labels, name, min_classes) if task == "classify" else encode_values(labels)
-    weights = None
+    weights, row_weight = None, None
     if sample_weight is not None or class_weight is not None:
         weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
+    if weights is not None and sample_weight is not None and class_weight is not None:
+        row_weight = find_row_weight(read_sample_weight(sample_weight, table.n_rows), weights)
     counted = None if weights is None else weights > 0
     matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
-    return Dataset(matrix, schema, target, weights)
+    return Dataset(matrix, schema, target, weights, row_weight)
 
 
 def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.arrays import check_sparse
+from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.intake import compare_names, find_frame, read_names
 from committee.data.rows import collect_table
 from committee.data.tables import Table
 from committee.data.targets import encode_classes, encode_values, read_target
-from committee.data.weights import combine_weights
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 if TYPE_CHECKING:
-    from committee.typing import AnyArray
+    from committee.typing import AnyArray, FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["collect_table", "count_rows", "densify_blocks", "select_rows"]
+__all__ = ["collect_table", "count_rows", "densify_blocks", "multiply_rows", "select_rows"]
 
 _DENSE_VALUES = 1 << 22
 """Values of a sparse table that are made dense at a time (32 MB)."""
@@ -105,3 +106,31 @@ def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
     rows, step = table.tocsr(), max(1, _DENSE_VALUES // table.shape[1])
     for start in range(0, rows.shape[0], step):
         yield start, rows[start : start + step].toarray()
+
+
+def multiply_rows(table: FloatMatrix | SparseMatrix, others: FloatArray) -> FloatArray:
+    """Product of each row with each row of ``others``, the same whatever other rows there are.
+
+    BLAS sums in an order that depends on the number of rows.
+
+    Parameters
+    ----------
+    table : ndarray or sparse matrix of shape (n_rows, n_columns)
+        The rows.
+    others : ndarray of shape (n_others, n_columns)
+        What each is multiplied by.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_others)
+
+    Examples
+    --------
+    >>> multiply_rows(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[3.0, 1.0]]))
+    array([[5.],
+           [1.]])
+    """
+    if issparse(table):
+        product: FloatArray = table @ others.T
+        return product
+    return np.asarray(np.einsum("ij,kj->ik", np.ascontiguousarray(table), np.ascontiguousarray(others)))

@@ -14,7 +14,7 @@ import numpy as np
 from committee.constraints import show_value
 from committee.data.columns import read_objects
 from committee.data.dataset import ClassTarget, Dataset
-from committee.data.weights import find_repeats, read_sample_weight
+from committee.data.weights import count_as_rows, read_sample_weight
 from committee.exceptions import CommitteeError, DataError, ParameterError, warn_caller
 from committee.typing import FloatArray, IndexArray
 
@@ -113,7 +113,7 @@ def plan_samples(
     max_samples : int, float or None
         Rows (or groups) to draw: a number, a fraction, or all of them.
     sample_weight : array-like or None
-        As ``fit`` got it. Weights that are whole multiples of the smallest one count as rows that occur so often.
+        As ``fit`` got it: how many rows there are to draw, in the unit that the weights share.
     groups : array-like of shape (n_rows,) or None
         Needed by ``bootstrap="group"`` and by nothing else.
 
@@ -132,8 +132,7 @@ def plan_samples(
         present = strata if weights is None else strata[weights > 0.0]
         n_draws = _count_draws(name, max_samples, len(np.unique(present)), replace=True)
         return SamplePlan(n_rows, n_draws, whole_groups=True, strata=strata, weights=weights)
-    chances = None if weights is None else find_repeats(weights, most=np.inf)
-    chances = weights if chances is None else chances
+    chances = dataset.count_weights()
     if kind:
         strata, of_each = _find_classes(name, dataset, units)
         draws = _share_draws(name, kind, max_samples, of_each)
@@ -142,7 +141,7 @@ def plan_samples(
         available = n_rows if weights is None else int(np.count_nonzero(weights))
         n_draws = _count_draws(name, max_samples, available, replace=False)
         return SamplePlan(n_rows, 0 if n_draws == available else n_draws, replace=False, weights=weights)
-    n_draws = _count_draws(name, max_samples, int(units.sum()), replace=True)
+    n_draws = _count_draws(name, max_samples, round(units.sum()), replace=True)
     return SamplePlan(n_rows, n_draws, weights=chances)
 
 
@@ -178,11 +177,7 @@ def read_groups(groups: ArrayLike | None, n_rows: int) -> IndexArray:
 
 def _count_units(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """As how many rows each row counts."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = read_sample_weight(sample_weight, n_rows)
-    whole = find_repeats(weights)
-    return (weights > 0.0).astype(np.float64) if whole is None else whole
+    return np.ones(n_rows) if sample_weight is None else count_as_rows(read_sample_weight(sample_weight, n_rows))
 
 
 def _count_draws(name: str, max_samples: float | None, available: int, *, replace: bool) -> int:
@@ -223,11 +218,11 @@ def _share_draws(name: str, kind: str, max_samples: float | None, of_each: Float
     """Rows to draw from each class."""
     present = of_each > 0.0
     if kind == "balanced":
-        smallest = int(of_each[present].min())
+        smallest = max(1, round(of_each[present].min()))
         total = _count_draws(name, max_samples, smallest * int(present.sum()), replace=True)
         draws = np.where(present, max(1, total // int(present.sum())), 0)
     else:
-        total = _count_draws(name, max_samples, int(of_each.sum()), replace=True)
+        total = _count_draws(name, max_samples, round(of_each.sum()), replace=True)
         quotas = of_each * (total / of_each.sum())
         draws = np.floor(quotas)
         # What rounding down has left goes to the largest remainders, the first of equals.

@@ -1,55 +1,34 @@
-"""Sample weights times class weights, as one float64 number for each row."""
+"""Weights of rows: reading them, and the unit in which they count as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from committee.constraints import show_value
-from committee.data.dataset import ClassTarget
-from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+from committee.exceptions import DataError, DataTypeError
 from committee.typing import FloatArray
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["combine_weights", "count_as_rows", "find_repeats", "read_sample_weight", "weigh_classes"]
+__all__ = [
+    "count_as_rows",
+    "find_row_weight",
+    "find_unit",
+    "read_sample_weight",
+    "weigh_scores",
+]
 
-#: Weights that are whole multiples of the smallest one mean repeated rows as long as they amount to at most this
-#: many rows for each that is there; beyond, they mean importance, and drawing so often would only cost time.
+#: Weights mean repeated rows as long as they amount to at most this many rows for each that is there, or to so many
+#: rows in all; beyond, they mean importance, and drawing so often would only cost time.
 _MOST_REPEATS = 32
-_ROUNDING = 8 * np.finfo(np.float64).eps
-
-
-def combine_weights(
-    sample_weight: ArrayLike | None, class_weight: Any, target: Any, n_rows: int, name: str
-) -> FloatArray | None:
-    """The weight of each row, or None where all are equal, since a common factor changes nothing.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,), number or None
-        As ``fit`` got it.
-    class_weight : dict, list of dict, "balanced" or None
-        As the constructor got it; only looked at for a ClassTarget.
-    target : ClassTarget, ValueTarget or None
-        The encoded target.
-    n_rows : int
-        The number of rows.
-    name : str
-        The estimator's name, for the sentences.
-    """
-    weights = None if sample_weight is None else read_sample_weight(sample_weight, n_rows)
-    if class_weight is not None and isinstance(target, ClassTarget):
-        factors = weigh_classes(class_weight, target, weights, name)
-        weights = factors if weights is None else weights * factors
-        if not weights.any():
-            raise DataError("The sample weights times the class weights are all zero; no row would count.")
-    if weights is None or (weights == weights[0]).all():
-        return None
-    return weights
+_MOST_ROWS = 2**20
+_EXACT = 2.0**53
+_ROUNDING = 1e-12
+"""Relative: weights may be products of decimals."""
 
 
 def read_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
@@ -93,103 +72,124 @@ def read_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArr
     return weights
 
 
-def find_repeats(weights: FloatArray, most: float = _MOST_REPEATS) -> FloatArray | None:
-    """The weights in units of the smallest one, if they are whole multiples of it and not too many.
+def weigh_scores(sample_weight: ArrayLike | None, weights: FloatArray | None) -> FloatArray | None:
+    """Weights of the rows in a score: those of the rows without class weights, zero where a class is absent.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), number or None
+        As ``fit`` got it.
+    weights : ndarray of shape (n_rows,) or None
+        The same times class weights; None if all are equal.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), or None where all are equal
+    """
+    if weights is None:
+        return None
+    own = np.ones(len(weights)) if sample_weight is None else read_sample_weight(sample_weight, len(weights))
+    own = np.where(weights > 0.0, own, 0.0)
+    return None if (own == own[0]).all() else own
+
+
+def find_unit(weights: FloatArray, copies: FloatArray | None = None) -> float:
+    """The weight that counts as one row: the unit that the weights share, or their mean if they share none.
+
+    The unit of whole numbers is their greatest common factor. That of other weights is the lightest one if all are
+    multiples of it, or a simple fraction of it (0.2 and 0.3 are 2 and 3 times 0.1). So a factor of all weights is a
+    factor of the unit.
 
     Parameters
     ----------
     weights : ndarray of shape (n_rows,)
         None negative, not all zero.
-    most : float
-        Rows that they may amount to, for each that is there.
+    copies : ndarray of shape (n_rows,), optional
+        How often each row is there, by default once.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
-    >>> find_repeats(np.array([0.5, 0.0, 1.5]))
-    array([1., 0., 3.])
+    >>> find_unit(np.array([4.0, 6.0])), find_unit(np.array([0.5, 0.0, 1.5])), find_unit(np.array([0.31, 0.0, 0.69]))
+    (2.0, 0.5, 0.5)
     """
-    ratios: FloatArray = weights / weights[weights > 0.0].min()
-    whole: FloatArray = np.round(ratios)
-    if (
-        whole.sum() > min(most * int(np.count_nonzero(weights)), 2.0**31)
-        or (np.abs(ratios - whole) > _ROUNDING * ratios).any()
-    ):
-        return None
-    return whole
+    present = weights > 0.0
+    own = weights[present]
+    times = np.ones(len(own)) if copies is None else copies[present]
+    n_rows, lightest = times.sum(), float(own.min())
+    with np.errstate(over="ignore"):
+        ratios: FloatArray = own / lightest
+        n_lightest = float((ratios * times).sum())
+    most = max(_MOST_REPEATS * n_rows, _MOST_ROWS)
+    if own.max() < _EXACT and (own == np.floor(own)).all():
+        factor = float(np.gcd.reduce(own.astype(np.int64)))
+        if n_lightest * (lightest / factor) <= most:
+            return factor
+    parts = 1
+    while n_lightest * parts <= (most if parts == 1 else _MOST_REPEATS * n_rows):
+        multiples = ratios * parts
+        off = np.flatnonzero(np.abs(multiples - np.round(multiples)) > _ROUNDING * multiples)
+        if not len(off):
+            return lightest / parts
+        multiple = float(multiples[off[0]])
+        fraction = Fraction(multiple).limit_denominator(_MOST_REPEATS)
+        if fraction.denominator == 1 or abs(multiple - float(fraction)) > _ROUNDING * multiple:
+            break
+        parts *= fraction.denominator
+    heaviest = float(own.max())  # in which no sum overflows
+    return heaviest * float((own / heaviest * times).sum() / n_rows)
 
 
-def count_as_rows(weights: FloatArray) -> FloatArray:
-    """The weights in units of a row, for what adds a constant to them: scaled to sum to the number of rows.
+def find_row_weight(sample_weight: FloatArray | None, weights: FloatArray | None) -> float:
+    """The weight that counts as one row, where the weights of the rows may include class weights.
 
-    Whole multiples of the smallest weight count as rows that occur so often; otherwise a row counts once.
+    A row of sample weight 3 among such of weight 1 and 2 is three rows, and its class weight is that of each of them.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_rows,) or None
+        Weights without class weights; None if all are equal.
+    weights : ndarray of shape (n_rows,) or None
+        The same times class weights; None if all are equal.
+
+    Examples
+    --------
+    >>> find_row_weight(np.array([2.0, 4.0, 6.0]), np.array([2.0, 4.0, 3.0]))
+    1.0
+    """
+    if weights is None:
+        return 1.0
+    if sample_weight is None:
+        return find_unit(weights)
+    unit = find_unit(sample_weight)
+    present = sample_weight > 0.0
+    factors = np.divide(weights, sample_weight, out=np.zeros_like(weights), where=present)
+    largest = float(factors.max())
+    if (np.abs(factors[present] - largest) <= _ROUNDING * largest).all():
+        return unit * largest
+    return unit * find_unit(factors, sample_weight / unit)
+
+
+def count_as_rows(weights: FloatArray, unit: float | None = None) -> FloatArray:
+    """As how many rows each row counts: its weight in the unit that the weights share.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        None negative, not all zero.
+    unit : float, optional
+        The weight of one row, by default from `find_unit`.
 
     Examples
     --------
     >>> count_as_rows(np.array([0.5, 0.0, 1.5]))
     array([1., 0., 3.])
-    >>> count_as_rows(np.array([0.3, 0.0, 0.7]))
-    array([0.6, 0. , 1.4])
+    >>> count_as_rows(np.array([0.31, 0.0, 0.69]))
+    array([0.62, 0.  , 1.38])
     """
-    repeats = find_repeats(weights)
-    if repeats is not None:
-        return repeats
-    present = weights[weights > 0.0]  # zeros would part the sum elsewhere, and change its last bit
-    scaled: FloatArray = weights * (len(present) / present.sum())
-    return scaled
-
-
-def weigh_classes(class_weight: Any, target: ClassTarget, weights: FloatArray | None, name: str) -> FloatArray:
-    """The factor that each row gets from its class, multiplied over the outputs."""
-    subject = f"The 'class_weight' parameter of {name}"
-    if isinstance(class_weight, str | Mapping):
-        if isinstance(class_weight, Mapping) and target.n_outputs > 1:
-            raise ParameterError(
-                f"{subject} must be a list with one dict for each of the {target.n_outputs} outputs, or 'balanced'."
-            )
-        rules = [class_weight] * target.n_outputs
-    else:
-        rules = list(class_weight)
-        if len(rules) != target.n_outputs:
-            raise ParameterError(
-                f"{subject} must have one entry for each of the {target.n_outputs} outputs; got {len(rules)}."
-            )
-    factors = np.ones(len(target.labels))
-    for output, rule in enumerate(rules):
-        factors *= _weigh_output(rule, target, output, weights, subject)
-    return factors
-
-
-def _weigh_output(rule: Any, target: ClassTarget, output: int, weights: FloatArray | None, subject: str) -> FloatArray:
-    labels, classes = target.labels[:, output], target.classes[output]
-    if rule is None:
-        per_class = np.ones(len(classes))
-    elif isinstance(rule, str) and rule == "balanced":
-        totals = np.bincount(labels, weights=weights, minlength=len(classes)).astype(np.float64)
-        # A class whose rows all have weight zero is absent, so its factor never counts.
-        present = totals > 0
-        per_class = np.ones(len(classes))
-        per_class[present] = totals.sum() / (present.sum() * totals[present])
-    elif isinstance(rule, Mapping):
-        per_class = _read_rule(rule, classes.tolist(), subject)
-    else:
-        raise ParameterTypeError(f"{subject} must hold dicts or 'balanced'; got {show_value(rule)}.")
-    return per_class[labels]
-
-
-def _read_rule(rule: Mapping[Any, Any], classes: list[Any], subject: str) -> FloatArray:
-    per_class = np.ones(len(classes))
-    unknown = [label for label in rule if label not in classes]
-    unweighted = [label for label in classes if label not in rule]
-    # As in scikit-learn a class may be left out, and so may a label that does not occur; but not both,
-    # which is how a misspelt label looks.
-    if unknown and unweighted:
-        raise ParameterError(
-            f"{subject} gives a weight to {show_value(unknown[0])}, which is no class of y, and none to "
-            f"{show_value(unweighted[0])}. The classes, {unweighted}, are not in class_weight."
-        )
-    for k, label in enumerate(classes):
-        weight = rule.get(label, 1.0)
-        if not isinstance(weight, int | float | np.number) or not np.isfinite(weight) or weight < 0:
-            raise ParameterError(f"{subject} must hold finite numbers >= 0; got {show_value(weight)} for {label!r}.")
-        per_class[k] = weight
-    return per_class
+    ratios: FloatArray = weights / (find_unit(weights) if unit is None else unit)
+    whole: FloatArray = np.round(ratios)
+    return whole if (np.abs(ratios - whole) <= _ROUNDING * ratios).all() else ratios

@@ -6,6 +6,7 @@ every few members; the trace of the scores shows when more members no longer hel
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.typing import BoolArray, FloatArray
+    from committee.typing import FloatArray
 
     Rows = NDArray[np.intp] | slice
 
-__all__ = ["SCORE_EVERY", "OutOfBag", "make_score_function"]
+__all__ = ["SCORE_EVERY", "OutOfBag", "make_score_function", "takes_sample_weight"]
 
 SCORE_EVERY = 5
 """Members between two scores: each costs a metric over all rows."""
@@ -41,10 +42,11 @@ class OutOfBag:
         The target that the members predict.
     score : True, callable or str
         True: accuracy (all outputs of a row must be right) or R². A callable gets the true and the predicted target
-        as numbers (classes by their index) and is larger for better predictions. A name is that of a scorer of
-        scikit-learn, which gets the classes themselves, or the probabilities.
-    scored : ndarray of bool of shape (n_rows,) or None
-        Rows that the score is computed on, all by default; rows of weight zero are left out.
+        as numbers (classes by their index), and the weights if it has the parameter ``sample_weight``; it is larger
+        for better predictions. A name is that of a scorer of scikit-learn, which gets the classes themselves, or the
+        probabilities.
+    weights : ndarray of shape (n_rows,) or None
+        Weights of the rows in the score, equal by default; rows of weight zero are left out.
     tol : float, default=0.0
         A score is better only if it is by more than this.
     patience : int or None, default=None
@@ -67,7 +69,7 @@ class OutOfBag:
         target: ClassTarget | ValueTarget,
         score: bool | str | Callable[..., float],
         *,
-        scored: BoolArray | None = None,
+        weights: FloatArray | None = None,
         tol: float = 0.0,
         patience: int | None = None,
         too_few: str = "too few trees were used to compute any reliable OOB estimates",
@@ -80,8 +82,8 @@ class OutOfBag:
         self.sums: FloatArray = np.zeros((n_rows, width))
         self.n_votes: NDArray[np.uint32] = np.zeros(n_rows, dtype=np.uint32)
         self.converged = False
-        self._scored = scored
-        self._score = make_score_function(score, target)
+        self._scored = None if weights is None else weights > 0.0
+        self._score = make_score_function(score, target, weights)
         self._tol, self._patience, self._too_few = tol, patience, too_few
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
@@ -143,7 +145,10 @@ def _choose_labels(probabilities: FloatArray, target: ClassTarget) -> NDArray[np
 
 
 def make_score_function(
-    score: bool | str | Callable[..., float], target: ClassTarget | ValueTarget, parameter: str = "oob_score"
+    score: bool | str | Callable[..., float],
+    target: ClassTarget | ValueTarget,
+    weights: FloatArray | None = None,
+    parameter: str = "oob_score",
 ) -> Callable[[Rows, FloatArray], float]:
     """A function of rows and their predictions that scores these; larger is better.
 
@@ -153,6 +158,8 @@ def make_score_function(
         As in `OutOfBag`.
     target : ClassTarget or ValueTarget
         The target of all rows.
+    weights : ndarray of shape (n_rows,), optional
+        The weights of all rows.
     parameter : str, default="oob_score"
         Name of the parameter that the score comes from, for the message if there is no scorer of that name.
 
@@ -162,39 +169,52 @@ def make_score_function(
         Takes the numbers of the rows (or a slice) and their predictions: class probabilities side by side, or values.
     """
     if isinstance(score, str):
-        return _score_by_name(score, target, parameter)
+        return _score_by_name(score, target, weights, parameter)
+    weighted = weights is not None and takes_sample_weight(score)
 
     def compute(rows: Rows, mean: FloatArray) -> float:
         true: NDArray[Any]
         predicted: NDArray[Any]
+        own = None if weights is None else weights[rows]
         if isinstance(target, ClassTarget):
             true, predicted = target.labels[rows].astype(np.intp), _choose_labels(mean, target)
             if score is True:
-                return float((true == predicted).all(axis=1).mean())
+                return float(np.average((true == predicted).all(axis=1), weights=own))
         else:
             true, predicted = target.values[rows], mean
             if score is True:
-                return _explain_variance(true, predicted)
+                return _explain_variance(true, predicted, own)
         if target.n_outputs == 1:
             true, predicted = true[:, 0], predicted[:, 0]
         assert callable(score)
-        return float(score(true, predicted))
+        return float(score(true, predicted, sample_weight=own) if weighted else score(true, predicted))
 
     return compute
 
 
-def _explain_variance(true: FloatArray, predicted: FloatArray) -> float:
+def takes_sample_weight(score: object) -> bool:
+    """Whether a function has the parameter ``sample_weight``."""
+    try:
+        return callable(score) and "sample_weight" in signature(score).parameters
+    except (TypeError, ValueError):  # a function of C without a signature
+        return False
+
+
+def _explain_variance(true: FloatArray, predicted: FloatArray, weights: FloatArray | None) -> float:
     """R², the mean over outputs; equal to scikit-learn's metric, whose checks cost more than the sums."""
     if len(true) < 2:
         return np.nan  # one row has no variance to explain
-    residual = ((true - predicted) ** 2).sum(axis=0)
-    total = ((true - true.mean(axis=0)) ** 2).sum(axis=0)
+    own: FloatArray | float = 1.0 if weights is None else weights[:, None]
+    residual = (own * (true - predicted) ** 2).sum(axis=0)
+    total = (own * (true - np.average(true, axis=0, weights=weights)) ** 2).sum(axis=0)
     constant = total == 0.0
     explained = 1.0 - residual / np.where(constant, 1.0, total)
     return float(np.where(constant, residual == 0.0, explained).mean())
 
 
-def _score_by_name(name: str, target: ClassTarget | ValueTarget, parameter: str) -> Callable[[Rows, FloatArray], float]:
+def _score_by_name(
+    name: str, target: ClassTarget | ValueTarget, weights: FloatArray | None, parameter: str
+) -> Callable[[Rows, FloatArray], float]:
     scorer = Scorer(
         name, parameter=parameter, alternatives="True, a function of the true and the predicted target, or "
     )
@@ -203,7 +223,7 @@ def _score_by_name(name: str, target: ClassTarget | ValueTarget, parameter: str)
         true = target.decode(target.labels[rows]) if isinstance(target, ClassTarget) else target.values[rows]
         flat = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         try:
-            return scorer.score_known(_wrap_mean(target, mean), flat)
+            return scorer.score_known(_wrap_mean(target, mean), flat, None if weights is None else weights[rows])
         except (AttributeError, TypeError) as error:
             raise DataError(f"The scorer {name!r} cannot score such predictions: {error}") from error
 

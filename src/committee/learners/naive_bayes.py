@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse
 from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.intake import note_columns, take_in, take_in_rows
+from committee.data.rows import multiply_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterError, warn_caller
@@ -273,7 +274,7 @@ class BernoulliNB(BaseNaiveBayes):
             log_absent = np.log(-np.expm1(np.minimum(log_prob, 0.0)))
         never, always = np.isneginf(log_prob), np.isneginf(log_absent)
         finite = np.where(never, 0.0, log_prob), np.where(always, 0.0, log_absent)
-        joint = _multiply_rows(present, finite[0] - finite[1]) + (self.class_log_prior_ + finite[1].sum(axis=1))
+        joint = multiply_rows(present, finite[0] - finite[1]) + (self.class_log_prior_ + finite[1].sum(axis=1))
         if never.any() or always.any():
             # Features that a row has and its class never has, or lacks and its class always has.
             impossible = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)
@@ -286,14 +287,3 @@ class BernoulliNB(BaseNaiveBayes):
         # Whether values are above zero is little information in most tables.
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _multiply_rows(table: FloatMatrix | SparseMatrix, of_classes: FloatArray) -> FloatArray:
-    """Product of each row with each row of ``of_classes``, the same whatever other rows there are.
-
-    BLAS sums in an order that depends on the number of rows.
-    """
-    if issparse(table):
-        product: FloatArray = table @ of_classes.T
-        return product
-    return np.asarray(np.einsum("ij,kj->ik", np.ascontiguousarray(table), of_classes))

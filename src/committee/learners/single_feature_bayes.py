@@ -59,9 +59,8 @@ class SingleFeatureNB(BaseNaiveBayes):
     is kept, the first of equals. Bins rather than a normal density, because they fit any density and because the
     error of a feature follows from its table of counts: O(n d) for a fit, on bins that an ensemble's members share.
 
-    Weights are scaled to sum to the number of rows before alpha is added (whole multiples of the smallest weight
-    count as repeated rows), so that a common factor does not matter. Where no value of the feature is known (missing
-    or unknown, and not so in training) the prediction is the prior.
+    Weights are counted in the unit that they share before alpha is added, so that a common factor does not matter.
+    Where no value of the feature is known (missing or unknown, and not so in training) the prediction is the prior.
 
     Attributes
     ----------
@@ -168,8 +167,8 @@ class SingleFeatureNB(BaseNaiveBayes):
         """
         target = dataset.target
         assert isinstance(target, ClassTarget)
-        weights = dataset.weights if weights is None else weights
-        counts = np.ones(dataset.n_rows) if weights is None else count_as_rows(weights)
+        own = dataset.count_weights() if weights is None else count_as_rows(weights)
+        counts = np.ones(dataset.n_rows) if own is None else own
         labels = target.labels[:, 0].astype(np.intp)
         class_count = sum_by_code(labels, counts, target.n_classes[0])
         prior = class_count / class_count.sum() if self.fit_prior else np.full(len(class_count), 1 / len(class_count))

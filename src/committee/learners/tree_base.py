@@ -99,7 +99,13 @@ class BaseTree(TreeEstimator):
         return self.hold_tree(grown, importances, dataset.schema, fitted)
 
     def grow_tree(
-        self, dataset: Dataset, weights: FloatArray | None = None, *, seed: int | None = None, tree: int = 0
+        self,
+        dataset: Dataset,
+        weights: FloatArray | None = None,
+        *,
+        seed: int | None = None,
+        tree: int = 0,
+        row_weight: float | None = None,
     ) -> tuple[Trees, FloatArray]:
         """Grow a tree with the parameters of this estimator, without becoming its fitted form.
 
@@ -107,6 +113,8 @@ class BaseTree(TreeEstimator):
         ----------
         dataset, weights, seed, tree
             As in `fit_dataset`.
+        row_weight : float, optional
+            The weight that counts as one row, by default the unit that the weights share.
 
         Returns
         -------
@@ -116,7 +124,7 @@ class BaseTree(TreeEstimator):
             Decrease of impurity by each feature, not normalised.
         """
         weights = dataset.weights if weights is None else weights
-        params = self._make_params(dataset, weights, seed, tree)
+        params = self._make_params(dataset, weights, seed, tree, row_weight)
         arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         return get_engine().grow_tree(*arrays, weights, params)
 
@@ -151,13 +159,20 @@ class BaseTree(TreeEstimator):
         """
         return TreeSettings.of(self, **self._fixed)
 
-    def _make_params(self, dataset: Dataset, weights: FloatArray | None, seed: int | None, tree: int) -> GrowParams:
+    def _make_params(
+        self,
+        dataset: Dataset,
+        weights: FloatArray | None,
+        seed: int | None,
+        tree: int,
+        row_weight: float | None = None,
+    ) -> GrowParams:
         settings = self.tree_settings()
         if seed is None:
             # Without any seed, equal splits go to the lowest feature, so that a fit can be repeated.
             settings.shuffle_ties = settings.shuffle_ties and settings.random_state is not None
             seed = resolve_seed(settings.random_state)
-        return make_grow_params(settings, dataset, weights, seed, tree)
+        return make_grow_params(settings, dataset, weights, seed, tree, row_weight)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Bunch:
         """Find the values of `ccp_alpha` at which the pruned tree changes [Breiman1984, ch. 3].

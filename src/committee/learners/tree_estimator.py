@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from committee.base import CommitteeEstimator, not_fitted_error
+from committee.data.class_weights import combine_weights
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
-from committee.data.weights import combine_weights
 from committee.engines.tree_model import TreeModel
 from committee.learners.tree_rows import predict_trees
 

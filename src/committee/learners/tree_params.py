@@ -13,6 +13,7 @@ import numpy as np
 from committee.base import resolve_jobs
 from committee.data import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.inputs import DATE_KINDS
+from committee.data.weights import find_unit
 from committee.engines import get_engine
 from committee.exceptions import DataError, ParameterError
 from committee.params import (
@@ -76,7 +77,12 @@ class TreeSettings:
 
 
 def make_grow_params(
-    settings: TreeSettings, dataset: Dataset, weights: FloatArray | None, seed: int, tree: int = 0
+    settings: TreeSettings,
+    dataset: Dataset,
+    weights: FloatArray | None,
+    seed: int,
+    tree: int = 0,
+    row_weight: float | None = None,
 ) -> GrowParams:
     """The engine's parameters, from the settings of a tree and the data that it is grown on.
 
@@ -93,6 +99,8 @@ def make_grow_params(
         Row weights of this tree; fractions refer to them, and rows of weight zero count as absent.
     seed, tree : int
         Seed of the ensemble and number of the tree in it.
+    row_weight : float, optional
+        The weight that counts as one row, where these are not the weights of the data set.
 
     Returns
     -------
@@ -112,6 +120,10 @@ def make_grow_params(
     if settings.min_weight_fraction_leaf > 0.0:
         total = n_rows if weights is None else float(weights.sum())
         params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * total
+    if row_weight is not None:
+        params.row_weight = row_weight
+    elif weights is not None:
+        params.row_weight = dataset.row_weight if weights is dataset.weights else find_unit(weights)
     n_features = dataset.n_features
     params.max_features = min(count_features(settings.max_features, n_features), n_features)
     if settings.max_leaf_nodes is not None:

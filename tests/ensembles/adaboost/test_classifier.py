@@ -397,3 +397,23 @@ def test_labels_that_mix_text_and_integers_are_text():
     with pytest.warns(UserWarning, match="y mixes text and integers"):
         model = AdaBoostClassifier(n_estimators=2).fit(X, ["a", "a", 1, 1])
     assert model.classes_.tolist() == ["1", "a"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_classes_of_equal_scores_stay_equal_with_weights(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, size=(60, 4)).astype(float), rng.integers(0, 3, size=60)
+    weights = rng.integers(1, 4, size=60)
+    copies = np.repeat(np.arange(60), weights)
+    for algorithm in ("samme.r", "samme"):
+        model = AdaBoostClassifier(algorithm=algorithm, n_estimators=10, random_state=0)
+        weighted = model.fit(X, y, sample_weight=weights).predict(X)
+        np.testing.assert_array_equal(weighted, model.fit(X[copies], y[copies]).predict(X))
+
+
+def test_a_member_that_errs_by_chance_up_to_rounding_ends_the_rounds() -> None:
+    rng = np.random.default_rng(147)
+    for seed in range(20):
+        X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, size=30)
+        model = AdaBoostClassifier(n_estimators=30, method="resample", random_state=seed).fit(X, y)
+        assert (model.estimator_errors_ < 0.5 - 1e-12).all()

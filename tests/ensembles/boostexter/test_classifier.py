@@ -312,3 +312,23 @@ def test_reuters_labels_are_ranked_well() -> None:
     assert coverage_error(labels[test], scores) < 8
     assert labels[test][np.arange(len(test)), model.rank_labels(documents[test])[:, 0]].mean() > 0.8
     assert hamming_loss(labels[train], model.predict(documents[train])) <= model.training_error_bound()[-1]
+
+
+@pytest.mark.parametrize("algorithm", ["real", "abstaining", "discrete"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_are_exact_sums(algorithm: str, n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((80, 12)) < 0.4).astype(float), rng.integers(n_classes, size=80)
+    for seed in range(3):
+        weights = np.random.default_rng(seed).integers(1, 4, size=80)
+        model = BoosTexterClassifier(algorithm=algorithm, n_estimators=25).fit(X, y, sample_weight=weights)
+        *_, last = model.staged_decision_function(X)
+        np.testing.assert_array_equal(last, model.decision_function(X))
+        alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(len(X))])
+        np.testing.assert_array_equal(alone, model.decision_function(X))
+        warm = BoosTexterClassifier(algorithm=algorithm, n_estimators=9, warm_start=True)
+        warm.fit(X, y, sample_weight=weights).set_params(n_estimators=25).fit(X, y, sample_weight=weights)
+        np.testing.assert_array_equal(warm.decision_function(X), model.decision_function(X))
+        copies = np.repeat(np.arange(80), weights)
+        repeated = BoosTexterClassifier(algorithm=algorithm, n_estimators=25).fit(X[copies], y[copies])
+        np.testing.assert_array_equal(repeated.predict(X), model.predict(X))

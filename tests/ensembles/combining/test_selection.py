@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_multilabel_classification
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import balanced_accuracy_score, log_loss, mean_squared_error, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, log_loss, mean_squared_error, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
@@ -177,7 +177,10 @@ def test_weights_of_rows_count() -> None:
         plain, weighted = cls(members, random_state=0).fit(X, y), cls(members, random_state=0).fit(X, y, weights)
         assert not np.allclose(plain.predict(X), weighted.predict(X))
     with pytest.raises(CommitteeError, match="which it has to count"):
-        EnsembleSelectionRegressor(members, metric="r2").fit(X, y, weights)
+        EnsembleSelectionRegressor(members, metric=lambda true, predicted: 0.0).fit(X, y, weights)
+    by_name = EnsembleSelectionRegressor(members, metric="r2", random_state=0).fit(X, y, weights)
+    by_function = EnsembleSelectionRegressor(members, metric=r2_score, random_state=0).fit(X, y, weights)
+    np.testing.assert_array_equal(by_name.predict(X), by_function.predict(X))
     timely = SuperLearnerRegressor(members, cv=TimeSeriesSplit(4)).fit(X, y)
     assert timely.cv_risk_ <= min(timely.cv_risks_.values()) + 1e-9
 

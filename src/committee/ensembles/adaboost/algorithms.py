@@ -40,6 +40,11 @@ __all__ = [
 
 _MAX_HALVINGS = 10
 """Halvings of a step that would raise the exponential loss, before boosting ends."""
+_CHANCE = 1e-12
+"""An error that is so close to chance is chance: a member that is found twice has exactly this error then, up
+to the rounding of sums."""
+_SCORE_STEP = 2.0**-36
+"""Scores are multiples of this; sums below 2^17 are exact."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +185,7 @@ class DiscreteAdaBoost(VotingAlgorithm):
         if error <= 0.0 or error >= 1.0:
             certain = 1.0 if error <= 0.0 else -1.0
             return RoundResult(error, certain, float(np.exp(-1.0)), None)
-        if error == 0.5:
+        if abs(error - 0.5) <= _CHANCE:
             return None
         alpha = self.learning_rate * 0.5 * np.log((1.0 - error) / error)
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
@@ -201,13 +206,21 @@ class Samme(VotingAlgorithm):
         error = weighted_sum(wrong)
         if error <= 0.0:
             return RoundResult(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
-        if error >= 1.0 - 1.0 / n_classes:
+        if error >= 1.0 - 1.0 / n_classes - _CHANCE:
             return None
         alpha = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
             factors = np.exp(alpha * wrong)
             loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
+
+
+def _round_scores(scores: FloatArray) -> FloatArray:
+    """Multiples of a small power of two, whose sums are exact: scores of classes that should be equal are.
+
+    Weighted sums of probabilities differ in their last bits with the order of the rows.
+    """
+    return np.asarray(np.round(scores / _SCORE_STEP) * _SCORE_STEP)
 
 
 class SammeR(Algorithm):
@@ -236,7 +249,7 @@ class SammeR(Algorithm):
     def to_scores(self, probabilities: FloatArray) -> FloatArray:
         """(K - 1)(log p_k - mean of log p), with p kept above the lower bound."""
         logs = np.log(np.maximum(probabilities, self.least))
-        return np.asarray((self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True)))
+        return _round_scores((self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True)))
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
         """The sums themselves."""
@@ -253,7 +266,7 @@ class RealAdaBoost(SammeR):
         if self.n_classes == 1:
             return np.zeros_like(probabilities)
         p = np.clip(probabilities[:, 1], self.least, 1.0 - self.least)
-        half = 0.5 * np.log(p / (1.0 - p))
+        half = _round_scores(0.5 * np.log(p / (1.0 - p)))
         return np.stack([-half, half], axis=1)
 
     def to_proba(self, decision: FloatArray) -> FloatArray:

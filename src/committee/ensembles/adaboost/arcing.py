@@ -215,13 +215,13 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         learner = self._make_learner(member, dataset, sample_weight)
         algorithm: EqualVotes | DiscreteAdaBoost
         if self.algorithm == "arc-x4":
-            algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_rows)
+            algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_counted)
             with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
                 self._arc_x4(learner, algorithm, history, on_progress)
         else:
             if n_classes > 2:
                 raise DataError(f"algorithm='arc-gv' of {type(self).__name__} is for two classes; y has {n_classes}.")
-            algorithm = DiscreteAdaBoost(n_classes, 1.0, 0.5 / dataset.n_rows)
+            algorithm = DiscreteAdaBoost(n_classes, 1.0, 0.5 / dataset.n_counted)
             with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
                 self._arc_gv(learner, algorithm, history, on_progress)
         if not len(history):

@@ -223,6 +223,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         seed = resolve_seed(self.random_state) if kept is None else self._seed
         history = BoostingHistory() if kept is None else self._resume_history()
         weights, stopping = self._hold_out(member, dataset, algorithm, seed)
+        dataset = dataset.reweighted(weights, dataset.row_weight)
         resampling = None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
@@ -278,9 +279,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 f"algorithm={self.algorithm!r} of {type(self).__name__} is for two classes; y has {n_classes}. Use "
                 f"algorithm={other!r}."
             )
-        weights = dataset.weights
-        lightest = 1.0 / dataset.n_rows if weights is None else weights[weights > 0.0].min() / weights.sum()
-        return kind(n_classes, float(self.learning_rate), float(0.5 * lightest))
+        return kind(n_classes, float(self.learning_rate), 0.5 / dataset.n_counted)
 
     def _hold_out(
         self, member: EstimatorLike, dataset: Dataset, algorithm: Algorithm, seed: int
@@ -303,11 +302,12 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 f"for validation; {self.validation_fraction} of {dataset.n_rows} rows is none."
             )
         weights = np.ones(dataset.n_rows) if weights is None else weights.copy()
+        own = weights[rows]
         weights[rows] = 0.0
         shared = can_share_bins(member, self._member_task())
         table = select_rows(read_dataset_rows(dataset) if shared else dataset.X, rows)
         patience, tol = int(self.n_iter_no_change), float(self.tol)
-        return weights, AccuracyEarlyStopping(table, labels[rows], algorithm, patience, tol)
+        return weights, AccuracyEarlyStopping(table, labels[rows], own, algorithm, patience, tol)
 
     def _make_learner(
         self,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +64,8 @@ class AccuracyEarlyStopping:
         The validation rows in the form that members read.
     labels : ndarray
         Indices of their classes.
+    weights : ndarray
+        Their weights.
     algorithm : Algorithm
         The algorithm.
     patience : int
@@ -73,8 +74,16 @@ class AccuracyEarlyStopping:
         An accuracy is better only if it is by more than this.
     """
 
-    def __init__(self, X: Any, labels: NDArray[np.intp], algorithm: Algorithm, patience: int, tol: float) -> None:
-        self._X, self._labels, self._algorithm = X, labels, algorithm
+    def __init__(
+        self,
+        X: Any,
+        labels: NDArray[np.intp],
+        weights: FloatArray,
+        algorithm: Algorithm,
+        patience: int,
+        tol: float,
+    ) -> None:
+        self._X, self._labels, self._weights, self._algorithm = X, labels, weights, algorithm
         self._patience, self._tol = patience, tol
         self._sums: FloatArray | float = 0.0
         self._best = -np.inf
@@ -86,7 +95,7 @@ class AccuracyEarlyStopping:
         alphas = np.array(weights)
         self._sums = self._sums + members.sum_rounds(self._algorithm, self._X, alphas[-1:], range(1), None)
         decision = self._algorithm.to_decision(self._sums, alphas)
-        self.scores.append(float(accuracy_score(self._labels, decision.argmax(axis=1))))
+        self.scores.append(float(np.average(decision.argmax(axis=1) == self._labels, weights=self._weights)))
         if not self.n_best or self.scores[-1] > self._best + self._tol:
             self._best, self.n_best = self.scores[-1], len(self.scores)
         return len(self.scores) - self.n_best >= self._patience

@@ -108,7 +108,8 @@ class TreeRounds(MemberLearner):
     estimator : BaseTree
         A tree with the parameters of all members.
     dataset : Dataset
-        The training rows, whose bins are made once.
+        The training rows, whose bins are made once. Its weights, those of the first round, say how many rows there
+        are; rows of weight zero are absent.
     seed : int
         Seed of the ensemble.
     kept : BoostedTrees or None
@@ -130,8 +131,23 @@ class TreeRounds(MemberLearner):
     ) -> None:
         self._estimator, self._dataset, self._seed = estimator, dataset, seed
         self._named, self._n_in_round = named, n_in_round
+        self._n_counted = dataset.n_counted
         self._trees: list[Trees] = [] if kept is None else [kept.trees]
         self._importances: list[FloatArray] = [] if kept is None else [kept.importances]
+
+    def grow(self, dataset: Dataset, weights: FloatArray, member: int, resampling: Resampling | None) -> Trees:
+        """Grow a tree with weights whose sum is 1, or on a sample drawn by them, and keep it.
+
+        What counts as a row is a draw, or an equal share of the weight for each row of the first round.
+        """
+        row_weight = 1.0 / self._n_counted
+        if resampling is not None:
+            weights, row_weight = resampling.draw_counts(weights, member).astype(np.float64), 1.0
+        tree, importances = self._estimator.grow_tree(
+            dataset, np.ascontiguousarray(weights), seed=self._seed, tree=member, row_weight=row_weight
+        )
+        self.add_tree(tree, importances)
+        return tree
 
     def add_tree(self, tree: Trees, importances: FloatArray) -> None:
         """Keep one more tree and its importances, of shape (n_features,)."""
@@ -266,6 +282,7 @@ class StumpLearner(TreeRounds, WeightedLearner):
             weights,
             name_criterion(settings.criterion),
             jobs,
+            0.0 if weights is None else float(weights.sum()) / self._n_counted,
         )
         self._leaf_weights: FloatArray
 
@@ -393,11 +410,7 @@ class TreeLearner(TreeRounds, RowLearner):
 
     def fit_member(self, member: int) -> GroupPredictions:
         """Grow a tree; every row is a group of its own."""
-        weights = self.row_weights.values
-        if self._resampling is not None:
-            weights = self._resampling.draw_counts(weights, member).astype(np.float64)
-        tree, importances = self._estimator.grow_tree(self._dataset, weights, seed=self._seed, tree=member)
-        self.add_tree(tree, importances)
+        tree = self.grow(self._dataset, self.row_weights.values, member, self._resampling)
         probabilities = predict_trees(tree, self._X, "mean", self._n_jobs)
         return GroupPredictions(probabilities.argmax(axis=1), probabilities)
 

@@ -70,13 +70,8 @@ class TreeRegressionLearner(TreeRounds, RegressionLearner):
 
     def fit_member(self, member: int, response: FloatArray, weights: FloatArray) -> FloatArray:
         """Grow a tree; its predictions for all training rows."""
-        if self._resampling is not None:
-            weights = self._resampling.draw_counts(weights, member).astype(np.float64)
         target = ValueTarget(np.ascontiguousarray(response[:, None]), True)
-        dataset = replace(self._dataset, target=target)
-        contiguous = np.ascontiguousarray(weights)
-        tree, importances = self._estimator.grow_tree(dataset, contiguous, seed=self._seed, tree=member)
-        self.add_tree(tree, importances)
+        tree = self.grow(replace(self._dataset, target=target), weights, member, self._resampling)
         return predict_trees(tree, self._X, "sum", self._n_jobs)[:, 0]
 
 

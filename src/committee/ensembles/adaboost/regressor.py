@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaBoostRegressor"]
 
+_ROUNDING = 1e-12
+"""What sums of weights may be off by."""
+
 
 class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
     r"""Boosting of regressors: each member is fitted with more weight on the rows that earlier members predicted badly.
@@ -124,7 +127,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         for t in range(int(self.n_estimators)):
             losses = self._measure_losses(learner.fit_member(t, y, D), y, D > 0.0)  # of a member fitted on D_t
             error = float((D * losses).sum())
-            if error >= (0.5 if self.algorithm == "r2" else 1.0):  # no better than chance
+            if error >= (0.5 if self.algorithm == "r2" else 1.0) - _ROUNDING:  # no better than chance
                 if t:
                     learner.drop_member()
                     break
@@ -230,7 +233,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             return np.asarray((values * weights).sum(axis=1) / weights.sum())
         order = values.argsort(axis=1, kind="stable")
         below = weights[order].cumsum(axis=1)
-        median = (below >= 0.5 * below[:, -1:]).argmax(axis=1)
+        median = (below >= (0.5 - _ROUNDING) * below[:, -1:]).argmax(axis=1)
         each = np.arange(len(values))
         return np.asarray(values[each, order[each, median]])
 

@@ -51,7 +51,7 @@ class Resampling:
 
 
 def plan_resampling(owner: str, dataset: Dataset, sample_weight: Any, seed: int) -> Resampling:
-    """As many draws as there are rows; sample weights that are integer multiples of the smallest count as row counts.
+    """As many draws as there are rows, which sample weights count in the unit that they share.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data.intake import take_in_rows
 from committee.data.passing import pass_rows
 from committee.data.sampling import plan_samples
+from committee.data.weights import weigh_scores
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
@@ -189,7 +190,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
             builder = make_tree_bag(tree, dataset, samples, n_jobs=self.n_jobs, kept=kept)
         else:
             builder = self._make_estimator_bag(member, dataset, samples, routed)
-        votes = self._open_votes(dataset)
+        votes = self._open_votes(dataset, sample_weight)
         self._fit_members(builder, votes)
         self._finalize(member, builder, samples, dataset, votes)
         return self
@@ -309,15 +310,18 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
             kept=[] if kept is None else list(kept if isinstance(kept, TreeMembers) else kept.estimators),
         )
 
-    def _open_votes(self, dataset: Dataset) -> OutOfBag | None:
+    def _open_votes(self, dataset: Dataset, sample_weight: ArrayLike | None) -> OutOfBag | None:
         if not self.oob_score:
             return None
         assert dataset.target is not None
-        scored = None if dataset.weights is None else dataset.weights > 0.0
-        tol = float(self.oob_tol)
         too_few = "too few estimators were used to compute any reliable oob estimates"
         return OutOfBag(
-            dataset.target, self.oob_score, scored=scored, tol=tol, patience=self.oob_patience, too_few=too_few
+            dataset.target,
+            self.oob_score,
+            weights=weigh_scores(sample_weight, dataset.weights),
+            tol=float(self.oob_tol),
+            patience=self.oob_patience,
+            too_few=too_few,
         )
 
     def _finalize(

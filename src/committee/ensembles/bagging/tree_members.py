@@ -9,7 +9,8 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data import ClassTarget
-from committee.data.weights import weigh_classes
+from committee.data.class_weights import weigh_classes
+from committee.data.weights import find_unit
 from committee.engines import get_engine
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.tree_sequence import TreeSequence
@@ -135,9 +136,12 @@ def make_tree_bag(
         # Members of any bag learn the numbers of the classes, so that the keys of class_weight are numbers.
         factors = weigh_classes(class_weight, number_classes(dataset.target), None, type(estimator).__name__)
         weights = factors if weights is None else weights * factors
+    copies = dataset.count_weights() if sampling.uses_weights else None
+    # What is drawn is a row.
+    params.row_weight = 0.0 if weights is None else find_unit(weights, copies)
     if settings.min_weight_fraction_leaf > 0.0:
-        total = sampling.total_draws if weights is None else weights.sum() * sampling.total_draws / sampling.n_rows
-        params.min_weight_leaf = float(settings.min_weight_fraction_leaf * total)
+        mean = 1.0 if weights is None else float(np.average(weights, weights=copies))
+        params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * mean * sampling.total_draws
     if samples.n_drawn:
         params.max_features = min(count_features(settings.max_features, samples.n_drawn), samples.n_drawn)
     builder = TreeBagBuilder(

@@ -16,7 +16,7 @@ from committee.data.texts import read_texts
 from committee.data.weights import count_as_rows, read_sample_weight
 from committee.engines import get_engine
 from committee.ensembles.boostexter.documents import check_documents, make_word_table, read_labels, select_documents
-from committee.ensembles.boostexter.model import BoosTexterEarlyStopping, LabelTarget, WordRounds, WordVotes
+from committee.ensembles.boostexter.model import BoosTexterEarlyStopping, LabelTarget, WordRounds, WordVotes, make_stump
 from committee.ensembles.boostexter.params import (
     BoosTexterAlgorithm,
     BoosTexterPatience,
@@ -178,7 +178,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
     ) -> tuple[WordRounds, BoosTexterEarlyStopping]:
         """The algorithm of the paper, on a table of words."""
         n_jobs, n_rounds = resolve_jobs(self.n_jobs), int(self.n_estimators)
-        training, stopping = self._hold_out(words, target, seed)
+        training, stopping = self._hold_out(words, target, weights, seed)
         engine = get_engine()
         table = make_word_table(words[training], target.has[training])
         smoothing = self._choose_smoothing(target, weights[training].sum())
@@ -191,9 +191,10 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
             "Boosting words", n_rounds, verbose=int(self.verbose), estimator=self, done=len(rounds)
         ) as on_progress:
             while len(rounds) < n_rounds and not stopping.should_stop and not should_stop(on_progress):
-                stump = table.find_best_word(D, self.algorithm, smoothing, n_jobs)  # the smallest Z
-                if len(rounds) and stump.score >= _USELESS:
+                best = table.find_best_word(D, self.algorithm, smoothing, n_jobs)  # the smallest Z
+                if len(rounds) and best.score >= _USELESS:
                     break
+                stump = make_stump(engine, best.word, best.votes, best.alpha)
                 Z = table.reweight(D, stump, n_jobs)  # D_{t+1} = D_t exp(-Y h_t) / Z_t
                 rounds.append(stump, Z)
                 stopping.update(stump)
@@ -208,12 +209,12 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         return 2.0 * smoothing if target.binary and self.algorithm != "discrete" else smoothing
 
     def _hold_out(
-        self, words: csr_matrix, target: LabelTarget, seed: int
+        self, words: csr_matrix, target: LabelTarget, weights: FloatArray, seed: int
     ) -> tuple[slice | NDArray[np.intp], BoosTexterEarlyStopping]:
         """Rows of the training set, and early stopping by the others."""
         n_rows = words.shape[0]
         if self.n_iter_no_change is None:
-            return slice(None), BoosTexterEarlyStopping(words[:0], target, np.arange(0), None)
+            return slice(None), BoosTexterEarlyStopping(words[:0], target, np.arange(0), weights, None)
         n_held_out = max(1, int(self.validation_fraction * n_rows))
         if n_held_out >= n_rows:
             raise DataError(
@@ -221,7 +222,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
             )
         order = np.random.default_rng(seed).permutation(n_rows)
         rows = np.sort(order[:n_held_out])
-        stopping = BoosTexterEarlyStopping(words[rows], target, rows, int(self.n_iter_no_change))
+        stopping = BoosTexterEarlyStopping(words[rows], target, rows, weights, int(self.n_iter_no_change))
         return np.sort(order[n_held_out:]), stopping
 
     def _set_fitted(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from committee.engines import Engine, WordStump
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["BoosTexterEarlyStopping", "LabelTarget", "WordRounds", "WordVotes"]
+__all__ = ["BoosTexterEarlyStopping", "LabelTarget", "WordRounds", "WordVotes", "make_stump"]
+
+_VOTE_STEP = 2.0**-36
+"""Sums of votes below 2^17 are exact."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,16 @@ class LabelTarget:
         return LabelTarget(self.classes, self.has[:0], self.multilabel)
 
 
+def make_stump(engine: Engine, word: int, votes: FloatArray, alpha: float) -> WordStump:
+    """A stump whose votes are multiples of a small power of two.
+
+    Sums of such votes are exact, in whatever order they are added: the score after the last round is the prediction,
+    and labels whose votes are equal stay equal.
+    """
+    exact = np.round(votes / _VOTE_STEP) * _VOTE_STEP
+    return engine.WordStump(word, exact.ravel(), np.exp(exact).ravel(), round(alpha / _VOTE_STEP) * _VOTE_STEP)
+
+
 @dataclass
 class WordRounds:
     """Word, votes, weight and normaliser of each round so far."""
@@ -98,7 +111,7 @@ class WordRounds:
     def make_stumps(self, engine: Engine) -> Iterator[WordStump]:
         """The stumps of the rounds in the engine's form."""
         for word, votes, alpha in zip(self.words, self.votes, self.alphas, strict=True):
-            yield engine.WordStump(word, votes.ravel(), np.exp(votes).ravel(), alpha)
+            yield make_stump(engine, word, votes, alpha)
 
     def finalize(self) -> WordVotes:
         """The fitted model."""
@@ -161,12 +174,19 @@ class BoosTexterEarlyStopping:
         Labels of all documents.
     rows : ndarray
         Numbers of the validation documents among these.
+    weights : ndarray
+        Weights of all documents.
     patience : int or None
         Rounds without a smaller error after which to stop; None: never, and nothing is measured.
     """
 
     def __init__(
-        self, documents: csr_matrix, target: LabelTarget, rows: NDArray[np.intp], patience: int | None
+        self,
+        documents: csr_matrix,
+        target: LabelTarget,
+        rows: NDArray[np.intp],
+        weights: FloatArray,
+        patience: int | None,
     ) -> None:
         self.errors: list[float] = []
         self._columns = documents.tocsc()
@@ -174,15 +194,16 @@ class BoosTexterEarlyStopping:
         has = target.has[rows]
         self._has = np.hstack([~has, has]) if target.binary else has
         self._scores = np.zeros(has.shape)
+        self._weights = weights[rows]
         self._patience = patience
 
     def update(self, stump: WordStump) -> None:
-        """Add a round, and measure the fraction of documents whose first label is wrong."""
+        """Add a round, and measure the share of the weight of documents whose first label is wrong."""
         if self._patience is None:
             return
         _add_round(self._scores, self._columns, stump.word, stump.votes)
         first = self._target.to_class_scores(self._scores).argmax(axis=1)
-        self.errors.append(1.0 - float(self._has[np.arange(len(first)), first].mean()))
+        self.errors.append(1.0 - float(np.average(self._has[np.arange(len(first)), first], weights=self._weights)))
 
     @property
     def n_best(self) -> int | None:

@@ -121,7 +121,7 @@ def choose_rounds(
         )
     means: list[float] = []
     scorer.fix_loss(folds[0][0])
-    sizes = np.array([validation.X.shape[0] for _, validation in folds], dtype=np.float64)
+    sizes = np.array([own.X.shape[0] if own.weights is None else own.weights.sum() for _, own in folds], dtype=float)
     for m in range(last + 1):
         for booster, _ in folds:
             booster.boost(m)

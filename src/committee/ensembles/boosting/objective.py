@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from committee.data.dataset import ClassTarget, ValueTarget
-from committee.data.weights import count_as_rows
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.losses import LossFunction, describe_loss
@@ -68,7 +67,7 @@ class Objective:
         target = require_target(dataset)
         values: NDArray[Any] = target.labels if isinstance(target, ClassTarget) else target.values
         y = np.ascontiguousarray(values.T, dtype=np.float64).ravel()
-        return cls(loss, target, y, None if dataset.weights is None else count_as_rows(dataset.weights))
+        return cls(loss, target, y, dataset.count_weights())
 
     def find_baseline(self, state: Boosting) -> FloatArray:
         """Constant scores with the least loss, of shape (n_scores,)."""
@@ -201,4 +200,4 @@ def count_present(dataset: Dataset) -> int:
 
 def count_repeated(dataset: Dataset) -> float:
     """Number of rows that the weights stand for."""
-    return float(dataset.n_rows if dataset.weights is None else count_as_rows(dataset.weights).sum())
+    return dataset.n_counted

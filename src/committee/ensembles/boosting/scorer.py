@@ -55,7 +55,8 @@ class BoostingScorer:
         if self.loss.traits.is_adaptive and isinstance(target, ValueTarget):
             distances = np.abs(target.values - booster.baseline)[:, 0]
             level = _DEFAULT_HUBER_LEVEL if np.isnan(self.loss.parameter) else self.loss.parameter
-            self._scale = float(np.quantile(distances, level)) or 1.0
+            counts = booster.objective.weights
+            self._scale = _find_quantile(distances, level, np.ones(len(distances)) if counts is None else counts) or 1.0
 
     def score_training(self, booster: Booster) -> float:
         """Score of all training rows."""
@@ -80,3 +81,12 @@ class BoostingScorer:
         true = target.decode(target.labels)
         true = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         return self._scorer.score_known(KnownDecision(classes, predictions, scores), true, weights)
+
+
+def _find_quantile(values: FloatArray, level: float, counts: FloatArray) -> float:
+    """The smallest value that a fraction ``level`` of all values does not exceed, each as often as it counts."""
+    order = np.argsort(values, kind="stable")
+    order = order[counts[order] > 0.0]
+    below = counts[order].cumsum()
+    place = np.searchsorted(below, level * below[-1] * (1.0 - 1e-12))
+    return float(values[order[min(int(place), len(order) - 1)]])

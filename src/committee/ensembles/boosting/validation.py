@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, encode_values, read_target
-from committee.data.weights import combine_weights
 from committee.ensembles.boosting.objective import require_target
 from committee.exceptions import DataError
 

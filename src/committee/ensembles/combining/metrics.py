@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.data import ClassTarget
-from committee.ensembles.out_of_bag import make_score_function
+from committee.ensembles.out_of_bag import make_score_function, takes_sample_weight
 from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def choose_metric(
     y_true : ndarray of shape (n_rows, width)
         Their target, in the columns of the predictions.
     weights : ndarray or None
-        Their weights; only the two default metrics can use them.
+        Their weights; a function that has no parameter ``sample_weight`` is refused where there are any.
     """
     classify = isinstance(target, ClassTarget)
     if metric is None:
@@ -84,10 +84,14 @@ def choose_metric(
         return lambda y_pred: -measure_log_loss(y_pred, y_true, weights)
     if metric == "neg_mean_squared_error" and not classify:
         return lambda y_pred: -measure_squared_error(y_pred, y_true, weights)
-    if weights is not None:
+    if weights is not None and not isinstance(metric, str) and not takes_sample_weight(metric):
         raise ParameterError(
-            f"The 'metric' parameter must be None, 'neg_log_loss' or 'neg_mean_squared_error' where there are sample "
-            f"weights, which it has to count; got {metric!r}."
+            f"The 'metric' parameter must be None, the name of a scorer or a function with the parameter "
+            f"'sample_weight' where there are sample weights, which it has to count; got {metric!r}."
         )
-    score = make_score_function(metric, target, "metric")
+    by_row = None
+    if weights is not None:
+        by_row = np.zeros(len(target.labels if isinstance(target, ClassTarget) else target.values))
+        by_row[rows] = weights
+    score = make_score_function(metric, target, by_row, "metric")
     return lambda y_pred: score(rows, y_pred)

@@ -14,6 +14,7 @@ import numpy as np
 from committee.base import CommitteeEstimator, resolve_jobs
 from committee.data.intake import take_in
 from committee.data.rows import count_rows, select_rows
+from committee.data.weights import find_row_weight
 from committee.ensembles.member_errors import explain_single_class
 from committee.exceptions import DataError
 
@@ -144,7 +145,8 @@ class TrainingSet:
         given: dict[str, object] = {"sample_weight": weights} if samples else {}
         if grouped:
             given["groups"] = self.groups
-        return member.fit_dataset(dataset.reweighted(member.weigh_rows(dataset.target, weights)), **given)
+        combined = member.weigh_rows(dataset.target, weights)
+        return member.fit_dataset(dataset.reweighted(combined, find_row_weight(weights, combined)), **given)
 
     def _get_dataset(self, member: DatasetLearner) -> Dataset:
         key = (member.task, str(member.categorical_features), member.unseen)

@@ -12,6 +12,7 @@ from scipy.sparse import hstack as stack_columns
 from committee.base import resolve_seed
 from committee.data.intake import take_in_rows
 from committee.data.sampling import SamplePlan, plan_samples
+from committee.data.weights import weigh_scores
 from committee.engines import get_engine
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.importance import OobImportanceMixin
@@ -145,7 +146,7 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
     def _grow_trees(self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Self:
         """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
         builder = self._make_builder(dataset, sample_weight, groups)
-        votes = self._open_votes(dataset)
+        votes = self._open_votes(dataset, sample_weight)
         last = int(self.n_estimators)
         with show_progress(
             "Growing trees", last, verbose=int(self.verbose), estimator=self, done=len(builder)
@@ -203,6 +204,8 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
         settings = TreeSettings.of(self, splitter=self._splitter)
         params = make_grow_params(settings, dataset, dataset.weights, seed)
         weights = None if samples.uses_weights else dataset.weights
+        if weights is None:
+            params.row_weight = 0.0  # what is drawn is a row
         if settings.min_weight_fraction_leaf > 0.0 and weights is None:
             params.min_weight_leaf = float(settings.min_weight_fraction_leaf) * samples.total_draws
         engine = get_engine()
@@ -250,14 +253,14 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
         """Whether out-of-bag predictions are needed."""
         return bool(self.oob_score)
 
-    def _open_votes(self, dataset: Dataset) -> OutOfBag | None:
+    def _open_votes(self, dataset: Dataset, sample_weight: ArrayLike | None) -> OutOfBag | None:
         if not self._needs_votes():
             return None
         assert dataset.target is not None
         return OutOfBag(
             dataset.target,
             self.oob_score or True,
-            scored=None if dataset.weights is None else dataset.weights > 0.0,
+            weights=weigh_scores(sample_weight, dataset.weights),
             tol=float(self.oob_tol),
             patience=self.oob_patience,
         )

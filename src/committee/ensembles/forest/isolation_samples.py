@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.data.weights import find_repeats
 from committee.engines import get_engine
 from committee.exceptions import ParameterError, warn_caller
 from committee.typing import FloatArray
@@ -91,13 +90,8 @@ def plan_isolation(
     -------
     IsolationSamples
     """
-    weights, n_features = dataset.weights, dataset.n_features
-    available = dataset.n_rows
-    if weights is not None:
-        repeats = find_repeats(weights)
-        available = int(np.count_nonzero(weights) if repeats is None else repeats.sum())
-        weights = weights if repeats is None else repeats
-    n_draws = _count_rows(max_samples, available)
+    weights, n_features = dataset.count_weights(), dataset.n_features
+    n_draws = _count_rows(max_samples, round(dataset.n_counted))
     whole = isinstance(max_features, int | np.integer)
     n_drawn = int(max_features) if whole else max(1, int(max_features * n_features))
     if n_drawn > n_features:
