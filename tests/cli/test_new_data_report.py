@@ -77,6 +77,13 @@ def test_a_table_of_the_same_kind_has_not_drifted(model: Path) -> None:
     assert ids == ["score", "drift", "calibration", "confusion", "surprises", "importance"]
 
 
+def test_the_training_table_itself_is_recognised(model: Path) -> None:
+    found, _ = report(model, make_table(600, 0))
+    assert found.drifted == ()
+    assert "looks like the training table itself" in found.sentences[1]
+    assert "says nothing about new rows" in found.sentences[1]
+
+
 def test_drift_is_found_and_said(model: Path) -> None:
     found, path = report(model, make_table(400, 2, shift=1.5, color="violet", holes=0.4))
     levels = {one.name: one for one in found.drifts}

@@ -138,6 +138,9 @@ def test_sizes(pages: Path, tmp_path: Path, name: str) -> None:
                 "s.getBoundingClientRect().left - 1).map(t => t.textContent))"
             )
             assert outside == []
+        # A sheet of A4 with margins of a centimetre.
+        browser.open(path, width=718, media="print")
+        assert browser.run("document.documentElement.scrollWidth") == 718
         assert browser.list_complaints() == []
         assert set(browser.list_requests()) == {path.resolve().as_uri()}
 

@@ -129,7 +129,8 @@ def write_model_report(
     scored = None if column is None else _score_rows(data, column, calendar, f"rows of {stream.name}", seed)
     scores = {} if scored is None else _compare_with_guess(scored, training, metric, seed)
     drifts, outcomes = _measure_drift(data, training, scored)
-    sentences = summarize_new_data(stream.name, data.n_rows, training, scores, drifts, fitted)
+    is_same = training is not None and data.n_rows == training.n_rows and all(one.is_same for one in drifts)
+    sentences = summarize_new_data(stream.name, data.n_rows, training, scores, drifts, fitted, is_same=is_same)
     losses = {} if scored is None else measure_new_importances(fitted, scored, seed)
     ranked = [name for name, loss in losses.items() if loss > 0.0] or _rank_columns(fitted, training)
     sections = [

@@ -132,4 +132,5 @@ def _show_tick(value: float) -> str:
     for limit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if size >= limit:
             return show_number(value / {"G": 1e9, "M": 1e6, "k": 1e3}[letter], 3) + letter
-    return show_number(round(value, 12))
+    # Without thousands separators, since many numbers of four digits are years.
+    return show_number(round(value, 12)).replace(",", "")

@@ -41,6 +41,7 @@ _SMALL, _LARGE = 0.1, 0.25
 # Bins of the stability index and of the test; neighbours are joined until each has this share of the training rows.
 _MIN_SHARE = 0.1
 _MOST_NAMED = 10
+_ROUNDING = 2e-5
 _SIGNIFICANT = 0.01
 # Changes of the missing share, shares of unknown categories and of values beyond the training range.
 _MISSING = {"moderate": 0.02, "large": 0.1}
@@ -98,6 +99,12 @@ class ColumnDrift:
     is_calendar: bool = False
     shares: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
     importance: float | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both distributions are equal to the digits of the summary."""
+        changed = max((abs(a - b) for a, b in zip(*self.shares, strict=True)), default=0.0)
+        return changed < _ROUNDING and abs(self.missing[0] - self.missing[1]) < _ROUNDING
 
 
 @dataclass

@@ -70,6 +70,8 @@ def summarize_new_data(
     scores: Mapping[str, Comparison],
     drifts: Sequence[ColumnDrift],
     model: Any,
+    *,
+    is_same: bool = False,
 ) -> tuple[str, str, str]:
     """The summary: what was predicted, how well, and what has changed.
 
@@ -87,6 +89,8 @@ def summarize_new_data(
         The columns, the largest drift first.
     model : estimator
         Fitted.
+    is_same : bool
+        Whether the new table looks like the training table itself.
 
     Returns
     -------
@@ -98,7 +102,17 @@ def summarize_new_data(
     )
     what = "its target" if training is None else truncate_text(training.target, 60)
     first = f"The {kind}{fitted} predicts {what} for {n_rows:,} rows of {truncate_text(table, 60)}."
-    return first, _say_how_well(training, scores), _say_what_changed(training, drifts)
+    well = _say_how_well(training, scores)
+    if is_same and scores and training is not None:
+        name, one = next(iter(scores.items()))
+        then = training.scores.get(name)
+        on_fit = "" if then is None else f"; on held-out rows of the fit it was {show_estimate(then[0], then[1])}"
+        now = show_estimate(one.model.mean, one.model.error, with_error=False)
+        well = (
+            f"The table looks like the training table itself, so that its {name} of {now} says nothing about new "
+            f"rows{on_fit}."
+        )
+    return first, well, _say_what_changed(training, drifts)
 
 
 def _say_how_well(training: TrainingSummary | None, scores: Mapping[str, Comparison]) -> str:
