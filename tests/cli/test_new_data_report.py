@@ -17,6 +17,7 @@ from committee.cli.problem import Roles, define_problem
 from committee.cli.report import NewDataFindings, summarize_training, write_model_report
 from committee.cli.report.drift.distances import compare_feature, measure_stability
 from committee.cli.report.drift.training_summary import FeatureSummary, LevelSummary, NumberSummary, read_summary
+from committee.cli.report.markup import show_estimate
 from committee.cli.table import Source, read_source
 from committee.exceptions import ModelFileError
 from committee.io import describe_file
@@ -72,7 +73,7 @@ def test_a_table_of_the_same_kind_has_not_drifted(model: Path) -> None:
     page = read_page(path)
     assert "Nothing unusual: none of the 4 columns has drifted" in page.text
     assert "not clearly different from" in found.sentences[1]
-    assert f"{then[0]:.3f}" in found.sentences[1]
+    assert show_estimate(then[0], then[1]) in found.sentences[1]
     ids = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
     assert ids == ["score", "drift", "calibration", "confusion", "surprises", "importance"]
 
