@@ -198,7 +198,7 @@ def test_a_warm_start_goes_on_and_leaves_are_numbered() -> None:
 
 
 def test_a_warm_start_holds_the_same_rows_out_and_counts_all_rounds() -> None:
-    params = {"learning_rate": 0.1, "early_stopping": True, "stopping_folds": None, "random_state": 0}
+    params = {"learning_rate": 0.1, "early_stopping": True, "stopping_folds": None, "random_state": 1}
     grown = GradientBoostingRegressor(n_estimators=10, warm_start=True, **params).fit(X_VALUES, Y_VALUES)
     assert grown.n_estimators_ == 10
     grown.set_params(n_estimators=25).fit(X_VALUES, Y_VALUES)
