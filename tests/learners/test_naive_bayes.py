@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csc_matrix, csr_array, csr_matrix
 from sklearn.ensemble import AdaBoostClassifier as TheirAdaBoost
 from sklearn.naive_bayes import BernoulliNB as TheirBernoulliNB
 from sklearn.naive_bayes import CategoricalNB
@@ -239,3 +240,18 @@ def test_it_boosts_and_bags() -> None:
         assert boosted.score(X, y) > alone + 0.1
     bagged = BaggingClassifier(SingleFeatureNB(), n_estimators=10, random_state=0).fit(X, y)
     assert bagged.score(X, y) > alone - 0.05
+
+
+def test_single_feature_of_a_very_wide_sparse_table() -> None:
+    """Equal empty columns are counted once; the result is that of the dense table, whatever their number."""
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.choice(3000, size=20, replace=False))
+    X = csc_matrix((np.ones(40), (np.arange(40), columns[np.arange(40) % 20])), shape=(40, 3000))
+    y = (np.arange(40) % 20 > 12).astype(int)
+    wide, dense = SingleFeatureNB().fit(X, y), SingleFeatureNB().fit(X.toarray(), y)
+    np.testing.assert_array_equal(wide.errors_, dense.errors_)
+    np.testing.assert_array_equal(wide.predict_proba(X), dense.predict_proba(X.toarray()))
+    assert wide.feature_ == dense.feature_
+    with patch.object(SingleFeatureNB, "_smooth", autospec=True, side_effect=SingleFeatureNB._smooth) as smooth:
+        SingleFeatureNB().fit(X, y)
+    assert smooth.call_count <= 21

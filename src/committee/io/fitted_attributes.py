@@ -30,6 +30,8 @@ ATTRIBUTES: dict[str, str] = {
     "_calibration": "ShareCalibration|None",
     "_texts": "TextReader",
     "_method": "text",
+    "_oob_errors": "f[*]|f[*,*]",
+    "_oof_errors": "f[*,*]",
     "_draws": "IsolationSamples",
     "max_samples_": "count",
     "offset_": "number",
@@ -115,7 +117,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "EnsembleSelectionClassifier": (*_WEIGHTED, "classes_", "_classes"),
     "EnsembleSelectionRegressor": _WEIGHTED,
     "CommitteeClassifier": (*_AUTOML, "classes_"),
-    "CommitteeRegressor": _AUTOML,
+    "CommitteeRegressor": (*_AUTOML, "_oof_errors"),
 }
 
 

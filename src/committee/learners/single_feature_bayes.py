@@ -172,9 +172,10 @@ class SingleFeatureNB(BaseNaiveBayes):
         labels = target.labels[:, 0].astype(np.intp)
         class_count = sum_by_code(labels, counts, target.n_classes[0])
         prior = class_count / class_count.sum() if self.fit_prior else np.full(len(class_count), 1 / len(class_count))
+        columns, column_of = _group_empty_columns(dataset)
         tables = [
             sum_by_code(codes * len(prior) + labels, counts, n_values * len(prior)).reshape(n_values, -1)
-            for codes, n_values in (self._read_codes(dataset, j) for j in range(dataset.n_features))
+            for codes, n_values in (self._read_codes(dataset, int(j)) for j in columns)
         ]
         log_probs = [self._smooth(table, class_count) for table in tables]
         with np.errstate(divide="ignore"):
@@ -183,9 +184,9 @@ class SingleFeatureNB(BaseNaiveBayes):
             table[np.arange(len(table)), (log_prob + log_prior).argmax(axis=1)].sum()
             for table, log_prob in zip(tables, log_probs, strict=True)
         ]
-        errors = 1.0 - np.array(right) / class_count.sum()
+        errors = (1.0 - np.array(right) / class_count.sum())[column_of]
         best = int(errors.argmin())
-        self._set_fitted(dataset, counts > 0, log_prior, log_probs[best], errors)
+        self._set_fitted(dataset, counts > 0, log_prior, log_probs[column_of[best]], errors)
         return self
 
     def _read_codes(self, dataset: Dataset, feature: int) -> tuple[NDArray[np.intp], int]:
@@ -247,6 +248,24 @@ class SingleFeatureNB(BaseNaiveBayes):
         tags: Tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _group_empty_columns(dataset: Dataset) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Columns that stand for all, and the place of each column's one among them.
+
+    The empty columns of a sparse table are equal, and a very wide one has hardly any others.
+    """
+    X = dataset.X
+    if isinstance(X, np.ndarray):
+        every = np.arange(dataset.n_features)
+        return every, every
+    empty = (np.diff(X.indptr) == 0) & (dataset.n_levels == 0)
+    stands = ~empty
+    if empty.any():
+        stands[int(empty.argmax())] = True
+    columns = np.flatnonzero(stands)
+    places = np.cumsum(stands) - 1
+    return columns, np.where(empty, places[int(empty.argmax())], places)
 
 
 def _find_thresholds(column: FloatArray, codes: NDArray[np.intp], n_bins: int) -> FloatArray:
