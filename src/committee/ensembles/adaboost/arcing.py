@@ -22,12 +22,14 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
 from committee.params import NJobs, RandomState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from committee.data import Dataset
@@ -190,7 +192,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 
         Parameters
@@ -201,6 +203,8 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             Classes.
         sample_weight : array-like of shape (n_samples,), optional
             Factors of the row weights of every round; a row of weight zero counts as absent.
+        **fit_params
+            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -209,10 +213,11 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         self._validate_params()
         member = clone(self._choose_member())
         self._check_member(member)
+        routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "classify")
         assert isinstance(dataset.target, ClassTarget)
         n_classes, history = dataset.target.n_classes[0], BoostingHistory()
-        learner = self._make_learner(member, dataset, sample_weight)
+        learner = self._make_learner(member, dataset, sample_weight, routed)
         algorithm: EqualVotes | DiscreteAdaBoost
         if self.algorithm == "arc-x4":
             algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_counted)
@@ -239,14 +244,25 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         """The members are classifiers."""
         return "classify"
 
-    def _make_learner(self, member: EstimatorLike, dataset: Dataset, sample_weight: Any) -> RowLearner:
+    def _make_learner(
+        self, member: EstimatorLike, dataset: Dataset, sample_weight: Any, fit_params: Mapping[str, object]
+    ) -> RowLearner:
         seed, resampling, weights = resolve_seed(self.random_state), None, dataset.weights
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "classify"):
             return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
-        table = dataset.X
-        return AnyLearner(member, table, dataset, weights, seed, kept=None, resampling=resampling, needs_proba=False)
+        return AnyLearner(
+            member,
+            dataset.X,
+            dataset,
+            weights,
+            seed,
+            kept=None,
+            resampling=resampling,
+            needs_proba=False,
+            fit_params=fit_params,
+        )
 
     def _set_fitted(
         self,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
@@ -71,6 +72,19 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
         names = schema.input_names
         own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}
         self._replace_fitted({**fitted, **own}, _OPTIONAL)
+
+    # Metadata, as scikit-learn routes it.
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How metadata are routed to this estimator and the `fit` of its members.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self._choose_member(), method_mapping=mapping)
 
     # The fitted members.
 

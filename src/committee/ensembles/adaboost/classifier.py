@@ -31,12 +31,14 @@ from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from committee.data import Dataset
@@ -198,7 +200,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 
         Parameters
@@ -209,6 +211,8 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             Classes.
         sample_weight : array-like of shape (n_samples,), optional
             Row weights of the first round; a row of weight zero counts as absent.
+        **fit_params
+            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -217,6 +221,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         self._validate_params()
         member = clone(self._choose_member())
         self._check_member(member, f" for algorithm={self.algorithm!r}")
+        routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "classify")
         algorithm = self._make_algorithm(dataset)
         kept = self._find_kept(dataset, algorithm)
@@ -230,7 +235,14 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         learner: WeightedLearner | RegressionLearner
         if isinstance(algorithm, AdditiveAlgorithm):
             learner = self._make_regression_learner(
-                member, dataset, weights, seed, kept=kept, resampling=resampling, n_in_round=algorithm.width
+                member,
+                dataset,
+                weights,
+                seed,
+                kept=kept,
+                resampling=resampling,
+                n_in_round=algorithm.width,
+                fit_params=routed,
             )
             additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
             with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
@@ -246,6 +258,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 kept=kept,
                 resampling=resampling,
                 needs_proba=algorithm.combine == "scores",
+                fit_params=routed,
             )
             with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
                 self._boost(learner, algorithm, history, stopping, on_progress)
@@ -319,13 +332,21 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         kept: BoostedTrees | BoostedMembers | None,
         resampling: Resampling | None,
         needs_proba: bool,
+        fit_params: Mapping[str, object],
     ) -> WeightedLearner:
         """The fastest learner that can fit the member."""
         if not can_share_bins(member, "classify"):
             others = cast("BoostedMembers | None", kept)
-            table = dataset.X
             return AnyLearner(
-                member, table, dataset, weights, seed, kept=others, resampling=resampling, needs_proba=needs_proba
+                member,
+                dataset.X,
+                dataset,
+                weights,
+                seed,
+                kept=others,
+                resampling=resampling,
+                needs_proba=needs_proba,
+                fit_params=fit_params,
             )
         trees = cast("BoostedTrees | None", kept)
         if resampling is None and is_plain_stump(member):
@@ -342,6 +363,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         kept: BoostedTrees | BoostedMembers | None,
         resampling: Resampling | None,
         n_in_round: int,
+        fit_params: Mapping[str, object],
     ) -> RegressionLearner:
         """The learner of regressions: trees on shared bins, or any regressor."""
         if can_share_bins(member, "regress"):
@@ -353,7 +375,15 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         classes, table = dataset.target.classes[0], dataset.X
         others = cast("BoostedMembers | None", kept)
         return AnyRegressionLearner(
-            member, table, weights, classes, seed, kept=others, resampling=resampling, n_in_round=n_in_round
+            member,
+            table,
+            weights,
+            classes,
+            seed,
+            kept=others,
+            resampling=resampling,
+            fit_params=fit_params,
+            n_in_round=n_in_round,
         )
 
     def _start_additive_fit(

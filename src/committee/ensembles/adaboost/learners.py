@@ -25,6 +25,7 @@ from committee.ensembles.adaboost.members import (
     predict_labels,
 )
 from committee.ensembles.member_errors import explain_single_class
+from committee.ensembles.member_routing import select_entries
 from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
 from committee.learners.training_arrays import make_training_arrays, target_attributes
@@ -32,6 +33,8 @@ from committee.learners.tree_params import name_criterion
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from committee.data import Dataset
@@ -188,6 +191,8 @@ class EstimatorRounds(MemberLearner):
         Members of an earlier fit that are kept.
     n_in_round : int, default=1
         Members in a round.
+    fit_params : mapping, optional
+        Other arguments of `fit`, for the rows that members are fitted on.
     """
 
     def __init__(
@@ -197,9 +202,11 @@ class EstimatorRounds(MemberLearner):
         seed: int,
         kept: BoostedMembers | None,
         n_in_round: int = 1,
+        fit_params: Mapping[str, object] | None = None,
     ) -> None:
         self._estimator, self._classes, self._seed, self._n_in_round = estimator, classes, seed, n_in_round
         self._estimators: list[EstimatorLike] = [] if kept is None else list(kept.estimators)
+        self._fit_params = fit_params or {}
 
     def add_estimator(
         self, X: Any, y: AnyArray, weights: FloatArray, member: int, resampling: Resampling | None
@@ -208,11 +215,11 @@ class EstimatorRounds(MemberLearner):
         estimator: EstimatorLike = seed_estimator(clone(self._estimator), self._seed, member)
         if resampling is None:
             with explain_single_class(estimator, y, weights):
-                estimator.fit(X, y, sample_weight=weights)
+                estimator.fit(X, y, sample_weight=weights, **self._fit_params)
         else:
             rows = resampling.draw_rows(weights, member)
             with explain_single_class(estimator, y[rows]):
-                estimator.fit(select_rows(X, rows), y[rows])
+                estimator.fit(select_rows(X, rows), y[rows], **select_entries(self._fit_params, rows, len(y)))
         self._estimators.append(estimator)
         return estimator
 
@@ -436,6 +443,8 @@ class AnyLearner(EstimatorRounds, RowLearner):
         Samples in place of weights.
     needs_proba : bool
         Whether the algorithm needs probabilities.
+    fit_params : mapping
+        Other arguments of the members' `fit`.
     """
 
     def __init__(
@@ -449,6 +458,7 @@ class AnyLearner(EstimatorRounds, RowLearner):
         kept: BoostedMembers | None,
         resampling: Resampling | None,
         needs_proba: bool,
+        fit_params: Mapping[str, object],
     ) -> None:
         check_weight_support(estimator, resampling)
         if needs_proba and not hasattr(estimator, "predict_proba"):
@@ -457,11 +467,12 @@ class AnyLearner(EstimatorRounds, RowLearner):
             )
         target = dataset.target
         assert isinstance(target, ClassTarget)
-        super().__init__(estimator, target.classes[0], seed, kept)
         labels, present = target.labels[:, 0], None
         if weights is not None and not weights.all():
             present = np.flatnonzero(weights)
             labels, weights = labels[present], weights[present]
+        own_params = select_entries(fit_params, present, dataset.n_rows)
+        super().__init__(estimator, target.classes[0], seed, kept, fit_params=own_params)
         self.row_weights = RowWeights(labels, weights, dataset.n_rows, present)
         self._X, self._y = select_rows(X, present), self._classes.take(labels)
         self._resampling, self._needs_proba = resampling, needs_proba

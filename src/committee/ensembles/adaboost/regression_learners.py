@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data import ValueTarget
-from committee.data.rows import select_rows
+from committee.data.rows import count_rows, select_rows
 from committee.ensembles.adaboost.learners import EstimatorRounds, MemberLearner, TreeRounds, check_weight_support
+from committee.ensembles.member_routing import select_entries
 from committee.ensembles.shared_bins import read_dataset_rows
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from committee.data import Dataset
     from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
     from committee.ensembles.adaboost.resampling import Resampling
@@ -94,6 +97,8 @@ class AnyRegressionLearner(EstimatorRounds, RegressionLearner):
         Members of an earlier fit that are kept.
     resampling : Resampling or None
         Samples in place of weights.
+    fit_params : mapping
+        Other arguments of the members' `fit`.
     n_in_round : int, default=1
         Members in a round.
     """
@@ -108,11 +113,13 @@ class AnyRegressionLearner(EstimatorRounds, RegressionLearner):
         *,
         kept: BoostedMembers | None,
         resampling: Resampling | None,
+        fit_params: Mapping[str, object],
         n_in_round: int = 1,
     ) -> None:
         check_weight_support(estimator, resampling)
-        super().__init__(estimator, classes, seed, kept, n_in_round)
         self._present = None if weights is None or weights.all() else np.flatnonzero(weights)
+        own_params = select_entries(fit_params, self._present, count_rows(X))
+        super().__init__(estimator, classes, seed, kept, n_in_round, own_params)
         self._X, self._present_X = X, select_rows(X, self._present)
         self._resampling = resampling
 

@@ -26,13 +26,14 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 from committee.learners.tree import DecisionTreeRegressor
 from committee.params import LearningRate, NJobs, RandomState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Self
 
     from committee.data import Dataset
@@ -159,7 +160,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 
         Parameters
@@ -170,6 +171,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             Target values.
         sample_weight : array-like of shape (n_samples,), optional
             Row weights of the first round; a row of weight zero counts as absent.
+        **fit_params
+            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
 
         Returns
         -------
@@ -178,9 +181,10 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         self._validate_params()
         member = clone(self._choose_member())
         self._check_member(member)
+        routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "regress")
         assert isinstance(dataset.target, ValueTarget)
-        learner = self._make_learner(member, dataset, sample_weight)
+        learner = self._make_learner(member, dataset, sample_weight, routed)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
         y = dataset.target.values[:, 0]
         with report_tasks(self, "Boosting", range(int(self.n_estimators))) as on_progress:
@@ -207,14 +211,18 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         """The members are regressors."""
         return "regress"
 
-    def _make_learner(self, member: EstimatorLike, dataset: Dataset, sample_weight: Any) -> RegressionLearner:
+    def _make_learner(
+        self, member: EstimatorLike, dataset: Dataset, sample_weight: Any, fit_params: Mapping[str, object]
+    ) -> RegressionLearner:
         seed, resampling = resolve_seed(self.random_state), None
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "regress"):
             return TreeRegressionLearner(member, dataset, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
-        table = dataset.X
-        return AnyRegressionLearner(member, table, dataset.weights, np.empty(0), seed, kept=None, resampling=resampling)
+        table, no_classes = dataset.X, np.empty(0)
+        return AnyRegressionLearner(
+            member, table, dataset.weights, no_classes, seed, kept=None, resampling=resampling, fit_params=fit_params
+        )
 
     # Predictions.
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
@@ -21,6 +20,7 @@ from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder,
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.member_access import MemberAccessMixin
+from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
@@ -171,7 +171,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         self._validate_params()
         member = clone(self._choose_member())
         self._check_member(member)
-        routed = self._route("fit", fit_params).estimator.fit
+        routed = route_to_members(self, "fit", fit_params).estimator.fit
         tree = member if can_share_bins(member, self._task) and not routed else None
         dataset = take_in_for_members(self, tree, X, y, sample_weight, task=self._task)
         if sample_weight is not None and self.bootstrap in (False, "subagging"):
@@ -371,7 +371,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
     def _average_members(self, X: Any, method: str, params: dict[str, object]) -> FloatArray:
         """Mean of the members' predictions."""
         members = self._fitted_members()
-        routed = self._route(method, params).estimator
+        routed = route_to_members(self, method, params).estimator
         member_params = next((dict(value) for value in routed.values() if value), {})
         if isinstance(members, TreeMembers):
             return predict_trees(members.trees, take_in_rows(self, X, self._schema), "mean", self.n_jobs)
@@ -411,16 +411,6 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         mapping.add(caller="decision_function", callee="decision_function")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self._choose_member(), method_mapping=mapping)
-
-    def _route(self, method: str, params: dict[str, object]) -> Bunch:
-        if not params:
-            return Bunch(estimator=Bunch(fit={}))
-        if not get_config()["enable_metadata_routing"]:
-            raise DataError(
-                f"Passing extra keyword arguments to {type(self).__name__}.{method} is only supported if "
-                "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
-            )
-        return process_routing(self, method, **params)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from committee.data import ClassTarget
 from committee.data.rows import count_rows, select_rows
 from committee.engines import get_engine
 from committee.ensembles.member_errors import explain_single_class
+from committee.ensembles.member_routing import select_entries
 from committee.ensembles.out_of_bag import SCORE_EVERY
 
 if TYPE_CHECKING:
@@ -268,16 +269,9 @@ def _fit_sample(
         estimator.fit(select_rows(X, None, features), y, sample_weight=own, **fit_params)
         return estimator
     rows = np.repeat(np.arange(len(counts)), counts)
-    sampled = {
-        name: select_rows(value, rows) if _has_entry_per_row(value, len(counts)) else value
-        for name, value in fit_params.items()
-    }
+    sampled = select_entries(fit_params, rows, len(counts))
     estimator.fit(select_rows(X, rows, features), y[rows], **sampled)
     return estimator
-
-
-def _has_entry_per_row(value: object, n_rows: int) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)) and count_rows(value) == n_rows
 
 
 def predict_bag_member(
