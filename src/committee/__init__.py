@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from committee.ensembles.combining.stacking import StackingClassifier, StackingRegressor
     from committee.ensembles.combining.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
     from committee.ensembles.combining.voting import VotingClassifier, VotingRegressor
+    from committee.ensembles.forest.embedding import RandomTreesEmbedding
     from committee.ensembles.forest.estimators import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -80,6 +81,7 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "SingleFeatureNB",
     "StackingClassifier",
     "StackingRegressor",
@@ -127,6 +129,7 @@ _HOMES = {
     "IsolationForest": "committee.ensembles.forest.isolation",
     "RandomForestClassifier": "committee.ensembles.forest.estimators",
     "RandomForestRegressor": "committee.ensembles.forest.estimators",
+    "RandomTreesEmbedding": "committee.ensembles.forest.embedding",
     "SingleFeatureNB": "committee.learners.single_feature_bayes",
     "StackingClassifier": "committee.ensembles.combining.stacking",
     "StackingRegressor": "committee.ensembles.combining.stacking",

@@ -73,6 +73,7 @@ __all__ = [
     "QuantileLevel",
     "RandomState",
     "RowBootstrap",
+    "SparseOutput",
     "Splitter",
     "StoppingTol",
     "TreeCount",
@@ -275,6 +276,10 @@ Contamination: TypeAlias = Annotated[
 TreeFeatures: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Annotated[float, Interval(0.0, 1.0, closed="right")],
     "How many features are drawn for each tree: a number or a fraction.",
+]
+SparseOutput: TypeAlias = Annotated[
+    bool,
+    "Whether the result is a sparse matrix rather than an array.",
 ]
 RowBootstrap: TypeAlias = Annotated[
     bool,

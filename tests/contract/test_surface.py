@@ -41,6 +41,7 @@ SURFACE = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "SingleFeatureNB",
     "StackingClassifier",
     "StackingRegressor",

@@ -1,5 +1,6 @@
-"""Random forests, extra-trees and isolation forests."""
+"""Random forests, extra-trees, isolation forests and the embedding by random trees."""
 
+from committee.ensembles.forest.embedding import RandomTreesEmbedding
 from committee.ensembles.forest.estimators import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -14,4 +15,5 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
 ]

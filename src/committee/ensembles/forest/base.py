@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from committee.data.sampling import SamplePlan, plan_samples
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
-from committee.ensembles.forest.importance import OobImportanceMixin
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
@@ -23,11 +23,13 @@ from committee.ensembles.progress import show_progress
 from committee.ensembles.tree_sequence import TreeSequence
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_estimator import TreeEstimator
 from committee.learners.tree_params import TreeSettings, make_grow_params
 from committee.learners.tree_rows import apply_trees, predict_trees
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -66,11 +68,12 @@ _OPTIONAL = (
 """Fitted attributes that exist for some parameters only: a new fit removes those of the last one."""
 
 
-class BaseForest(MemberAccessMixin, OobImportanceMixin):
+class BaseForest(MemberAccessMixin, TreeEstimator):
     """All that forests share; a subclass adds the kind of target, the kind of split and the constructor."""
 
     _splitter: ClassVar[Splitter]
     _member: ClassVar[type[BaseTree]]
+    _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # settings of a tree that are no parameters
 
     criterion: str
     n_estimators: NEstimators
@@ -201,7 +204,7 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
             sample_weight=sample_weight,
             groups=groups,
         )
-        settings = TreeSettings.of(self, splitter=self._splitter)
+        settings = TreeSettings.of(self, splitter=self._splitter, **self._fixed)
         params = make_grow_params(settings, dataset, dataset.weights, seed)
         weights = None if samples.uses_weights else dataset.weights
         if weights is None:
@@ -343,7 +346,7 @@ class BaseForest(MemberAccessMixin, OobImportanceMixin):
         known = inspect.signature(type(self)).parameters
         names = inspect.signature(self._member).parameters
         shared = {name: getattr(self, name) for name in names if name in known and name != "class_weight"}
-        return self._member(**shared)
+        return self._member(**{**shared, **self._fixed})
 
     @property
     def estimator_(self) -> BaseTree:

@@ -302,7 +302,7 @@ class IsolationMembers(TreeSequence):
         if self.samples.n_drawn:
             tree = tree.renumber_features(own.astype(np.uint32))
         categories = tuple(self.schema.categories[k] for k in own)
-        schema = replace(self.schema, feature_names=None, n_features=len(own), categories=categories)
+        schema = replace(self.schema, feature_names=None, n_features=len(own), categories=categories, inputs=None)
         return self._fill(tree, self.importances[0, : len(own)], schema, member=member, seed=self.seed)
 
 

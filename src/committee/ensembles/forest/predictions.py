@@ -10,6 +10,7 @@ from committee.data import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.ensembles.forest.base import BaseForest
 from committee.ensembles.forest.calibration import ProbabilityCalibration
+from committee.ensembles.forest.importance import OobImportanceMixin
 from committee.ensembles.forest.intervals import estimate_variance, find_intervals
 from committee.ensembles.forest.quantiles import LeafRecord, record_leaves
 from committee.exceptions import DataError, NotFittedError, ParameterError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ClassForest", "ValueForest"]
 
 
-class ClassForest(TreeClassifierMixin, BaseForest):
+class ClassForest(TreeClassifierMixin, OobImportanceMixin, BaseForest):
     """A forest of class trees; its probabilities may be calibrated on out-of-bag predictions."""
 
     calibration: Calibration
@@ -63,7 +64,7 @@ class ClassForest(TreeClassifierMixin, BaseForest):
         return probabilities if calibration is None else calibration.calibrate(probabilities)
 
 
-class ValueForest(TreeRegressorMixin, BaseForest):
+class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
     """A forest of value trees, with quantiles, intervals and variances besides the mean."""
 
     keep_leaf_samples: KeepLeafSamples
