@@ -18,6 +18,7 @@ from committee import (
     CommitteeClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     StackingClassifier,
     SuperLearnerRegressor,
@@ -68,6 +69,7 @@ ROUNDS = [
     (VotingClassifier(NAMED), 2),
     (StackingClassifier(NAMED, cv=2), 6),
     (SuperLearnerRegressor([("ols", LinearRegression())], cv=3), 4),
+    (IsolationForest(n_estimators=6, random_state=0), 6),
 ]
 
 

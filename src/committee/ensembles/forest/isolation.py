@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sklearn.base import OutlierMixin
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
+from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.isolation_samples import IsolationSamples, plan_isolation
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
@@ -41,10 +43,14 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset, Schema
     from committee.engines import Trees
+    from committee.ensembles.progress import ProgressCallback
     from committee.learners.tree_base import BaseTree
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["IsolationForest"]
+
+_CHUNK = 20
+"""Trees between two looks whether a callback wants to stop; the trees do not depend on it."""
 
 
 class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: ignore[misc]
@@ -165,22 +171,23 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
         """The trees that are kept, and those that are missing."""
         engine, X = get_engine(), dataset.X
         plan = engine.IsolationPlan()
-        plan.sampling = samples.to_engine()
-        plan.first_tree = 0 if kept is None else kept.n_trees
-        plan.n_trees = int(self.n_estimators) - plan.first_tree
-        plan.max_depth = _limit_depth(samples.n_draws)
-        if kept is not None and plan.n_trees == 0:
-            return kept
-        with show_progress("Growing trees", int(self.n_estimators), verbose=int(self.verbose)) as on_progress:
-            progress = None if on_progress is None else lambda done: on_progress(plan.first_tree + done)
-            rest = (dataset.n_levels, plan, seed, resolve_jobs(self.n_jobs), progress)
-            if isinstance(X, np.ndarray):
-                grown = engine.grow_isolation_forest(X, *rest)
-            else:
-                grown = engine.grow_isolation_forest_csc(X.data, X.indices, X.indptr, X.shape, *rest)
-            if on_progress is not None:
-                on_progress(int(self.n_estimators))
-        return grown if kept is None else engine.concatenate_trees([kept, grown])
+        plan.sampling, plan.max_depth = samples.to_engine(), _limit_depth(samples.n_draws)
+        chunks = [] if kept is None else [kept]
+        done, last = 0 if kept is None else kept.n_trees, int(self.n_estimators)
+        step = _CHUNK if has_fit_callbacks(self) else last  # a callback may stop the fit
+        with show_progress("Growing trees", last, verbose=int(self.verbose), estimator=self, done=done) as on_progress:
+            while done < last and not should_stop(on_progress):
+                plan.first_tree, plan.n_trees = done, min(step, last - done)
+                progress = None if on_progress is None else partial(_report_trees, on_progress, done)
+                rest = (dataset.n_levels, plan, seed, resolve_jobs(self.n_jobs), progress)
+                if isinstance(X, np.ndarray):
+                    chunks.append(engine.grow_isolation_forest(X, *rest))
+                else:
+                    chunks.append(engine.grow_isolation_forest_csc(X.data, X.indices, X.indptr, X.shape, *rest))
+                done += plan.n_trees
+                if on_progress is not None:
+                    on_progress(done)
+        return chunks[0] if len(chunks) == 1 else engine.concatenate_trees(chunks)
 
     def _keep_trees(self, schema: Schema, samples: IsolationSamples) -> Trees | None:
         """The trees of the last fit, with ``warm_start``; refuses data that do not match them."""
@@ -304,6 +311,11 @@ class IsolationMembers(TreeSequence):
         categories = tuple(self.schema.categories[k] for k in own)
         schema = replace(self.schema, feature_names=None, n_features=len(own), categories=categories, inputs=None)
         return self._fill(tree, self.importances[0, : len(own)], schema, member=member, seed=self.seed)
+
+
+def _report_trees(on_progress: ProgressCallback, before: int, done: int) -> None:
+    """Report the trees of a chunk together with those before it."""
+    on_progress(before + done)
 
 
 def _limit_depth(n_rows: int) -> int:
