@@ -172,7 +172,8 @@ class Explainer:
 def _mix_rows(X: Any, background: pa.Table | FloatArray, picked: NDArray[np.intp]) -> pa.Table | FloatArray:
     """A table whose cells come from X or the background, by row number in both together."""
     if isinstance(X, pa.Table):
-        both = pa.concat_tables([X, background]).combine_chunks()
+        # The units of dates that were text may differ.
+        both = pa.concat_tables([X, background], promote_options="permissive").combine_chunks()
         return pa.table({name: both.column(k).take(picked[:, k]) for k, name in enumerate(both.column_names)})
     both = np.concatenate([X, background])
     return both[picked, np.arange(picked.shape[1])]

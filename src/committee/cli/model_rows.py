@@ -17,6 +17,7 @@ from committee.cli.table import TEXT_FORMATS, find_format
 from committee.cli.text_dates import read_text_dates, write_text_dates
 from committee.cli.text_format import make_header_error
 from committee.data.dataset import Schema
+from committee.data.inputs import describe_kind
 
 __all__ = ["ModelRows", "load_model", "read_categories"]
 
@@ -62,6 +63,12 @@ def read_categories(model: Any) -> Sequence[NDArray[Any] | None]:
     return () if schema is None else [schema.categories[schema.list_features(k)[0]] for k in range(schema.n_inputs)]
 
 
+def _list_kinds(model: Any, n_columns: int) -> Sequence[str]:
+    """For each column that a model was fitted on a key of `KINDS`."""
+    schema: Schema | None = getattr(model, "_schema", None)
+    return ["number"] * n_columns if schema is None or schema.inputs is None else schema.inputs.kinds
+
+
 class ModelRows:
     """The rows of a table in the form that a model accepts.
 
@@ -84,6 +91,7 @@ class ModelRows:
         # Text categories have dtype object; such a column is read as text even if it looks numeric.
         self._texts = [name for name, known in named if known is not None and known.dtype == object]
         self._numbers = [name for name, known in named if known is None]
+        self._kinds = dict(zip(self.names, _list_kinds(model, len(self.names)), strict=True))
         for name in self.extra:
             if name not in stream.schema.names:
                 raise CommandError(
@@ -115,11 +123,10 @@ class ModelRows:
         -------
         pyarrow.Table, or ndarray for a model without feature names
         """
-        schema: Schema | None = getattr(self.model, "_schema", None)
-        kinds = ["number"] * len(self.names) if schema is None or schema.inputs is None else schema.inputs.kinds
         columns = {}
-        for name, kind in zip(self.names, kinds, strict=True):
+        for name, kind in self._kinds.items():
             column = self._match_dates(name, chunk.column(name))
+            # A number of the model may be the seconds of a date: earlier versions of the command fitted to these.
             columns[name] = write_numbers(column) if kind == "number" else column
         if hasattr(self.model, "feature_names_in_"):
             return pa.table(columns).combine_chunks()
@@ -137,13 +144,14 @@ class ModelRows:
         if name in self._texts:
             return write_text_dates(column)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        is_text = name_kind(kind) == "category"
-        if name not in self._numbers or not is_text or column.null_count == len(column):
+        if name not in self._numbers or name_kind(kind) != "category":
             return column
+        if column.null_count == len(column):
+            return pa.chunked_array([pa.nulls(len(column))])
         dates = read_text_dates(column)
         if dates is None:
             raise CommandError(
-                f"Column '{name}' is a number in the model and text in '{self.stream.name}'.",
+                f"Column '{name}' held {describe_kind(self._kinds[name])} at fit and is text in '{self.stream.name}'.",
                 "Check that the table is of the same kind as the one that the model was fitted on.",
             )
         return dates

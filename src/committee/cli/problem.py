@@ -34,7 +34,7 @@ class ColumnSummary:
     n_distinct : int
         Distinct values, without missing ones.
     is_calendar : bool
-        Whether a date is a day or a timestamp, in seconds since 1970, rather than a time of day or a duration.
+        Whether a date is a day or a timestamp rather than a time of day or a duration.
     """
 
     name: str
@@ -252,13 +252,14 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
     described: list[ColumnSummary] = []
     for name in table.column_names:
         column = table.column(name)
-        kind, is_calendar = name_kind(column.type), pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+        kind, is_calendar = name_kind(column.type), is_calendar_type(column.type)
         if kind is None and not pa.types.is_null(column.type):
             notices.append(f"Column '{name}' is left out: its type {column.type} is not supported.")
             continue
         if kind == "category" and (dates := read_text_dates(column)) is not None:
             column, kind, is_calendar = dates, "date", True
-        column = write_numbers(column)
+        if kind != "date":
+            column = write_numbers(column)
         n_missing = column.null_count
         if pa.types.is_floating(column.type):
             n_missing += pc.sum(pc.is_nan(column)).as_py() or 0
@@ -277,8 +278,8 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
 def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert dates, times and decimals to float64; other columns are not changed.
 
-    A date or a time becomes seconds (since 1970, since midnight, or of a duration) whatever its unit, so that a model
-    gets the same numbers from every file format.
+    A date or a time becomes seconds (since 1970, since midnight, or of a duration) whatever its unit, so that a chart,
+    or a model that was fitted on seconds, gets the same numbers from every file format.
 
     Parameters
     ----------
@@ -288,7 +289,7 @@ def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Returns
     -------
     pyarrow.ChunkedArray
-        Ready for a model.
+        Numbers in place of dates, times and decimals.
     """
     kind = column.type
     if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
@@ -328,3 +329,19 @@ def name_kind(kind: pa.DataType) -> str | None:
     if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind) or types.is_duration(kind):
         return "date"
     return None
+
+
+def is_calendar_type(kind: pa.DataType) -> bool:
+    """Whether a column of a type holds days or timestamps.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        Type of the column.
+
+    Returns
+    -------
+    bool
+        False for times of day and durations.
+    """
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))

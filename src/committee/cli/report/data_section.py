@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from committee.cli.problem import write_numbers
 from committee.cli.report.charts import draw_bars, draw_histogram, draw_spark
 from committee.cli.report.dates import DAY, show_date
 from committee.cli.report.drift.training_summary import count_levels
@@ -102,7 +103,7 @@ def _describe_column(problem: LearningProblem, column: ColumnSummary) -> list[st
     missing = f"{column.n_missing / problem.n_rows:.1%}" if column.n_missing else "–"
     kind, cells = column.kind, [escape(truncate_text(column.name)), column.kind, missing, f"{column.n_distinct:,}"]
     if kind in ("number", "date"):
-        numbers = values.cast(pa.float64(), safe=False).drop_null().to_numpy()
+        numbers = write_numbers(values).cast(pa.float64(), safe=False).drop_null().to_numpy()
         numbers = numbers[np.isfinite(numbers)]
         if not len(numbers):
             return [*cells, "", "–"]

@@ -1,4 +1,4 @@
-"""Format dates, which are seconds since 1970 in models."""
+"""Format dates in seconds since 1970, which is how charts and summaries hold them."""
 
 from __future__ import annotations
 

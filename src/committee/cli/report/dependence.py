@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from committee.cli.problem import write_numbers
 from committee.cli.report.charts import Axis, Chart, draw_dots, draw_surface, fit_axis
 from committee.cli.report.markup import make_figure, show_number, truncate_text
 from committee.cli.report.model_queries import predict_with_fixed_column, predict_with_fixed_pair
@@ -272,7 +273,7 @@ def _choose_values(
 ) -> tuple[list[int], FeatureValues]:
     """Grid values of a feature and rows that contain them: quantiles of numbers, or the most frequent categories."""
     if ordered:
-        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        numbers = write_numbers(values).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         known = np.flatnonzero(np.isfinite(numbers))
         order = known[np.argsort(numbers[known], kind="stable")]
         steps = np.linspace(0.02, 0.98, most) * (len(order) - 1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.cli.problem import is_calendar_type, write_numbers
 from committee.cli.report.charts import draw_matrix
 from committee.cli.report.dates import show_date
 from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number, truncate_text
@@ -104,7 +105,7 @@ def describe_largest_errors(scored: ScoredRows, ranked: list[str]) -> Section:
 
 def _describe_row(scored: ScoredRows, k: int, given: FloatArray, features: list[str]) -> list[str]:
     y, predicted, row = scored.truth, scored.predicted, int(scored.numbers[k])
-    values = [_show_value(scored.features.column(name)[row].as_py(), name in scored.calendar) for name in features]
+    values = [_show_value(scored, name, row) for name in features]
     if scored.classes is None:
         cells = [show_number(float(x)) for x in (y[k], predicted[k], y[k] - predicted[k])]
     else:
@@ -112,9 +113,13 @@ def _describe_row(scored: ScoredRows, k: int, given: FloatArray, features: list[
     return [f"{row + 1:,}", *cells, *values]
 
 
-def _show_value(value: object, is_date: bool) -> str:
+def _show_value(scored: ScoredRows, name: str, row: int) -> str:
+    cell = scored.features.column(name).slice(row, 1)
+    value = write_numbers(cell)[0].as_py()
     if value is None or value != value:
         return "–"
     if isinstance(value, float):
+        # A model of an earlier version was fitted on seconds; the summary of its training table knows that.
+        is_date = name in scored.calendar or is_calendar_type(cell.type)
         return show_date(value) if is_date else show_number(value)
     return escape(truncate_text(value, 40))

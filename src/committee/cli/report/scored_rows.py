@@ -37,7 +37,7 @@ class ScoredRows:
     numbers : ndarray of int
         Indices of the rows in it.
     calendar : frozenset of str
-        Features in seconds since 1970.
+        Features that are days or timestamps.
     where : str
         What the rows are called.
     seed : int

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from committee.cli.problem import write_numbers
 from committee.exceptions import ModelFileError
 
 if TYPE_CHECKING:
@@ -305,8 +306,8 @@ def _summarize_column(values: pa.ChunkedArray, kind: str) -> tuple[str, ColumnCo
 
 
 def read_numbers(values: pa.ChunkedArray) -> FloatArray:
-    """The finite numbers of a column."""
-    numbers = values.cast(pa.float64(), safe=False).drop_null().to_numpy()
+    """The finite numbers of a column; dates and times in seconds."""
+    numbers = write_numbers(values).cast(pa.float64(), safe=False).drop_null().to_numpy()
     return np.asarray(numbers[np.isfinite(numbers)])
 
 
