@@ -91,7 +91,8 @@ def test_a_stripped_model_predicts_the_same_and_says_what_it_lacks(cls, tmp_path
     # The path through a forest is asked of its trees, one by one, which are no longer there.
     names = {name for name in ASKING if hasattr(model, name)} - {"decision_path"}
     assert_same_answers(model, loaded, X, names)
-    assert os.path.getsize(tmp_path / "bare") <= os.path.getsize(tmp_path / "whole")
+    # The list of what was left out may need one more block of 64 bytes.
+    assert os.path.getsize(tmp_path / "bare") <= os.path.getsize(tmp_path / "whole") + 64
     if "_trees" in vars(loaded):
         assert len(loaded._trees.leaf_samples) == 0
         with pytest.raises(AttributeError, match=r"feature_importances_.* saved with strip=True"):

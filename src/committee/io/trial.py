@@ -14,7 +14,8 @@ from committee.exceptions import CommitteeError, ModelFileError
 
 __all__ = ["try_model"]
 
-_METHODS = ("predict", "predict_proba", "decision_function", "transform", "apply", "decision_path")
+# Not decision_path: it makes every tree an estimator, which takes longer than the load.
+_METHODS = ("predict", "predict_proba", "decision_function", "transform", "apply")
 _N_ROWS = 8
 """As many as are predicted in a batch: single rows count towards a form of the trees that is made for them."""
 _MOST_COLUMNS = 1 << 16
