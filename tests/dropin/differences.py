@@ -22,6 +22,11 @@ from pathlib import Path
 KINDS = ("private", "words", "generous", "behaviour")
 
 
+def matches_pattern(pattern: str, test: str) -> bool:
+    """Whether a test has a name of the list; a star is a wildcard, brackets around parameters are literal."""
+    return fnmatchcase(test, pattern.replace("[", "[[]"))
+
+
 @dataclass(frozen=True)
 class Difference:
     """One or more tests of a module that fail, and the reason. A star in a name is a wildcard."""
@@ -31,8 +36,8 @@ class Difference:
     reason: str
 
     def matches(self, test: str) -> bool:
-        """Whether a test is one of these. Brackets around parameters are literal."""
-        return any(fnmatchcase(test, pattern.replace("[", "[[]")) for pattern in self.tests)
+        """Whether a test is one of these."""
+        return any(matches_pattern(pattern, test) for pattern in self.tests)
 
 
 @cache
