@@ -42,8 +42,6 @@ def try_model(model: Any) -> None:
             except (CommitteeError, NotFittedError):
                 continue
             except Exception as error:
-                if isinstance(error, AttributeError) and "_stripped" in vars(model):
-                    continue  # a path needs what a model for prediction only does not have, and says so
                 raise ModelFileError(
                     f"The parts of the model do not fit together: {type(model).__name__}.{name} fails on rows of its "
                     f"own columns ({type(error).__name__}: {str(error)[:200]})."
