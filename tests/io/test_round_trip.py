@@ -303,3 +303,26 @@ def test_notes_are_kept_beside_the_model(tmp_path: Path) -> None:
         with pytest.raises(ModelFileError, match="what JSON can hold"):
             committee.save(tree, tmp_path / "wrong", notes=wrong)
     assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.parametrize("kind", ["texts", "columns"])
+def test_words_that_have_names_come_back(kind, tmp_path):
+    import pandas as pd
+
+    texts = ["a red oak", "a green elm", "the red oak", "one green elm"] * 5
+    columns = pd.DataFrame({"red": [1, 0] * 10, "the": [0, 0, 1, 0] * 5})
+    X = texts if kind == "texts" else columns
+    model = committee.BoosTexterClassifier(n_estimators=3).fit(X, ["oak", "elm"] * 10)
+    committee.save(model, tmp_path / "model")
+    loaded = committee.load(tmp_path / "model")
+    assert loaded.words_.tolist() == model.words_.tolist()
+    assert isinstance(model.words_[0], str)
+    assert loaded.predict(X).tolist() == ["oak", "elm"] * 10
+
+
+def test_a_model_of_documents_needs_what_finds_the_words(tmp_path):
+    model = committee.BoosTexterClassifier(n_estimators=3).fit(np.eye(4), ["oak", "elm"] * 2)
+    model._schema = None
+    committee.save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError, match="what finds the words"):
+        committee.load(tmp_path / "model")

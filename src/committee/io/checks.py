@@ -430,6 +430,8 @@ def _check_estimator(model: Any) -> None:
     if _is_a(state.get("_model"), "WordVotes"):
         words, n_features = state["_model"].words, state.get("n_features_in_")
         _require(_is_count(n_features, _MOST_FEATURES) and (words < n_features).all(), "words must be in the table")
+        known = schema is not None or callable(getattr(state.get("vectorizer_"), "transform", None))
+        _require(known, "a model of documents needs what finds the words")
     if "_oof_errors" in state:
         errors = state["_oof_errors"]
         _require(isinstance(errors, np.ndarray) and errors.dtype.kind == "f" and errors.ndim == 2, "errors are ranked")

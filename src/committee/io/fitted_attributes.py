@@ -65,12 +65,15 @@ ATTRIBUTES: dict[str, str] = {
     "value_log_prob_": "f[classes,*]",
     "errors_": "f[features]",
     "votes_": "f[*,*,*]",
-    "words_": "i[*]",
+    "words_": "i[*]|O[*]|U[*]|T[*]",
     "estimator_weights_": "f[*]",
     "estimator_errors_": "f[*]",
     "_model": "WordVotes",
     "_target": "LabelTarget",
 }
+
+#: By estimator and name, where it differs. Documents have no columns.
+_OWN_KINDS = {("BoosTexterClassifier", "_schema"): "Schema|None"}
 
 _TABLE = ("_schema", "n_features_in_")
 _CLASSES = ("classes_", "n_classes_")
@@ -139,7 +142,7 @@ def check_fitted_attributes(model: Any) -> None:
     if missing:
         raise _refuse(f"a fitted {name} must have {missing[0]}")
     for attribute in fitted:
-        kinds = ATTRIBUTES.get(attribute)
+        kinds = _OWN_KINDS.get((name, attribute), ATTRIBUTES.get(attribute))
         if kinds is not None and not any(_is_kind(state[attribute], kind, state) for kind in kinds.split("|")):
             raise _refuse(f"{attribute} of {name} must be of the kind {kinds}")
     if not _have_equal_classes(state):
