@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,9 +15,13 @@ from committee import (
     AdaBoostRegressor,
     ArcingClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     BoosTexterClassifier,
     CommitteeClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
@@ -148,3 +153,140 @@ def test_callbacks_are_no_part_of_a_model_file(tmp_path):
     committee.save(forest, tmp_path / "forest.committee")
     loaded = committee.load(tmp_path / "forest.committee")
     np.testing.assert_array_equal(loaded.predict(X), forest.predict(X))
+
+
+# The estimator as it is fitted so far.
+
+CURVES = [
+    RandomForestClassifier(25, random_state=0, oob_score=True),
+    RandomForestClassifier(22, random_state=0, calibration="sigmoid"),
+    ExtraTreesRegressor(4, random_state=0, keep_leaf_samples=True),
+    BaggingClassifier(None, 25, random_state=0, oob_score=True),
+    BaggingClassifier(GaussianNB(), 4, random_state=0, max_features=2),
+    BaggingRegressor(LinearRegression(), 4, random_state=0),
+    AdaBoostClassifier(n_estimators=4),
+    AdaBoostClassifier(n_estimators=4, algorithm="logit", keep_sample_weights=True),
+    AdaBoostClassifier(GaussianNB(), n_estimators=4, method="resample", random_state=0),
+    AdaBoostRegressor(n_estimators=4, random_state=0, keep_sample_weights=True),
+    ArcingClassifier(n_estimators=4, random_state=0),
+    ArcingClassifier(n_estimators=4, algorithm="arc-gv", random_state=0),
+    GradientBoostingClassifier(n_estimators=4),
+    GradientBoostingClassifier(n_estimators=4, boosting="dart", drop_rate=0.5, random_state=0),
+    GradientBoostingRegressor(n_estimators=4, subsample=0.5, init=LinearRegression(), random_state=0),
+    HistGradientBoostingClassifier(max_iter=4),
+    HistGradientBoostingRegressor(max_iter=4),
+]
+
+
+def name_rounds(estimator):
+    return "max_iter" if "max_iter" in estimator.get_params() else "n_estimators"
+
+
+@pytest.mark.parametrize("estimator", CURVES)
+@pytest.mark.parametrize("weights", [None, RNG.uniform(0.5, 1.5, 80)], ids=["plain", "weighted"])
+def test_scoring_monitor_records_a_curve(estimator, weights):
+    scoring = "accuracy" if is_classifier(estimator) else "r2"
+    monitor, given = callback.ScoringMonitor(scoring=scoring), {} if weights is None else {"sample_weight": weights}
+    model = clone(estimator).set_callbacks(monitor).fit(X, Y, **given)
+    plain = clone(estimator).fit(X, Y, **given)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    rows = monitor.get_logs().data
+    (last,) = [row[scoring] for row in rows if row["task_name"] == "fit"]
+    curve = [row[scoring] for row in rows if row["task_name"] != "fit"]
+    assert last == model.score(X, Y, **given)
+    n_rounds = model.n_iter_ if hasattr(model, "n_iter_") else len(model.estimators_)
+    assert len(curve) == n_rounds
+    if getattr(estimator, "calibration", None) is None:
+        assert curve[-1] == pytest.approx(last)
+    # A fit that ends after two rounds: later rounds leave what was scored unchanged.
+    if getattr(estimator, "boosting", "") != "dart":
+        short = clone(estimator).set_params(**{name_rounds(estimator): 2}).fit(X, Y, **given)
+        assert getattr(estimator, "calibration", None) or curve[1] == pytest.approx(short.score(X, Y, **given))
+
+
+class Asking(Recorder):
+    """Keeps the estimators that it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen, self.at_begin = [], []
+
+    def on_fit_task_begin(self, estimator, context, *, fitted_estimator=None, X=None):
+        super().on_fit_task_begin(estimator, context)
+        self.at_begin.append(fitted_estimator)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None, y=None, metadata=None):
+        self.seen.append((context.task_name, fitted_estimator, y, metadata))
+
+
+@pytest.mark.parametrize("estimator", CURVES)
+def test_each_estimator_so_far_has_its_own_members(estimator):
+    asking, frame = Asking(), pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    model = clone(estimator).set_callbacks(asking).fit(frame, Y)
+    *steps, (name, last, y, metadata) = [entry for entry in asking.seen if entry[1] is not None]
+    assert (name, metadata) == ("fit", None)
+    assert y is Y
+    np.testing.assert_array_equal(last.predict(frame), model.predict(frame))
+    counts = [m.n_iter_ if hasattr(m, "n_iter_") else len(m.estimators_) for _, m, *_ in steps]
+    assert counts == list(range(1, len(steps) + 1))
+    assert all(list(m.feature_names_in_) == list("abcd") for _, m, *_ in steps)
+    # A task begins with what the one before ended with; before the first, nothing can predict.
+    assert asking.at_begin[:2] == [None, None]
+    np.testing.assert_array_equal(asking.at_begin[2].predict(frame), steps[0][1].predict(frame))
+
+
+def test_a_warm_start_and_a_second_fit_begin_with_what_is_there():
+    for model in (
+        RandomForestClassifier(2, warm_start=True, random_state=0),
+        BaggingClassifier(GaussianNB(), 2, warm_start=True, random_state=0),
+        AdaBoostClassifier(n_estimators=2, warm_start=True),
+        GradientBoostingClassifier(n_estimators=2, warm_start=True),
+    ):
+        asking = Asking()
+        model.fit(X, Y).set_params(n_estimators=4).set_callbacks(asking).fit(X, Y)
+        assert [len(m.estimators_) for _, m, *_ in asking.seen] == [3, 4, 4]
+        assert len(asking.at_begin[1].estimators_) == 2
+    calibrated = RandomForestClassifier(22, random_state=0, calibration="isotonic").fit(X, Y)
+    asking = Asking()
+    calibrated.set_callbacks(asking).fit(X, Y)
+    plain = RandomForestClassifier(20, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(asking.seen[19][1].predict_proba(X), plain.predict_proba(X))
+
+
+def test_early_stopping_and_refits_end_with_the_fitted_model():
+    for model in (
+        GradientBoostingClassifier(random_state=0, stopping_folds=None, early_stopping=True, learning_rate=0.5),
+        AdaBoostClassifier(n_estimators=40, n_iter_no_change=2, random_state=0),
+        HistGradientBoostingClassifier(early_stopping=True, n_iter_no_change=2, random_state=0),
+    ):
+        monitor = callback.ScoringMonitor(scoring=["neg_log_loss", "accuracy"])
+        model.set_callbacks(monitor).fit(X, Y)
+        (last,) = [row for row in monitor.get_logs().data if row["task_name"] == "fit"]
+        assert last["accuracy"] == accuracy_score(Y, model.predict(X))
+        assert last["neg_log_loss"] == pytest.approx(-log_loss(Y, model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("estimator", CURVES)
+def test_nothing_is_made_for_callbacks_that_do_not_ask(estimator, monkeypatch):
+    import sklearn.callback._callback_context as contexts
+
+    def refuse(*_):
+        raise AssertionError("an estimator was made")
+
+    monkeypatch.setattr(contexts, "_from_reconstruction_attributes", refuse)
+    calls, lister = [], type(estimator)._list_fitted
+
+    def count(self, *args):
+        calls.append(args)
+        return lister(self, *args)
+
+    monkeypatch.setattr(type(estimator), "_list_fitted", count)
+    clone(estimator).set_callbacks(Recorder()).fit(X, Y)
+    assert len(calls) == 1
+
+
+def test_others_pass_no_estimator():
+    monitor = callback.ScoringMonitor(scoring=get_scorer("accuracy"))
+    VotingClassifier(NAMED).set_callbacks(monitor).fit(X, Y)
+    with pytest.raises(ValueError, match="No logs"):
+        monitor.get_logs()

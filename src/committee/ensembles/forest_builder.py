@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from committee.data.rows import densify_blocks
 from committee.engines import get_engine
+from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
 from committee.learners.training_arrays import make_training_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Self
 
     from committee.data import Dataset
     from committee.data.sampling import SamplePlan
@@ -72,7 +74,9 @@ class ForestBuilder:
             return
         params, plan = self.params, self.plan
         plan.first_tree, plan.n_trees = first, n_trees - first
-        progress = None if on_progress is None else lambda done: on_progress(first + done)
+        progress = None
+        if on_progress is not None and not waits_for_members(on_progress):
+            progress = lambda done: on_progress(first + done)  # noqa: E731
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         self.keep(*get_engine().grow_forest(*arrays, self.weights, params, plan, progress))
         if on_progress is not None:
@@ -118,6 +122,11 @@ class ForestBuilder:
         """All trees in one arena, and their importances, of shape (n_trees, n_features)."""
         trees = self.chunks[0] if len(self.chunks) == 1 else get_engine().concatenate_trees(self.chunks)
         return trees, np.concatenate(self.importances)
+
+    def truncate(self, n_trees: int) -> Self:
+        """The same with the first trees only."""
+        trees, importances = self.join_trees()
+        return replace(self, chunks=[trees.select(0, n_trees)], importances=[importances[:n_trees]])
 
     def draw_samples(self) -> Iterator[IndexArray]:
         """How often each row is in the sample of each tree, tree by tree."""

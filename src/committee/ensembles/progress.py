@@ -13,6 +13,8 @@ from committee.ensembles.fit_callbacks import report_tasks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from committee.ensembles.fit_callbacks import FitInput, PartialFit
+
 __all__ = ["Listener", "ProgressCallback", "listen", "show_progress"]
 
 _PLAIN_SECONDS = 2.0
@@ -58,7 +60,14 @@ def listen(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def show_progress(
-    title: str, total: int, *, verbose: int, estimator: object = None, done: int = 0
+    title: str,
+    total: int,
+    *,
+    verbose: int,
+    estimator: object = None,
+    done: int = 0,
+    given: FitInput | None = None,
+    partial_fit: PartialFit | None = None,
 ) -> Iterator[ProgressCallback | None]:
     """A progress callback, or None where nothing is shown.
 
@@ -74,10 +83,13 @@ def show_progress(
         Whose callbacks, set by `set_callbacks`, are called as well.
     done : int, default=0
         Steps of an earlier fit that are kept.
+    given, partial_fit
+        What these callbacks may ask for; see `report_tasks`.
     """
+    span = range(done, total)
     with (
         _show_steps(title, total, verbose=verbose) as on_progress,
-        report_tasks(estimator, title, range(done, total), on_progress) as reported,
+        report_tasks(estimator, title, span, on_progress, given=given, partial_fit=partial_fit) as reported,
     ):
         yield reported
 

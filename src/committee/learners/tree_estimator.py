@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from committee.params import CategoricalFeatures, MaxBins, NJobs, Unseen
     from committee.typing import FloatArray, Task
 
-__all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin", "split_outputs"]
+__all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin", "add_columns", "split_outputs"]
 
 
 class TreeEstimator(CommitteeEstimator):
@@ -106,10 +106,7 @@ class TreeEstimator(CommitteeEstimator):
 
     def _set_fitted(self, fitted: dict[str, object], schema: Schema, optional: Iterable[str] = ()) -> None:
         """Replace the fitted attributes, those that describe the columns among them."""
-        fitted = {**fitted, "n_features_in_": schema.n_inputs, "_schema": schema}
-        if schema.input_names is not None:
-            fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
-        self._replace_fitted(fitted, ("feature_names_in_", *optional))
+        self._replace_fitted(add_columns(fitted, schema), ("feature_names_in_", *optional))
 
     # Predictions.
 
@@ -147,6 +144,14 @@ class TreeEstimator(CommitteeEstimator):
         self.fitted_trees()
         categories = self._schema.categories[feature]
         return [] if categories is None else list(categories)
+
+
+def add_columns(fitted: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Fitted attributes by name, and those that describe the columns."""
+    fitted = {**fitted, "n_features_in_": schema.n_inputs, "_schema": schema}
+    if schema.input_names is not None:
+        fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
+    return fitted
 
 
 def split_outputs(probabilities: FloatArray, n_classes: Sequence[int] | NDArray[np.intp]) -> list[FloatArray]:

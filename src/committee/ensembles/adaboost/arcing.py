@@ -21,7 +21,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
@@ -173,6 +173,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             rho = max(0.0, float((votes[present] / total).min())) if total > 0.0 else 0.0
             if error <= 0.0:
                 history.append(RoundResult(0.0, 1.0, float(np.exp(-1.0)), None))
+                end_step(on_progress, len(history))
                 break
             alpha = np.arctanh(1.0 - 2.0 * error) - np.arctanh(rho)
             if not alpha > 0.0 or not np.isfinite(alpha):
@@ -218,22 +219,25 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         assert isinstance(dataset.target, ClassTarget)
         n_classes, history = dataset.target.n_classes[0], BoostingHistory()
         learner = self._make_learner(member, dataset, sample_weight, routed)
-        algorithm: EqualVotes | DiscreteAdaBoost
-        if self.algorithm == "arc-x4":
-            algorithm = EqualVotes(n_classes, 1.0, 0.5 / dataset.n_counted)
-            with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
+        if self.algorithm == "arc-gv" and n_classes > 2:
+            raise DataError(f"algorithm='arc-gv' of {type(self).__name__} is for two classes; y has {n_classes}.")
+        kind = EqualVotes if self.algorithm == "arc-x4" else DiscreteAdaBoost
+        algorithm = kind(n_classes, 1.0, 0.5 / dataset.n_counted)
+
+        def list_fitted(_: int) -> dict[str, object]:
+            return self._list_fitted(member, learner, algorithm, history, dataset)
+
+        given, span = FitInput(X, y, sample_weight), range(int(self.n_estimators))
+        with report_tasks(self, "Arcing", span, given=given, partial_fit=list_fitted) as on_progress:
+            if isinstance(algorithm, EqualVotes):
                 self._arc_x4(learner, algorithm, history, on_progress)
-        else:
-            if n_classes > 2:
-                raise DataError(f"algorithm='arc-gv' of {type(self).__name__} is for two classes; y has {n_classes}.")
-            algorithm = DiscreteAdaBoost(n_classes, 1.0, 0.5 / dataset.n_counted)
-            with report_tasks(self, "Arcing", range(int(self.n_estimators))) as on_progress:
+            else:
                 self._arc_gv(learner, algorithm, history, on_progress)
-        if not len(history):
-            raise DataError(
-                f"{type(self).__name__} cannot begin: the first {type(member).__name__} is no better than chance."
-            )
-        self._set_fitted(member, learner, algorithm, history, dataset)
+            if not len(history):
+                raise DataError(
+                    f"{type(self).__name__} cannot begin: the first {type(member).__name__} is no better than chance."
+                )
+            self._set_fitted_attributes(list_fitted(len(history)))
         return self
 
     def _choose_member(self) -> Any:
@@ -264,27 +268,26 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             fit_params=fit_params,
         )
 
-    def _set_fitted(
+    def _list_fitted(
         self,
         member: EstimatorLike,
         learner: RowLearner,
         algorithm: VotingAlgorithm,
         history: BoostingHistory,
         dataset: Dataset,
-    ) -> None:
+    ) -> dict[str, object]:
+        """Fitted attributes by name, after the rounds so far."""
         assert isinstance(dataset.target, ClassTarget)
         fitted: dict[str, object] = {
+            **self._list_common(member, dataset.schema),
             "classes_": dataset.target.classes[0],
             "n_classes_": algorithm.n_classes,
-            "n_features_in_": dataset.schema.n_inputs,
-            "estimator_": member,
             "estimator_weights_": np.array(history.weights),
             "estimator_errors_": np.array(history.errors),
             "exponential_loss_": np.array(history.losses),
             "_members": learner.finalize(),
             "_rule": algorithm,
-            "_schema": dataset.schema,
         }
         if self.keep_sample_weights:
             fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
-        self._set_fitted_attributes(fitted, dataset.schema)
+        return fitted

@@ -67,11 +67,16 @@ class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
         tree = member if can_share_bins(member, self._member_task()) else None
         return take_in_for_members(self, tree, X, y, sample_weight, task=task, multi_output=False)
 
-    def _set_fitted_attributes(self, fitted: Mapping[str, object], schema: Schema) -> None:
-        """Replace the fitted attributes, the names of the features among them."""
-        names = schema.input_names
-        own = {} if names is None else {"feature_names_in_": np.asarray(names, dtype=object)}
-        self._replace_fitted({**fitted, **own}, _OPTIONAL)
+    def _set_fitted_attributes(self, fitted: Mapping[str, object]) -> None:
+        """Replace the fitted attributes."""
+        self._replace_fitted(fitted, _OPTIONAL)
+
+    def _list_common(self, member: EstimatorLike, schema: Schema) -> dict[str, object]:
+        """Fitted attributes that all have: about the member and the columns."""
+        fitted: dict[str, object] = {"estimator_": member, "n_features_in_": schema.n_inputs, "_schema": schema}
+        if schema.input_names is not None:
+            fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
+        return fitted
 
     # Metadata, as scikit-learn routes it.
 

@@ -6,6 +6,7 @@ fitting of members in `learners` and `regression_learners`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -30,7 +31,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
@@ -172,6 +173,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                         UserWarning,
                     )
                     history.ended = True
+                    end_step(on_progress, len(history))
                     break
                 learner.multiply_weights(result.factors)  # D_{t+1}
             stops = end_step(on_progress, len(history))
@@ -233,41 +235,24 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         learner: WeightedLearner | RegressionLearner
+        options: dict[str, Any] = {"kept": kept, "resampling": resampling, "fit_params": routed}
         if isinstance(algorithm, AdditiveAlgorithm):
-            learner = self._make_regression_learner(
-                member,
-                dataset,
-                weights,
-                seed,
-                kept=kept,
-                resampling=resampling,
-                n_in_round=algorithm.width,
-                fit_params=routed,
-            )
+            learner = self._make_regression_learner(member, dataset, weights, seed, algorithm, **options)
             additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
-            with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
-                self._boost_regressions(learner, additive, history, stopping, on_progress)
+            boost = partial(self._boost_regressions, learner, additive, history, stopping)
         else:
             if kept is not None:
                 weights = self._resume_weights(X, dataset)
-            learner = self._make_learner(
-                member,
-                dataset,
-                weights,
-                seed,
-                kept=kept,
-                resampling=resampling,
-                needs_proba=algorithm.combine == "scores",
-                fit_params=routed,
-            )
-            with report_tasks(self, "Boosting", range(len(history), int(self.n_estimators))) as on_progress:
-                self._boost(learner, algorithm, history, stopping, on_progress)
-        if not len(history):
-            raise DataError(
-                f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "
-                f"first {type(member).__name__} errs on {1.0 - 1.0 / algorithm.n_classes:.0%} of the weight or more."
-            )
-        self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
+            learner = self._make_learner(member, dataset, weights, seed, algorithm, **options)
+            boost = partial(self._boost, learner, algorithm, history, stopping)
+
+        def list_fitted(_: int) -> dict[str, object]:
+            return self._list_fitted(member, learner.finalize(), algorithm, history, dataset, seed)
+
+        given, span = FitInput(X, y, sample_weight), range(len(history), int(self.n_estimators))
+        with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
+            boost(on_progress)
+            self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
         return self
 
     def _choose_member(self) -> Any:
@@ -328,10 +313,10 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         dataset: Dataset,
         weights: FloatArray | None,
         seed: int,
+        algorithm: Algorithm,
         *,
         kept: BoostedTrees | BoostedMembers | None,
         resampling: Resampling | None,
-        needs_proba: bool,
         fit_params: Mapping[str, object],
     ) -> WeightedLearner:
         """The fastest learner that can fit the member."""
@@ -345,7 +330,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 seed,
                 kept=others,
                 resampling=resampling,
-                needs_proba=needs_proba,
+                needs_proba=algorithm.combine == "scores",
                 fit_params=fit_params,
             )
         trees = cast("BoostedTrees | None", kept)
@@ -359,13 +344,14 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         dataset: Dataset,
         weights: FloatArray | None,
         seed: int,
+        algorithm: AdditiveAlgorithm,
         *,
         kept: BoostedTrees | BoostedMembers | None,
         resampling: Resampling | None,
-        n_in_round: int,
         fit_params: Mapping[str, object],
     ) -> RegressionLearner:
         """The learner of regressions: trees on shared bins, or any regressor."""
+        n_in_round = algorithm.width
         if can_share_bins(member, "regress"):
             trees = cast("BoostedTrees | None", kept)
             return TreeRegressionLearner(
@@ -464,30 +450,45 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         seed: int,
     ) -> None:
         """Set the fitted attributes; with early stopping, those of the rounds up to the best."""
-        members = learner.finalize()
+        if not len(history):
+            raise DataError(
+                f"BaseClassifier in {type(self).__name__} ensemble is worse than random, ensemble can not be fit: the "
+                f"first {type(member).__name__} errs on {1.0 - 1.0 / algorithm.n_classes:.0%} of the weight or more."
+            )
+        members, scored = learner.finalize(), {}
         if stopping is not None:
             n_best = len(history) - len(stopping.scores) + stopping.n_best
             members = members.truncate(n_best * algorithm.width)
             history.truncate(n_best)
+            scored["validation_scores_"] = np.array(stopping.scores)
+        fitted = self._list_fitted(member, members, algorithm, history, dataset, seed)
+        self._set_fitted_attributes({**fitted, **scored})
+
+    def _list_fitted(
+        self,
+        member: EstimatorLike,
+        members: BoostedTrees | BoostedMembers,
+        algorithm: Algorithm,
+        history: BoostingHistory,
+        dataset: Dataset,
+        seed: int,
+    ) -> dict[str, object]:
+        """Fitted attributes by name, after the rounds so far."""
         assert isinstance(dataset.target, ClassTarget)
         errors = np.array(history.errors)
         fitted: dict[str, object] = {
+            **self._list_common(member, dataset.schema),
             "classes_": dataset.target.classes[0],
             "n_classes_": algorithm.n_classes,
-            "n_features_in_": dataset.schema.n_inputs,
-            "estimator_": member,
             "estimator_weights_": np.array(history.weights),
             "estimator_errors_": errors,
             "edges_": 1.0 - 1.0 / algorithm.n_classes - errors,
             "exponential_loss_": np.array(history.losses),
             "_members": members,
             "_rule": algorithm,
-            "_schema": dataset.schema,
             "_seed": seed,
             "_ended": history.ended,
         }
         if self.keep_sample_weights:
             fitted["sample_weights_trace_"] = np.stack(history.sample_weights[: len(history)])
-        if stopping is not None:
-            fitted["validation_scores_"] = np.array(stopping.scores)
-        self._set_fitted_attributes(fitted, dataset.schema)
+        return fitted

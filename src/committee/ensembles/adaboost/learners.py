@@ -233,7 +233,7 @@ class EstimatorRounds(MemberLearner):
 
     def finalize(self) -> BoostedMembers:
         """All fitted estimators."""
-        return BoostedMembers(self._estimators, self._classes)
+        return BoostedMembers(self._estimators.copy(), self._classes)
 
 
 def check_weight_support(estimator: EstimatorLike, resampling: Resampling | None) -> None:

@@ -12,6 +12,7 @@ from committee.base import resolve_seed
 from committee.data import ValueTarget
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
+from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.members import BoostedMembers
 from committee.ensembles.adaboost.params import (
     AdaBoostRegressorMember,
@@ -25,7 +26,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
-from committee.ensembles.fit_callbacks import end_step, report_tasks
+from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
@@ -119,12 +120,14 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
     # The algorithm.
 
     def _boost(
-        self, learner: RegressionLearner, y: FloatArray, D: FloatArray, on_progress: ProgressCallback | None
-    ) -> tuple[list[float], list[float], list[FloatArray]]:
-        """AdaBoost for regression: errors, weights and D of the rounds."""
-        errors: list[float] = []
-        weights: list[float] = []
-        row_weights: list[FloatArray] = []
+        self,
+        learner: RegressionLearner,
+        y: FloatArray,
+        D: FloatArray,
+        history: BoostingHistory,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        """AdaBoost for regression; the history gets errors, weights and D of the rounds."""
         for t in range(int(self.n_estimators)):
             losses = self._measure_losses(learner.fit_member(t, y, D), y, D > 0.0)  # of a member fitted on D_t
             error = float((D * losses).sum())
@@ -138,14 +141,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             else:
                 beta = error / (1.0 - error) if self.algorithm == "r2" else error ** int(self.power)
                 alpha = self.learning_rate * np.log(1.0 / beta)
-            errors.append(error)
-            weights.append(float(alpha))
-            row_weights.append(D)
-            if end_step(on_progress, len(errors)) or not 0.0 < beta < 1.0:
+            history.errors.append(error)
+            history.weights.append(float(alpha))
+            history.sample_weights.append(D)
+            if end_step(on_progress, len(history)) or not 0.0 < beta < 1.0:
                 break
             D = D * beta ** ((1.0 - losses) * self.learning_rate)
             D = D / D.sum()
-        return errors, weights, row_weights
 
     def _measure_losses(self, predictions: FloatArray, y: FloatArray, present: BoolArray) -> FloatArray:
         """Losses of the rows, in [0, 1]; rows that are absent do not count."""
@@ -186,22 +188,31 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         assert isinstance(dataset.target, ValueTarget)
         learner = self._make_learner(member, dataset, sample_weight, routed)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
-        y = dataset.target.values[:, 0]
-        with report_tasks(self, "Boosting", range(int(self.n_estimators))) as on_progress:
-            errors, weights, row_weights = self._boost(learner, y, start / start.sum(), on_progress)
+        values, history = dataset.target.values[:, 0], BoostingHistory()
+
+        def list_fitted(_: int) -> dict[str, object]:
+            return self._list_fitted(member, learner, history, dataset)
+
+        given, span = FitInput(X, y, sample_weight), range(int(self.n_estimators))
+        with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
+            self._boost(learner, values, start / start.sum(), history, on_progress)
+            self._set_fitted_attributes(list_fitted(len(history)))
+        return self
+
+    def _list_fitted(
+        self, member: EstimatorLike, learner: RegressionLearner, history: BoostingHistory, dataset: Dataset
+    ) -> dict[str, object]:
+        """Fitted attributes by name, after the rounds so far."""
         fitted: dict[str, object] = {
-            "estimator_": member,
-            "estimator_weights_": np.array(weights),
-            "estimator_errors_": np.array(errors),
-            "n_features_in_": dataset.schema.n_inputs,
+            **self._list_common(member, dataset.schema),
+            "estimator_weights_": np.array(history.weights),
+            "estimator_errors_": np.array(history.errors),
             "_members": learner.finalize(),
-            "_schema": dataset.schema,
             "_takes_median": self.algorithm == "r2",
         }
         if self.keep_sample_weights:
-            fitted["sample_weights_trace_"] = np.stack(row_weights)
-        self._set_fitted_attributes(fitted, dataset.schema)
-        return self
+            fitted["sample_weights_trace_"] = np.stack(history.sample_weights)
+        return fitted
 
     def _choose_member(self) -> Any:
         """The estimator that is cloned for each member."""

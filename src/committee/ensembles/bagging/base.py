@@ -18,7 +18,7 @@ from committee.data.weights import weigh_scores
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
-from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
+from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks, should_stop
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.out_of_bag import OutOfBag
@@ -191,15 +191,27 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         else:
             builder = self._make_estimator_bag(member, dataset, samples, routed)
         votes = self._open_votes(dataset, sample_weight)
-        self._fit_members(builder, votes)
-        self._finalize(member, builder, samples, dataset, votes)
+
+        def list_fitted(n_members: int | None = None) -> dict[str, Any]:
+            if n_members is None:
+                return self._list_fitted(member, builder, samples, dataset, votes)
+            stale = dict.fromkeys(name for name in _OPTIONAL if name in self.__dict__)
+            return {**stale, **self._list_fitted(member, builder.truncate(n_members), samples, dataset, None)}
+
+        self._fit_members(builder, votes, FitInput(X, y, sample_weight), list_fitted)
         return self
 
-    def _fit_members(self, builder: TreeBagBuilder | EstimatorBagBuilder, votes: OutOfBag | None) -> None:
+    def _fit_members(
+        self,
+        builder: TreeBagBuilder | EstimatorBagBuilder,
+        votes: OutOfBag | None,
+        given: FitInput,
+        list_fitted: Callable[..., dict[str, Any]],
+    ) -> None:
         """The algorithm: members, each on its own sample, scored on the rows that are out of bag."""
-        last = int(self.n_estimators)
+        last, verbose, n_kept = int(self.n_estimators), int(self.verbose), len(builder)
         with show_progress(
-            "Fitting members", last, verbose=int(self.verbose), estimator=self, done=len(builder)
+            "Fitting members", last, verbose=verbose, estimator=self, done=n_kept, given=given, partial_fit=list_fitted
         ) as on_progress:
             if votes is not None and len(builder):
                 builder.add_votes(votes, last)
@@ -208,6 +220,8 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
                 builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
                     builder.add_votes(votes, last)
+            # At once: a failed or interrupted fit leaves the estimator unchanged.
+            self._replace_fitted(list_fitted(), _OPTIONAL)
 
     def _choose_member(self) -> Any:
         """The estimator that is cloned for each member."""
@@ -324,15 +338,15 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
             too_few=too_few,
         )
 
-    def _finalize(
+    def _list_fitted(
         self,
         member: Any,
         builder: TreeBagBuilder | EstimatorBagBuilder,
         samples: MemberSamples,
         dataset: Dataset,
         votes: OutOfBag | None,
-    ) -> None:
-        """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged."""
+    ) -> dict[str, Any]:
+        """Fitted attributes by name."""
         fitted = {
             **target_attributes(dataset.target),
             **({} if votes is None else votes.fitted_attributes()),
@@ -345,7 +359,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         names = dataset.schema.input_names
         if names is not None:
             fitted["feature_names_in_"] = np.asarray(names, dtype=object)
-        self._replace_fitted(fitted, _OPTIONAL)
+        return fitted
 
     # Predictions.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -227,6 +228,13 @@ class EstimatorBagBuilder:
             if until % SCORE_EVERY == 0 or until == last:
                 votes.score_votes(until)
         del members.estimators[self._n_voted :]
+
+    def truncate(self, n_members: int) -> EstimatorBagBuilder:
+        """The same with the first members only."""
+        first = copy(self)
+        first._members = AnyMembers(self._members.samples, self._members.n_classes)
+        first._members.estimators = self._members.estimators[:n_members]
+        return first
 
     def build_members(self) -> AnyMembers:
         """The fitted members."""

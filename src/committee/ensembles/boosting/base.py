@@ -136,8 +136,12 @@ class BaseBoosting(TreeEstimator):
 
     def _finalize(self, booster: Booster, n_rounds: int | None, attributes: dict[str, Any]) -> None:
         """Store the first rounds (None: all) and other fitted attributes."""
+        self._set_fitted(self._list_fitted(booster, n_rounds, attributes), booster.dataset.schema)
+
+    def _list_fitted(self, booster: Booster, n_rounds: int | None, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Fitted attributes by name, without those about the columns."""
         trees, slots = booster.finish(n_rounds)
-        fitted = {
+        return {
             **target_attributes(booster.objective.target),
             "_trees": trees,
             "_slots": slots,
@@ -146,7 +150,6 @@ class BaseBoosting(TreeEstimator):
             "_gains": booster.gains,
             **attributes,
         }
-        self._set_fitted(fitted, booster.dataset.schema)
 
     # Predicting.
 

@@ -29,11 +29,12 @@ from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.settings import list_tree_params, resolve_settings
 from committee.ensembles.boosting.trees import BoostedTreeTable
 from committee.ensembles.boosting.validation import read_eval_sets, split_folds, split_validation
-from committee.ensembles.fit_callbacks import has_fit_callbacks
+from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.foreign_names import answer_arguments
+from committee.learners.tree_estimator import add_columns
 from committee.learners.tree_params import count_features, count_samples
 from committee.learners.tree_rows import apply_trees
 
@@ -154,7 +155,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
 
         tables = read_eval_sets(self, dataset, start, eval_set, eval_sample_weight, eval_names)
         recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
-        return self._boost(dataset, loss, initial, seed, recorders, init)
+        return self._boost(dataset, loss, initial, seed, recorders, init, FitInput(X, y, sample_weight))
 
     @available_if(_starts_from_constant)  # type: ignore[untyped-decorator]
     def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
@@ -181,7 +182,14 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         return self._boost(dataset, loss, initial, seed, self._make_callbacks(loss, seed, {}, None, ()), None)
 
     def _boost(
-        self, dataset: Dataset, loss: BoostingLoss, initial: InitialScores, seed: int, callbacks: Callbacks, init: Any
+        self,
+        dataset: Dataset,
+        loss: BoostingLoss,
+        initial: InitialScores,
+        seed: int,
+        callbacks: Callbacks,
+        init: Any,
+        given: FitInput | None = None,
     ) -> Self:
         """Choose the number of rounds by the rule that applies, and boost."""
         settings = self._resolve()
@@ -197,21 +205,32 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         elif rule == "eval_set" and callbacks.eval_sets is not None:
             *_, validation = callbacks.eval_sets.tables.values()
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
-        booster = self._make_booster(training, loss, seed, start)
-        with show_progress("Boosting", last, verbose=0, estimator=self, done=booster.n_rounds) as on_progress:
+        grown = booster = self._make_booster(training, loss, seed, start)
+
+        def list_partial(_: int) -> dict[str, Any]:
+            attributes = self._list_attributes(grown, callbacks, None, None, seed, init)
+            return add_columns(self._list_fitted(grown, None, attributes), dataset.schema)
+
+        n_kept, partial_fit = booster.n_rounds, None if given is None else list_partial
+        with show_progress(
+            "Boosting", last, verbose=0, estimator=self, done=n_kept, given=given, partial_fit=partial_fit
+        ) as on_progress:
             if self.verbose and (on_progress is None or has_fit_callbacks(self)):
                 callbacks.table = RoundTable(int(self.verbose), last, callbacks.training_loss, callbacks.out_of_bag)
             booster.boost(last, callbacks.collect(on_progress))
-        if callbacks.early_stopping is not None:
-            scores = np.array(callbacks.early_stopping.validation_scores)
-            best = max(1, booster.n_previous + int(np.argmax(scores))) if settings.tuned else None
-        elif rule == "oob" and callbacks.out_of_bag is not None:
-            best = booster.n_previous + callbacks.out_of_bag.best_round
-        # A warm start splits off the same rows again, so they must not have been trained on.
-        if rule == "split" and best is not None and settings.refit and not self.warm_start:
-            booster = self._make_booster(dataset, loss, seed, initial)
-            booster.boost(best)
-        self._finalize(booster, best, self._list_attributes(booster, callbacks, best, scores, seed, init))
+            if callbacks.early_stopping is not None:
+                scores = np.array(callbacks.early_stopping.validation_scores)
+                best = max(1, booster.n_previous + int(np.argmax(scores))) if settings.tuned else None
+            elif rule == "oob" and callbacks.out_of_bag is not None:
+                best = booster.n_previous + callbacks.out_of_bag.best_round
+            # A warm start splits off the same rows again, so they must not have been trained on.
+            if rule == "split" and best is not None and settings.refit and not self.warm_start:
+                booster = self._make_booster(dataset, loss, seed, initial)
+                booster.boost(best)
+            attributes = self._list_attributes(booster, callbacks, best, scores, seed, init)
+            for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
+                self.__dict__.pop(name, None)
+            self._finalize(booster, best, attributes)
         return self
 
     # The number of rounds.
@@ -438,8 +457,6 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         if out_of_bag is not None:
             recorded["oob_improvement_"] = append("oob_improvement_", out_of_bag.improvements)
             recorded["oob_scores_"] = append("oob_scores_", out_of_bag.losses)
-        for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
-            self.__dict__.pop(name, None)
         if "oob_scores_" in recorded and len(recorded["oob_scores_"]):
             recorded["oob_score_"] = recorded["oob_scores_"][-1]
         earlier_scores = self.__dict__.get("validation_score_", ())[:n_previous] if n_previous else ()

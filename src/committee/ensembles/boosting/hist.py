@@ -15,9 +15,10 @@ from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping,
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.validation import read_validation_set, split_validation
-from committee.ensembles.fit_callbacks import FitCallbacksMixin
+from committee.ensembles.fit_callbacks import FitCallbacksMixin, FitInput
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
+from committee.learners.tree_estimator import add_columns
 from committee.params import (
     BoostingScoring,
     CategoricalFeatures,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines import BoostingParams
+    from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.typing import BoolArray, FloatArray
@@ -101,7 +103,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         self._check_validation_arguments(X_val, y_val, sample_weight_val)
         dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
         validation = None if X_val is None else read_validation_set(self, dataset, X_val, y_val, sample_weight_val)
-        return self._boost(dataset, validation)
+        return self._boost(dataset, validation, FitInput(X, y, sample_weight))
 
     def _check_validation_arguments(self, X_val: Any, y_val: Any, sample_weight_val: ArrayLike | None) -> None:
         together = "X_val and y_val belong together: give both, or neither; sample_weight_val goes with them."
@@ -134,7 +136,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         self.validate_params()
         return self._boost(dataset if weights is None else dataset.reweighted(weights), None)
 
-    def _boost(self, dataset: Dataset, validation: ValidationSet | None) -> Self:
+    def _boost(self, dataset: Dataset, validation: ValidationSet | None, given: FitInput | None = None) -> Self:
         loss, seed, training = self._make_loss(dataset), self._resolve_seed(), dataset
         stops = bool(self.early_stopping)
         if self.early_stopping == "auto":
@@ -144,13 +146,24 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         self._check_rounds("max_iter", int(self.max_iter), getattr(self, "n_iter_", 0))
         booster = self._make_booster(training, loss, seed, InitialScores())
         stopping = self._make_early_stopping(loss, validation, seed) if stops else None
-        last = int(self.max_iter)
+
+        def list_partial(_: int) -> dict[str, Any]:
+            attributes = self._list_attributes(booster, stopping, seed)
+            return add_columns(self._list_fitted(booster, None, attributes), dataset.schema)
+
+        last, verbose, n_kept = int(self.max_iter), int(self.verbose), booster.n_rounds
+        partial_fit = None if given is None else list_partial
         with show_progress(
-            "Boosting", last, verbose=int(self.verbose), estimator=self, done=booster.n_rounds
+            "Boosting", last, verbose=verbose, estimator=self, done=n_kept, given=given, partial_fit=partial_fit
         ) as on_progress:
             booster.boost(last, Callbacks(early_stopping=stopping).collect(on_progress))
-        categories = dataset.schema.are_categories
-        attributes = {
+            self._finalize(booster, None, self._list_attributes(booster, stopping, seed))
+        return self
+
+    def _list_attributes(self, booster: Booster, stopping: EarlyStopping | None, seed: int) -> dict[str, Any]:
+        """Fitted attributes by name."""
+        categories = booster.dataset.schema.are_categories
+        return {
             "n_iter_": booster.n_rounds,
             "n_trees_per_iteration_": booster.trees_per_round,
             "do_early_stopping_": stopping is not None,
@@ -159,8 +172,6 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
             "is_categorical_": categories if categories.any() else None,
             "_seed": seed,
         }
-        self._finalize(booster, None, attributes)
-        return self
 
     def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet | None, seed: int) -> EarlyStopping:
         scorer, patience, tol = BoostingScorer(self.scoring, loss), int(self.n_iter_no_change), float(self.tol)

@@ -15,7 +15,7 @@ from committee.data.intake import take_in_rows
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
-from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
+from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks, should_stop
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
@@ -23,7 +23,7 @@ from committee.ensembles.progress import show_progress
 from committee.ensembles.tree_sequence import TreeSequence
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
-from committee.learners.tree_estimator import TreeEstimator
+from committee.learners.tree_estimator import TreeEstimator, add_columns
 from committee.learners.tree_params import TreeSettings, make_grow_params
 from committee.learners.tree_rows import apply_trees, predict_trees
 from committee.learners.tree_view import normalize_importances
@@ -114,7 +114,9 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         self._validate_params()
         self._check_combinations()
         dataset = self.take_in(X, y, sample_weight, self._choose_class_weight())
-        return self if self._has_all_trees() else self._grow_trees(dataset, sample_weight, groups)
+        if self._has_all_trees():
+            return self
+        return self._grow_trees(dataset, sample_weight, groups, FitInput(X, y, sample_weight))
 
     def fit_dataset(
         self,
@@ -146,13 +148,25 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         dataset = dataset if weights is None else dataset.reweighted(weights)
         return self if self._has_all_trees() else self._grow_trees(dataset, sample_weight, groups)
 
-    def _grow_trees(self, dataset: Dataset, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Self:
+    def _grow_trees(
+        self,
+        dataset: Dataset,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        given: FitInput | None = None,
+    ) -> Self:
         """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
         builder = self._make_builder(dataset, sample_weight, groups)
         votes = self._open_votes(dataset, sample_weight)
-        last = int(self.n_estimators)
+        last, verbose = int(self.n_estimators), int(self.verbose)
+
+        def list_partial(n_trees: int) -> dict[str, Any]:
+            stale = dict.fromkeys(name for name in _OPTIONAL if name in self.__dict__)
+            return {**stale, **add_columns(self._list_fitted(builder.truncate(n_trees), None), dataset.schema)}
+
+        n_kept, partial_fit = len(builder), None if given is None else list_partial
         with show_progress(
-            "Growing trees", last, verbose=int(self.verbose), estimator=self, done=len(builder)
+            "Growing trees", last, verbose=verbose, estimator=self, done=n_kept, given=given, partial_fit=partial_fit
         ) as on_progress:
             if votes is not None and len(builder):
                 builder.add_votes(votes, last)
@@ -161,7 +175,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
                 builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
                     builder.add_votes(votes, last)
-        self._finalize(builder, votes)
+            self._set_fitted(self._list_fitted(builder, votes), dataset.schema, _OPTIONAL)
         return self
 
     def _check_combinations(self) -> None:
@@ -272,9 +286,10 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         """Fitted attributes that only this kind of forest has."""
         return {}
 
-    def _finalize(self, builder: ForestBuilder, votes: OutOfBag | None) -> None:
+    def _list_fitted(self, builder: ForestBuilder, votes: OutOfBag | None) -> dict[str, Any]:
+        """Fitted attributes by name, without those about the columns."""
         trees, importances = builder.join_trees()
-        fitted = {
+        return {
             **target_attributes(builder.dataset.target),
             "_trees": trees,
             "_importances": importances,
@@ -283,7 +298,6 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
             **({} if votes is None else votes.fitted_attributes()),
             **self._extra_attributes(builder, trees, votes),
         }
-        self._set_fitted(fitted, builder.dataset.schema, _OPTIONAL)
 
     # Leaves.
 
