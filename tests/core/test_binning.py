@@ -204,7 +204,7 @@ def test_heavy_values_waste_no_bins() -> None:
     alone = bins[column == 0.0][0]
     assert mapper.n_bins[0] == 64
     assert mapper.low(0)[alone] == mapper.high(0)[alone] == 0.0
-    others = np.delete(counts, alone)[64 // 6 : -(64 // 6)]
+    others = np.delete(counts, alone)
     assert others.max() <= 1.3 * others.mean()
 
 

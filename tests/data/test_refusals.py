@@ -334,5 +334,7 @@ def test_fuzz_frames(data: Any) -> None:
         taken = take_in(Tree(), frame, task="none")
     except CommitteeError:
         return
-    assert taken.X.shape == frame.shape
+    # A date is several features where its parts vary.
+    assert taken.X.shape[0] == len(frame)
+    assert taken.X.shape[1] >= frame.shape[1]
     assert not np.isinf(taken.X).any()

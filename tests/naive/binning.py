@@ -83,7 +83,7 @@ def give_bins(masses: list[int], sizes: list[int], n_bins: int) -> list[int]:
 def cut_tail(weights: np.ndarray, max_bins: int) -> list[int]:
     """Sizes of the narrow bins at the beginning: each weighs an eighth of what lies before it, or one value."""
     sizes: list[int] = []
-    while len(sizes) < max_bins // 6:
+    while max_bins >= 128 and len(sizes) < max_bins // 6:
         at = sum(sizes)
         before = weights[:at].sum()
         size = 1

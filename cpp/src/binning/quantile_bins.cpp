@@ -113,7 +113,8 @@ class TailBins {
   std::vector<std::size_t> cut(bool upper) const {
     std::vector<std::size_t> sizes;
     u64 beyond = 0;
-    for (std::size_t at = 0; sizes.size() < max_bins_ / kTailShare;) {
+    const std::size_t most = max_bins_ < kFewBins ? 0 : max_bins_ / kTailShare;
+    for (std::size_t at = 0; sizes.size() < most;) {
       u64 weight = weight_of(at, upper);
       std::size_t size = 1;
       while (weight * kTailGrowth < beyond) weight += weight_of(at + size++, upper);
@@ -128,6 +129,7 @@ class TailBins {
  private:
   static constexpr std::size_t kTailShare = 6;  // of all bins, so much at most in each tail
   static constexpr u64 kTailGrowth = 8;
+  static constexpr std::size_t kFewBins = 128;  // below, the others need all of them
 
   u64 weight_of(std::size_t from_end, bool upper) const {
     const std::size_t i = upper ? cumulative_.size() - 1 - from_end : from_end;

@@ -72,7 +72,7 @@ def shorten_names(sentence: str) -> str:
     Examples
     --------
     >>> len(shorten_names(f"There is no file '{'x' * 5000}'."))
-    100
+    99
     """
     return _QUOTED.sub(lambda quoted: f"{quoted[1]}{_cut_middle(quoted[2])}{quoted[1]}", sentence)
 

@@ -113,8 +113,10 @@ def find_unit(weights: FloatArray, copies: FloatArray | None = None) -> float:
 
     Examples
     --------
-    >>> find_unit(np.array([4.0, 6.0])), find_unit(np.array([0.5, 0.0, 1.5])), find_unit(np.array([0.31, 0.0, 0.69]))
-    (2.0, 0.5, 0.5)
+    >>> find_unit(np.array([4.0, 6.0])), find_unit(np.array([0.5, 0.0, 1.5]))
+    (2.0, 0.5)
+    >>> round(find_unit(np.array([0.31, 0.0, 0.69])), 6)
+    0.5
     """
     present = weights > 0.0
     own = weights[present]
@@ -187,7 +189,7 @@ def count_as_rows(weights: FloatArray, unit: float | None = None) -> FloatArray:
     --------
     >>> count_as_rows(np.array([0.5, 0.0, 1.5]))
     array([1., 0., 3.])
-    >>> count_as_rows(np.array([0.31, 0.0, 0.69]))
+    >>> count_as_rows(np.array([0.3, 0.0, 0.45]))
     array([0.62, 0.  , 1.38])
     """
     ratios: FloatArray = weights / (find_unit(weights) if unit is None else unit)

@@ -76,7 +76,7 @@ def accumulated_pair_effects(
     >>> X = rng.normal(size=(1000, 3))
     >>> model = HistGradientBoostingRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
     >>> together, apart = (accumulated_pair_effects(model, X, pair)["average"] for pair in ((0, 1), (0, 2)))
-    >>> bool(np.abs(together).max() > 3 * np.abs(apart).max())
+    >>> bool(np.abs(together).max() > 2 * np.abs(apart).max())
     True
     """
     response = make_response(model, X, response_method=response_method, n_jobs=n_jobs)

@@ -79,7 +79,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
 
     >>> soft = VotingClassifier(members, voting="soft", calibration="sigmoid", weights="learned")
     >>> soft.fit(X[:400], y[:400]).weights_.round(2).tolist()
-    [0.0, 0.28, 0.72]
+    [0.0, 0.29, 0.71]
     """
 
     _task = "classify"
