@@ -115,7 +115,7 @@ def find_unit(weights: FloatArray, copies: FloatArray | None = None) -> float:
     --------
     >>> find_unit(np.array([4.0, 6.0])), find_unit(np.array([0.5, 0.0, 1.5]))
     (2.0, 0.5)
-    >>> round(find_unit(np.array([0.31, 0.0, 0.69])), 6)
+    >>> round(float(find_unit(np.array([0.31, 0.0, 0.69]))), 6)
     0.5
     """
     present = weights > 0.0
@@ -189,7 +189,7 @@ def count_as_rows(weights: FloatArray, unit: float | None = None) -> FloatArray:
     --------
     >>> count_as_rows(np.array([0.5, 0.0, 1.5]))
     array([1., 0., 3.])
-    >>> count_as_rows(np.array([0.3, 0.0, 0.45]))
+    >>> count_as_rows(np.array([0.31, 0.0, 0.69]))
     array([0.62, 0.  , 1.38])
     """
     ratios: FloatArray = weights / (find_unit(weights) if unit is None else unit)
