@@ -88,6 +88,25 @@ def _thin(n_points: int, most: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, n_points - 1, min(n_points, most)).round().astype(np.intp))
 
 
+def _add_curve(
+    chart: Chart,
+    color: int,
+    label: str,
+    area: float,
+    curve: tuple[FloatArray, FloatArray, FloatArray],
+    words: str,
+    n_classes: int,
+) -> None:
+    """Add the curve of a class, given as x, y and the probability from which on rows count as of the class."""
+    x, y, limits = curve
+    part = _thin(len(x), _MOST_STEPS)
+    chart.line(x[part], y[part], color, f"{truncate_text(label, 16)} {area:.3f}" if n_classes > 1 else "")
+    some = _thin(len(limits), _MOST_TIPS if n_classes < 4 else _MOST_TIPS // 2)
+    some = some[np.isfinite(limits[some])]  # a ROC curve begins where no row counts as of the class
+    tips = [f"{label}, probability from {limits[i]:.3f}: {words.format(x[i], y[i])}" for i in some]
+    chart.tips(x[some], y[some], tips, color)
+
+
 def draw_roc(scored: ScoredRows, classes: Sequence[int]) -> str:
     """ROC curves of classes against the rest.
 
@@ -113,17 +132,8 @@ def draw_roc(scored: ScoredRows, classes: Sequence[int]) -> str:
     chart.rule([0.0, 1.0], [0.0, 1.0])
     for color, k in enumerate(classes):
         across, up, limits = roc_curve(scored.codes == k, scored.probabilities[:, k])
-        part = _thin(len(across), _MOST_STEPS)
-        name = f"{truncate_text(scored.labels[k], 16)} {areas[k]:.3f}" if len(classes) > 1 else ""
-        chart.line(across[part], up[part], color, name)
-        some = _thin(len(across), _MOST_TIPS if len(classes) < 4 else _MOST_TIPS // 2)
-        some = some[np.isfinite(limits[some])]
-        tips = [
-            f"{scored.labels[k]}, probability from {limits[i]:.3f}: {up[i]:.1%} of its rows found, and "
-            f"{across[i]:.1%} of the others"
-            for i in some
-        ]
-        chart.tips(across[some], up[some], tips, color)
+        words = "{1:.1%} of its rows found, and {0:.1%} of the others"
+        _add_curve(chart, color, scored.labels[k], areas[k], (across, up, limits), words, len(classes))
     return make_figure(chart.render(), caption)
 
 
@@ -160,16 +170,8 @@ def draw_precision_recall(scored: ScoredRows, classes: Sequence[int]) -> str:
         precision, recall, limits = precision_recall_curve(
             scored.codes == k, scored.probabilities[:, k], drop_intermediate=True
         )
-        part = _thin(len(recall), _MOST_STEPS)
-        name = f"{truncate_text(scored.labels[k], 16)} {areas[k]:.3f}" if len(classes) > 1 else ""
-        chart.line(recall[part], precision[part], color, name)
-        some = _thin(len(limits), _MOST_TIPS if len(classes) < 4 else _MOST_TIPS // 2)
-        tips = [
-            f"{scored.labels[k]}, probability from {limits[i]:.3f}: recall {recall[i]:.1%}, precision "
-            f"{precision[i]:.1%}"
-            for i in some
-        ]
-        chart.tips(recall[some], precision[some], tips, color)
+        words = "recall {0:.1%}, precision {1:.1%}"
+        _add_curve(chart, color, scored.labels[k], areas[k], (recall, precision, limits), words, len(classes))
     return make_figure(chart.render(), caption)
 
 

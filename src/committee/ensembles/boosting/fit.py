@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -24,7 +23,8 @@ from committee.ensembles.boosting.callbacks import (
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.dart import Dart
 from committee.ensembles.boosting.early_stopping import EarlyStopping, choose_rounds
-from committee.ensembles.boosting.objective import count_present, count_repeated, predict_initial_scores
+from committee.ensembles.boosting.engine_params import set_engine_params
+from committee.ensembles.boosting.objective import count_present, predict_initial_scores
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.settings import list_tree_params, resolve_settings
 from committee.ensembles.boosting.trees import BoostedTreeTable
@@ -35,7 +35,7 @@ from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
-from committee.learners.tree_params import count_features, count_samples
+from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import apply_trees
 
 if TYPE_CHECKING:
@@ -379,56 +379,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         constant = np.full(loss.n_scores, 0.0 if self.base_score is None else float(self.base_score))
         return InitialScores(constant, predict_initial_scores(init, X, loss, classes=self._task == "classify"))
 
-    # The engine's parameters.
-
-    def _check_vectors(self, dataset: Dataset) -> None:
-        """Refuse what trees with vector leaves do not support."""
-        if self.multi_strategy != "multi_output_tree":
-            return
-        if self.monotonic_cst is not None:
-            raise ParameterError("multi_strategy='multi_output_tree' knows no monotone constraints; leave them out.")
-        if dataset.weights is not None and float(self.min_weight_fraction_leaf) > 0.0:
-            raise ParameterError(
-                "multi_strategy='multi_output_tree' counts rows, not weights: 'min_weight_fraction_leaf' must be 0 "
-                "where rows have weights."
-            )
-
     def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
-        settings = self._resolve()
-        self._check_vectors(dataset)
-        self._set_node_limits(params, settings, dataset)
-        params.learning_rate = settings.find_rate(dataset)
-        params.subsample = float(settings.subsample)
-        params.vector_leaves = self.multi_strategy == "multi_output_tree"
-        params.level_wise = self.growth == "level"
-        params.reg_lambda = float(settings.reg_lambda)
-        params.reg_alpha = float(self.reg_alpha)
-        params.colsample_tree = float(self.colsample_bytree)
-        params.colsample_level = float(self.colsample_bylevel)
-        n_drawn = min(count_features(settings.max_features, dataset.n_features), dataset.n_features)
-        params.colsample_node = float(self.colsample_bynode) * n_drawn / dataset.n_features
-        if self.boosting == "goss":
-            params.goss_top, params.goss_other = float(self.top_rate), float(self.other_rate)
-
-    def _set_node_limits(self, params: BoostingParams, settings: BoostingSettings, dataset: Dataset) -> None:
-        """Limits of the size of a tree and of its nodes."""
-        n_rows, subsample = count_present(dataset), float(settings.subsample)
-        min_leaf = count_samples(settings.find_min_samples_leaf(dataset), n_rows)
-        min_weight = float(self.min_weight_fraction_leaf)
-        if dataset.weights is None:
-            min_leaf = max(min_leaf, ceil(min_weight * subsample * n_rows))
-        else:
-            params.min_weight_leaf = min_weight * subsample
-        params.max_leaf_nodes = 0 if settings.max_leaf_nodes is None else int(settings.max_leaf_nodes)
-        if settings.max_depth is not None:
-            params.max_depth = int(settings.max_depth)
-        params.min_samples_split = count_samples(self.min_samples_split, n_rows)
-        params.min_samples_leaf = min_leaf
-        params.min_child_weight = float(settings.min_child_weight)
-        # For squared error, a decrease of impurity is twice the decrease of the objective over the weight of all rows.
-        min_gain = float(self.min_impurity_decrease) * subsample * count_repeated(dataset) / 2.0
-        params.gamma = float(self.gamma) + min_gain
-        params.ccp_alpha = float(self.ccp_alpha)
+        set_engine_params(self, self._resolve(), params, dataset)
 
     # The fitted model.
 
