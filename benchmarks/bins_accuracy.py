@@ -28,7 +28,6 @@ from sklearn.model_selection import train_test_split
 import committee
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-RESULTS = Path(__file__).parent / "results"
 
 
 def draw_noisy(seed: int, n_train: int = 50_000) -> Split:
@@ -185,21 +184,15 @@ def list_lines(words: argparse.Namespace) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Measure, print, and write the table if all of it was measured."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=24)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--write", action="store_true", help="write results/bins_accuracy_now.md")
     words = parser.parse_args(argv)
-    lines = []
     for line in list_lines(words):
         print(line, flush=True)
-        lines.append(line)
-    if not words.only and words.write:
-        text = f"# Bins and accuracy\n\n{words.seeds} repetitions, 100 trees; scikit-learn {sklearn.__version__}.\n\n"
-        RESULTS.joinpath("bins_accuracy_now.md").write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
