@@ -99,8 +99,9 @@ ClassCriterion: TypeAlias = Annotated[
 ]
 ValueCriterion: TypeAlias = Annotated[
     Literal["squared_error", "friedman_mse", "absolute_error", "poisson"],
-    "The impurity that a split must lower: the variance, the variance with Friedman's improvement score, the mean "
-    "absolute deviation from the median, or half the mean Poisson deviance (targets must then not be negative).",
+    "The impurity that a split must lower: the variance, the mean absolute deviation from the median, or half the mean "
+    "Poisson deviance (targets must then not be negative). ``'friedman_mse'`` is deprecated: it chooses the same "
+    "splits as ``'squared_error'``.",
 ]
 Splitter: TypeAlias = Annotated[
     Literal["best", "random"],

@@ -15,7 +15,7 @@ from committee import (
 )
 
 CLASS_CRITERIA = ("gini", "entropy", "log_loss", "gain_ratio")
-VALUE_CRITERIA = ("squared_error", "friedman_mse", "absolute_error", "poisson")
+VALUE_CRITERIA = ("squared_error", "absolute_error", "poisson")
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     **{name: (DecisionTreeClassifier, {"criterion": name}) for name in CLASS_CRITERIA},
     **{name: (DecisionTreeRegressor, {"criterion": name}) for name in VALUE_CRITERIA},

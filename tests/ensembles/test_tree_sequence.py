@@ -1,5 +1,9 @@
 """The members of ensembles of trees, as a sequence and one by one."""
 
+import gc
+import pickle
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +11,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
-from committee import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier, RandomForestClassifier
+from committee import (
+    BaggingClassifier,
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
 from committee.ensembles.shared_bins import can_share_bins, take_in_for_members
 
 
@@ -64,3 +74,42 @@ def test_members_that_share_no_bins_get_the_table_itself():
     assert take_in_for_members(owner, None, frame, [0, 1], None, task="classify").X is frame
     dataset = take_in_for_members(owner, DecisionTreeClassifier(), frame[["c"]], [0, 1], None, task="classify")
     np.testing.assert_array_equal(dataset.X, [[0.0], [1.0]])
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, IsolationForest])
+def test_a_member_is_one_object_while_it_is_in_use(cls):
+    X, y = load_iris(return_X_y=True)
+    forest = cls(n_estimators=3, warm_start=True, random_state=0).fit(X, y)
+    first, last = forest.estimators_[0], forest[-1]
+    assert forest.estimators_[0] is first is next(iter(forest))
+    forest.set_params(n_estimators=5).fit(X, y)
+    assert forest.estimators_[0] is first
+    assert forest.estimators_[2] is last
+    assert forest.estimators_[4] is not last
+    again = pickle.loads(pickle.dumps(forest))
+    assert again.estimators_[0] is not first
+    forest.set_params(warm_start=False).fit(X[:100], y[:100])
+    assert forest.estimators_[0] is not first
+
+
+def test_members_that_are_not_in_use_take_no_memory():
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    gone = weakref.ref(forest.estimators_[0])
+    gc.collect()
+    assert gone() is None
+
+
+def test_members_of_bags_are_objects_too():
+    X, y = load_iris(return_X_y=True)
+    bag = BaggingClassifier(None, 3, random_state=0).fit(X, y)
+    first = bag.estimators_[0]
+    assert bag.estimators_[0] is first
+
+
+def test_rows_that_a_member_draws():
+    X, y = load_iris(return_X_y=True)
+    assert RandomForestClassifier(2, max_samples=0.5).fit(X, y)._n_samples_bootstrap == 75
+    assert RandomForestClassifier(2, bootstrap=False).fit(X, y)._n_samples_bootstrap is None
+    assert BaggingClassifier(None, 2, max_samples=40).fit(X, y)._max_samples == 40
+    assert IsolationForest(n_estimators=2, max_samples=30).fit(X)._max_samples == 30

@@ -74,3 +74,15 @@ def test_an_estimator_that_is_not_fitted_can_be_loaded(tmp_path):
         warnings.simplefilter("error")
         committee.save(committee.RandomForestRegressor(7), tmp_path / "model")
         assert committee.load(tmp_path / "model").n_estimators == 7
+
+
+@pytest.mark.parametrize("criterion", ["text", "poisson"])
+def test_a_tree_needs_a_criterion_that_there_is(criterion, tmp_path):
+    path = tmp_path / "model"
+    committee.save(fit_model(committee.DecisionTreeClassifier()), path)
+    header, data = open_file(path.read_bytes())
+    (view,) = (record for record in header["objects"] if record["class"] == "TreeView")
+    view["fields"]["_criterion"] = criterion
+    path.write_bytes(seal_file(header, data))
+    with pytest.raises(ModelFileError, match="do not fit together: a criterion is known"):
+        committee.load(path)

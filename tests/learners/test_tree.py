@@ -13,7 +13,14 @@ from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import cross_val_score
 
 import committee
-from committee import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from committee import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    ExtraTreesRegressor,
+    RandomForestRegressor,
+)
 from tests.learners.split_agreement import assert_same_splits, break_ties, list_splits
 
 CLASS_DATA = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
@@ -80,7 +87,7 @@ def test_a_full_tree_knows_its_training_rows(cls, criterion, exact):
     assert cls(criterion=criterion, exact=exact, random_state=0).fit(X, y).score(X, y) == 1.0
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "friedman_mse", "absolute_error", "poisson"])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 @pytest.mark.parametrize("cls", [DecisionTreeRegressor, ExtraTreeRegressor])
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_full_regression_tree_knows_its_training_rows(cls, criterion, exact):
@@ -88,6 +95,18 @@ def test_a_full_regression_tree_knows_its_training_rows(cls, criterion, exact):
     X = X[:, [0, 2, 3, 8]]
     model = cls(criterion=criterion, exact=exact, random_state=0).fit(X, y)
     assert mean_absolute_error(y, model.predict(X)) < 0.5
+
+
+@pytest.mark.parametrize("cls", [DecisionTreeRegressor, ExtraTreeRegressor, RandomForestRegressor, ExtraTreesRegressor])
+def test_friedman_mse_is_the_squared_error(cls):
+    with pytest.warns(FutureWarning, match=r'^Value `"friedman_mse"` for `criterion` is deprecated') as caught:
+        model = cls(criterion="friedman_mse", random_state=0)
+    assert caught[0].filename == __file__
+    assert model.criterion == "squared_error"
+    # A pickle of an earlier version, and set_params, have the name itself.
+    X, y = load_diabetes(return_X_y=True)
+    named = cls(random_state=0).set_params(criterion="friedman_mse").fit(X, y)
+    assert_array_equal(named.predict(X), model.fit(X, y).predict(X))
 
 
 def test_probabilities_and_their_logarithms():

@@ -12,6 +12,7 @@ from committee.data.class_weights import combine_weights
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
 from committee.engines.tree_model import TreeModel
+from committee.exceptions import warn_caller
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
@@ -242,8 +243,21 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
 class TreeRegressorMixin(RegressorMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
     """Estimators whose leaves hold values."""
 
+    criterion: str
+
     _task = "regress"
     _combine = "mean"
+
+    def _store_params(self, arguments: dict[str, object]) -> None:
+        super()._store_params(arguments)
+        criterion = arguments.get("criterion")
+        if isinstance(criterion, str) and criterion == "friedman_mse":
+            self.criterion = "squared_error"
+            warn_caller(
+                'Value `"friedman_mse"` for `criterion` is deprecated: it means the same as `"squared_error"`, since '
+                "both choose the same splits. Write squared_error.",
+                FutureWarning,
+            )
 
     def predict(self, X: Any) -> FloatArray:
         """Value of each row: the value of its leaf, averaged over the trees.

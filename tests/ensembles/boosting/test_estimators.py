@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from committee import GradientBoostingClassifier, GradientBoostingRegressor
+from committee import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection import shap_values
 
@@ -218,3 +218,14 @@ def test_contradictions_are_refused() -> None:
             GradientBoostingClassifier(**params).fit(X, Y)
     with pytest.raises(DataError, match="requires two classes"):
         GradientBoostingClassifier(loss="exponential").fit(X_IRIS, Y_IRIS)
+
+
+@pytest.mark.parametrize("params", [{}, {"n_estimators": 5}])
+def test_one_class_is_refused_as_in_scikit_learn(params: dict[str, Any]) -> None:
+    model = GradientBoostingClassifier(random_state=0, **params)
+    sentence = "^y contains 1 class after sample_weight trimmed classes with zero weights, while a minimum of 2 classes"
+    with pytest.raises(DataError, match=sentence):
+        model.fit(X_IRIS[:50], Y_IRIS[:50])
+    with pytest.raises(DataError, match=sentence):
+        model.fit(X_IRIS, Y_IRIS, sample_weight=Y_IRIS == 1)
+    assert (HistGradientBoostingClassifier().fit(X_IRIS[:50], Y_IRIS[:50]).predict(X_IRIS) == 0).all()

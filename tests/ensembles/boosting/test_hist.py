@@ -226,3 +226,29 @@ def test_the_rows_held_out_are_those_of_scikit_learn() -> None:
     theirs = PeerClassifier(**params).fit(X_CANCER, Y_CANCER)
     assert mine.validation_score_[0] == pytest.approx(theirs.validation_score_[0], rel=1e-12)
     assert mine.train_score_[0] == pytest.approx(theirs.train_score_[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("cls", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_an_explicit_number_of_bins_limits_the_levels_of_categories(cls: Any) -> None:
+    levels = np.arange(300) % 60
+    frame = pd.DataFrame({"x": np.arange(300.0), "town": pd.Categorical([f"t{k}" for k in levels])})
+    sentence = (
+        r"^Categorical feature 'town' is expected to have a cardinality <= 59 but actually has a cardinality of 60"
+    )
+    with pytest.raises(DataError, match=sentence):
+        cls(max_bins=59, **FEW).fit(frame, levels % 2)
+    table = np.column_stack([frame["x"], levels])
+    with pytest.raises(DataError, match=r"^Categorical feature at index 1 is expected .* <= 2 but .* of 60"):
+        cls(max_bins=2, categorical_features=[1], **FEW).fit(table, levels % 2)
+    # Missing values are no level, and the default is no limit.
+    cls(max_bins=60, categorical_features=[1], **FEW).fit(np.vstack([table, [0.0, np.nan]]), [*(levels % 2), 0])
+    many = np.column_stack([np.zeros(6000), np.arange(6000) % 300])
+    model = cls(categorical_features=[1], **FEW).fit(many, many[:, 1] % 2)
+    assert model.score(many, many[:, 1] % 2) > 0.9
+
+
+def test_a_date_before_a_category_does_not_shift_its_name() -> None:
+    days = pd.Series(pd.date_range("2020-01-01", periods=90, freq="9D"))
+    frame = pd.DataFrame({"day": days, "town": pd.Categorical([f"t{k % 5}" for k in range(90)])})
+    with pytest.raises(DataError, match=r"^Categorical feature 'town' is expected"):
+        HistGradientBoostingRegressor(max_bins=4, **FEW).fit(frame, np.arange(90.0))

@@ -32,8 +32,6 @@ def test_trees_of_classes() -> None:
     ).fit(table, classes)
     assert together.estimators_.shape == (together.n_estimators_, 1)
     assert together.estimators_[0, 0].predict(table).shape == (150, 3)
-    alone = committee.GradientBoostingClassifier(n_estimators=3).fit(table, np.zeros(150))
-    assert len(alone.estimators_) == alone.n_estimators_
 
 
 def test_a_tree_is_shown_without_what_it_does_not_know() -> None:

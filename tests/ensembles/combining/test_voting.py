@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -297,3 +299,16 @@ def test_a_regressor_of_trees_shares_nothing_with_its_input() -> None:
     vote = VotingRegressor([("tree", DecisionTreeRegressor(max_depth=2))])
     vote.fit(X[:, :3], X[:, 3])
     assert not hasattr(vote.estimators[0][1], "tree_")
+
+
+@pytest.mark.parametrize("ensemble", [VotingClassifier, VotingRegressor])
+def test_verbose_writes_a_line_for_each_member_in_their_order(ensemble, capsys):
+    own = DecisionTreeClassifier() if ensemble is VotingClassifier else DecisionTreeRegressor()
+    members = [*(MEMBERS[:1] if ensemble is VotingClassifier else VALUES[:1]), ("own", own)]
+    ensemble(members, verbose=True).fit(X, Y)
+    first, second = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"\[Voting\] \.+ \(1 of 2\) Processing {members[0][0]}, total= +\d+\.\ds", first)
+    assert re.fullmatch(r"\[Voting\] \.+ \(2 of 2\) Processing own, total= +\d+\.\ds", second)
+    assert len(first) == len(second) == 70
+    ensemble(members).fit(X, Y)
+    assert capsys.readouterr().out == ""

@@ -440,6 +440,12 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
         return members if isinstance(members, TreeMembers) else members.estimators
 
     @property
+    def _max_samples(self) -> int:
+        # Private in scikit-learn as well, and yet read by programs that compute with the samples of the members.
+        self._fitted_members()
+        return self._samples.plan.total_draws
+
+    @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """Rows in the sample of each member, ascending, as often as they occur; drawn again at each access."""
         counts = self._samples.draw_rows(range(len(self._fitted_members())))

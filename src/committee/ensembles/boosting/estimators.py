@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from committee.ensembles.boosting.fit import BaseGradientBoosting
-from committee.ensembles.boosting.objective import make_class_loss, make_value_loss
+from committee.ensembles.boosting.objective import count_present_classes, make_class_loss, make_value_loss
 from committee.ensembles.boosting.params import (
     AutoDefaults,
     AutoLearningRate,
@@ -44,6 +44,7 @@ from committee.ensembles.boosting.params import (
     ValueLoss,
 )
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
+from committee.exceptions import DataError
 from committee.losses import describe_loss
 from committee.params import (
     BoostingScoring,
@@ -183,6 +184,15 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
         criterion: DroppedCriterion = "deprecated",
     ) -> None:
         self._store_params(locals())
+
+    def _check_target(self, dataset: Dataset) -> None:
+        # As scikit-learn's. Where an ensemble fits it on folds of a data set (`fit_dataset`), one class is learnt.
+        n_classes = count_present_classes(dataset)
+        if n_classes < 2:
+            raise DataError(
+                f"y contains {n_classes} class after sample_weight trimmed classes with zero weights, while a minimum "
+                "of 2 classes are required. HistGradientBoostingClassifier and the forests learn a single class."
+            )
 
     def _make_loss(self, dataset: Dataset) -> BoostingLoss:
         return make_class_loss(self.loss, dataset)

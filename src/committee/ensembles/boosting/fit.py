@@ -145,6 +145,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         self.validate_params()
         self._check_together()
         dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
+        self._check_target(dataset)
         loss = self._make_loss(dataset)
         seed = self._resolve_seed()
         init = self._fit_init(X, y, sample_weight)
@@ -232,6 +233,9 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
                 self.__dict__.pop(name, None)
             self._finalize(booster, best, attributes)
         return self
+
+    def _check_target(self, dataset: Dataset) -> None:
+        """Refuse a target that nothing can be learnt from."""
 
     # The number of rounds.
 

@@ -11,7 +11,7 @@ from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import Callbacks
 from committee.ensembles.boosting.early_stopping import EarlyStopping
 from committee.ensembles.boosting.objective import count_present, make_class_loss, make_value_loss
-from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistValueLoss
+from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistMaxBins, HistValueLoss
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.validation import read_validation_set, split_validation
@@ -28,7 +28,6 @@ from committee.params import (
     L2Regularization,
     LearningRate,
     LogLoss,
-    MaxBins,
     MaxDepth,
     MaxIter,
     MaxLeafNodes,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from committee.data import Dataset
+    from committee.data import Dataset, Schema
     from committee.engines import BoostingParams
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.objective import BoostingLoss
@@ -60,6 +59,8 @@ __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
 
 _MANY_ROWS = 10_000
 """Rows above which ``early_stopping="auto"`` stops early, as in scikit-learn."""
+_MOST_BINS = 255
+"""The default of ``max_bins``, with which it does not limit the levels of categories."""
 
 
 class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
@@ -137,6 +138,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         return self._boost(dataset if weights is None else dataset.reweighted(weights), None)
 
     def _boost(self, dataset: Dataset, validation: ValidationSet | None, given: FitInput | None = None) -> Self:
+        _check_cardinality(dataset.schema, int(self.max_bins))
         loss, seed, training = self._make_loss(dataset), self._resolve_seed(), dataset
         stops = bool(self.early_stopping)
         if self.early_stopping == "auto":
@@ -186,6 +188,21 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         params.min_samples_leaf = int(self.min_samples_leaf)
         params.reg_lambda = float(self.l2_regularization)
         params.colsample_node = float(self.max_features)
+
+
+def _check_cardinality(schema: Schema, max_bins: int) -> None:
+    """Refuse categories with more levels than a limit that the user has set, as scikit-learn does."""
+    large = np.flatnonzero(schema.n_levels > max_bins)
+    if max_bins == _MOST_BINS or not len(large):
+        return
+    # Dates and lists have no levels, so that a feature with levels is a column of the user's table.
+    owner = int(large[0] if schema.inputs is None else schema.inputs.owners[large[0]])
+    where = f"at index {owner}" if schema.input_names is None else repr(schema.input_names[owner])
+    raise DataError(
+        f"Categorical feature {where} is expected to have a cardinality <= {max_bins} but actually has a cardinality "
+        f"of {schema.n_levels[large[0]]}. An explicit 'max_bins' limits the levels of categories too; with "
+        f"max_bins={_MOST_BINS}, the default, a category may have any number of levels."
+    )
 
 
 class HistGradientBoostingClassifier(BoostedClassifierMixin, BaseHistGradientBoosting):
@@ -240,7 +257,7 @@ class HistGradientBoostingClassifier(BoostedClassifierMixin, BaseHistGradientBoo
         min_samples_leaf: MinSamplesLeafCount = 20,
         l2_regularization: L2Regularization = 0.0,
         max_features: FeatureShare = 1.0,
-        max_bins: MaxBins = 255,
+        max_bins: HistMaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
@@ -307,7 +324,7 @@ class HistGradientBoostingRegressor(BoostedRegressorMixin, BaseHistGradientBoost
         min_samples_leaf: MinSamplesLeafCount = 20,
         l2_regularization: L2Regularization = 0.0,
         max_features: FeatureShare = 1.0,
-        max_bins: MaxBins = 255,
+        max_bins: HistMaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,

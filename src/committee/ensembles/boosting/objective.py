@@ -26,6 +26,7 @@ __all__ = [
     "BoostingLoss",
     "Objective",
     "count_present",
+    "count_present_classes",
     "count_repeated",
     "make_class_loss",
     "make_value_loss",
@@ -196,6 +197,15 @@ def require_target(dataset: Dataset) -> ClassTarget | ValueTarget:
 def count_present(dataset: Dataset) -> int:
     """Number of rows of positive weight."""
     return dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights))
+
+
+def count_present_classes(dataset: Dataset) -> int:
+    """Number of classes with a row of positive weight."""
+    target = dataset.target
+    assert isinstance(target, ClassTarget)
+    if dataset.weights is None:
+        return target.n_classes[0]
+    return int(np.count_nonzero(np.bincount(target.labels[:, 0], weights=dataset.weights)))
 
 
 def count_repeated(dataset: Dataset) -> float:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from committee.constraints import join_phrases
 from committee.losses import list_value_losses
-from committee.params import HasMethods, Hint, Interval, JobCount, MaxDepth, MaxFeatures, MaxLeafNodes, MinSamplesLeaf
+from committee.params import (
+    HasMethods,
+    Hint,
+    Interval,
+    JobCount,
+    MaxBins,
+    MaxDepth,
+    MaxFeatures,
+    MaxLeafNodes,
+    MinSamplesLeaf,
+)
 
 __all__ = [
     "AutoDefaults",
@@ -32,6 +42,7 @@ __all__ = [
     "GammaSplit",
     "GrowPolicy",
     "HistEarlyStopping",
+    "HistMaxBins",
     "HistValueLoss",
     "HuberAlpha",
     "Init",
@@ -224,6 +235,11 @@ HistEarlyStopping: TypeAlias = Annotated[
     Literal["auto"] | bool,
     "Whether to stop before all rounds when the score no longer improves. ``'auto'``: with more than 10,000 "
     "rows, or if `fit` is given a validation set.",
+]
+HistMaxBins: TypeAlias = Annotated[
+    MaxBins,
+    "The most bins of a numeric feature. A feature with no more distinct values than this is represented exactly. A "
+    "value below 255 is also the most levels of a category, as in scikit-learn; with 255 any number is allowed.",
 ]
 StoppingPatience: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)] | Literal["auto"] | None,

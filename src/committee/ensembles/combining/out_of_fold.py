@@ -7,6 +7,8 @@ their out-of-bag predictions come with the one fit on all rows.
 
 from __future__ import annotations
 
+import sys
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -47,6 +49,10 @@ __all__ = [
 ]
 
 
+_LINE_WIDTH = 70
+"""Characters of a line about a fit."""
+
+
 @dataclass
 class MemberFit:
     """A member with its fits and its out-of-fold predictions.
@@ -67,6 +73,8 @@ class MemberFit:
         Each fitted on all rows but those of one fold.
     predictions : ndarray of shape (n_rows, width)
         Out-of-fold or out-of-bag; NaN for rows without one.
+    seconds : float
+        How long the last of its fits took.
     """
 
     name: str
@@ -76,6 +84,7 @@ class MemberFit:
     fitted: Any = None
     fold_models: list[Any] = field(default_factory=list)
     predictions: Any = None
+    seconds: float = 0.0
 
     def to_estimator(self, classes: Classes) -> EstimatorLike:
         """The estimator that predicts for this member: the fit on all rows, or else the mean of the fold models."""
@@ -149,9 +158,34 @@ def _extract_oob_predictions(one: MemberFit, n_rows: int, classes: Classes) -> F
 def fit_members(
     training: TrainingSet, members: list[MemberFit], n_jobs: int | None, verbose: int, owner: object = None
 ) -> None:
-    """Fit every member on all rows; the owner is the ensemble whose callbacks are called."""
-    for job, fitted, _ in _run_jobs(training, [_FitJob(one) for one in members], None, n_jobs, verbose, owner):
+    """Fit every member on all rows; with ``verbose``, write a line for each, as scikit-learn's voting does.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        The table and its target.
+    members : list of MemberFit
+        Their fits are filled in.
+    n_jobs, verbose : int
+        Number of fits in parallel, and verbosity.
+    owner : estimator, optional
+        The ensemble whose callbacks are called.
+    """
+    n_written = 0
+    for job, fitted, _ in _run_jobs(training, [_FitJob(one) for one in members], None, n_jobs, 0, owner):
         job.member.fitted = fitted
+        # Members of this library come first, since they share the data set; the lines are in the order of the members.
+        while verbose and n_written < len(members) and members[n_written].fitted is not None:
+            one, n_written = members[n_written], n_written + 1
+            sys.stdout.write(_describe_fit(one, n_written, len(members)))
+            sys.stdout.flush()
+
+
+def _describe_fit(one: MemberFit, number: int, total: int) -> str:
+    """A line about a fit, in scikit-learn's form."""
+    seconds = f" {one.seconds:5.1f}s" if one.seconds <= 60.0 else f"{one.seconds / 60.0:4.1f}min"
+    end = f" ({number} of {total}) Processing {one.name}, total={seconds}"
+    return f"[Voting] {'.' * (_LINE_WIDTH - len('[Voting] ') - len(end))}{end}\n"
 
 
 def predict_out_of_fold(
@@ -250,7 +284,8 @@ def _run_jobs(
                 )
                 for job in some
             )
-            for job, (fitted, predicted) in zip(some, results, strict=True):
+            for job, (fitted, predicted, seconds) in zip(some, results, strict=True):
+                job.member.seconds = seconds
                 yield job, fitted, predicted
                 done += 1
                 if on_progress is not None:
@@ -265,8 +300,10 @@ def _fit_and_predict(
     train: NDArray[np.intp] | None,
     test: NDArray[np.intp] | None,
     classes: Classes,
-) -> tuple[EstimatorLike, FloatArray | None]:
+) -> tuple[EstimatorLike, FloatArray | None, float]:
+    started = time.perf_counter()
     fitted = training.fit_member(member, train, params)
+    seconds = time.perf_counter() - started
     if test is None:
-        return fitted, None
-    return fitted, predict_member(fitted, select_rows(training.X, test), method, classes)
+        return fitted, None, seconds
+    return fitted, predict_member(fitted, select_rows(training.X, test), method, classes), seconds

@@ -20,7 +20,7 @@ from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
-from committee.ensembles.tree_sequence import TreeSequence
+from committee.ensembles.tree_sequence import TreeSequence, find_views, keep_views
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator, add_columns
@@ -31,6 +31,7 @@ from committee.learners.tree_view import normalize_importances
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
+    from weakref import WeakValueDictionary
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -175,7 +176,9 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
                 builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
                 if votes is not None:
                     builder.add_votes(votes, last)
+            kept = self.__dict__.get("_trees") if n_kept else None
             self._set_fitted(self._list_fitted(builder, votes), dataset.schema, _OPTIONAL)
+            keep_views(self, kept, self._trees)
         return self
 
     def _check_combinations(self) -> None:
@@ -374,7 +377,8 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         trees = self.fitted_trees()
         names = ("classes_", "n_classes_", "n_outputs_")
         named = {name: self.__dict__[name] for name in names if name in self.__dict__}
-        return ForestMembers(self.estimator, trees, self._importances, self._schema, named, self._seed)
+        views = find_views(self, trees)
+        return ForestMembers(self.estimator, trees, self._importances, self._schema, named, self._seed, views)
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.int32]]:
@@ -382,6 +386,12 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         n_trees = self.fitted_trees().n_trees
         rows = np.arange(self._samples.n_rows, dtype=np.int32)
         return [np.repeat(rows, self.draw_sample(t)) for t in range(n_trees)]
+
+    @property
+    def _n_samples_bootstrap(self) -> int | None:
+        # Private in scikit-learn as well, and yet read by programs that compute with the samples of the trees.
+        self.fitted_trees()
+        return self._samples.total_draws if self.bootstrap else None
 
     def draw_sample(self, member: int) -> IndexArray:
         """How often each training row is in the sample of a member.
@@ -427,7 +437,7 @@ class ForestMembers(TreeSequence):
 
     Parameters
     ----------
-    estimator, trees, importances, schema, named
+    estimator, trees, importances, schema, named, views
         As in `TreeSequence`.
     seed : int
         The seed of the forest.
@@ -441,8 +451,9 @@ class ForestMembers(TreeSequence):
         schema: Schema,
         named: dict[str, object],
         seed: int,
+        views: WeakValueDictionary[int, BaseTree] | None = None,
     ) -> None:
-        super().__init__(estimator, trees, importances, schema, named)
+        super().__init__(estimator, trees, importances, schema, named, views)
         self.seed = seed
 
     def _view(self, member: int) -> BaseTree:

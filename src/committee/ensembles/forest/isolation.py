@@ -17,7 +17,7 @@ from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.isolation_samples import IsolationSamples, plan_isolation
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
-from committee.ensembles.tree_sequence import TreeSequence
+from committee.ensembles.tree_sequence import TreeSequence, find_views, keep_views
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import ExtraTreeRegressor
 from committee.learners.tree_estimator import TreeEstimator
@@ -38,6 +38,7 @@ from committee.params import (
 
 if TYPE_CHECKING:
     from typing import Self
+    from weakref import WeakValueDictionary
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -165,6 +166,7 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
             scores = _score_paths(trees, dataset.X, samples.n_draws, self.n_jobs)
             offset = _find_quantile(scores, float(self.contamination), samples.weights)
         self._set_fitted({**fitted, "offset_": offset}, dataset.schema)
+        keep_views(self, kept, trees)
         return self
 
     def _grow_trees(self, dataset: Dataset, samples: IsolationSamples, seed: int, kept: Trees | None) -> Trees:
@@ -274,7 +276,15 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
     @property
     def estimators_(self) -> IsolationMembers:
         """The members as fitted trees, built when they are accessed; they share the memory of the forest."""
-        return IsolationMembers(self.estimator_, self.fitted_trees(), self._schema, self._draws, self._seed)
+        trees = self.fitted_trees()
+        views = find_views(self, trees)
+        return IsolationMembers(self.estimator_, trees, self._schema, self._draws, self._seed, views)
+
+    @property
+    def _max_samples(self) -> int:
+        # Private in scikit-learn as well, and yet read by programs that compute with the samples of the trees.
+        self.fitted_trees()
+        return self.max_samples_
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.int32]]:
@@ -292,7 +302,7 @@ class IsolationMembers(TreeSequence):
 
     Parameters
     ----------
-    estimator, trees, schema
+    estimator, trees, schema, views
         As in `TreeSequence`.
     samples : IsolationSamples
         Rows and features of each tree.
@@ -300,8 +310,16 @@ class IsolationMembers(TreeSequence):
         The seed of the forest.
     """
 
-    def __init__(self, estimator: BaseTree, trees: Trees, schema: Schema, samples: IsolationSamples, seed: int) -> None:
-        super().__init__(estimator, trees, np.zeros((1, schema.n_features)), schema, {"n_outputs_": 1})
+    def __init__(
+        self,
+        estimator: BaseTree,
+        trees: Trees,
+        schema: Schema,
+        samples: IsolationSamples,
+        seed: int,
+        views: WeakValueDictionary[int, BaseTree],
+    ) -> None:
+        super().__init__(estimator, trees, np.zeros((1, schema.n_features)), schema, {"n_outputs_": 1}, views)
         self.samples, self.seed = samples, seed
 
     def _view(self, member: int) -> BaseTree:
