@@ -8,7 +8,8 @@
     ├── DataError            (also ValueError)   X, y or the weights hold something that cannot be learnt from
     │   └── DataSizeError    (also MemoryError)  the data cannot fit in the memory of this machine
     ├── DataTypeError        (also TypeError)    X, y or the weights are of a kind that cannot be read
-    └── ModelFileError       (also ValueError)   a model file is damaged or unknown, or a model cannot be written
+    ├── ModelFileError       (also ValueError)   a model file is damaged or unknown, or a model cannot be written
+    └── ClusterError         (also RuntimeError) workers of a cluster were lost, or what they were sent failed there
 
 ``NotFittedError`` is scikit-learn's own, so that code written for scikit-learn catches it.
 
@@ -23,6 +24,7 @@ import warnings
 from sklearn.exceptions import NotFittedError
 
 __all__ = [
+    "ClusterError",
     "CommitteeError",
     "DataError",
     "DataSizeError",
@@ -61,6 +63,10 @@ class DataTypeError(CommitteeError, TypeError):
 
 class ModelFileError(CommitteeError, ValueError):
     """A model file is damaged or of an unknown kind, or a model holds something that no file can hold."""
+
+
+class ClusterError(CommitteeError, RuntimeError):
+    """A cluster has no workers left, or a block or a task failed on one of them."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -90,9 +90,20 @@ class LocalHosts:
         """Forget a fit and its states."""
         self._fits.pop(fit, None)
 
-    def map(self, function: Callable[..., Any], items: Iterable[Any], shared: Any = None) -> list[Any]:
+    def map(
+        self,
+        function: Callable[..., Any],
+        items: Iterable[Any],
+        shared: Any = None,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[Any]:
         """``function(item)`` of each item, or ``function(item, shared)``."""
-        return [function(item) if shared is None else function(item, shared) for item in items]
+        answers = []
+        for item in items:
+            answers.append(function(item) if shared is None else function(item, shared))
+            if on_done is not None:
+                on_done(len(answers))
+        return answers
 
     def drop(self, fit: str, block: int) -> None:
         """Lose the state of a block, as a host that dies does."""

@@ -81,6 +81,15 @@ class HostGroup(Protocol):
         """Forget a fit and its states."""
         ...
 
-    def map(self, function: Callable[..., Any], items: Iterable[Any], shared: Any = None) -> list[Any]:
-        """``function(item)`` of each item, or ``function(item, shared)``; ``shared`` is sent to each host once."""
+    def map(
+        self,
+        function: Callable[..., Any],
+        items: Iterable[Any],
+        shared: Any = None,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[Any]:
+        """``function(item)`` of each item, or ``function(item, shared)``; ``shared`` is sent to each host once.
+
+        ``on_done`` is called with the number of items that are done.
+        """
         ...

@@ -1,0 +1,78 @@
+"""Clusters of real processes, one of each size for all tests; each is started when a test first needs it."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from committee.engines.hosts import LocalHosts
+from committee.engines.hosts.executor_hosts import ExecutorHosts
+
+#: Seconds without an answer after which a host is given up. Generous: only frozen workers get there.
+LIMIT = 30.0
+
+
+@pytest.fixture(scope="session")
+def dask_clients() -> Iterator[Callable[[int], Any]]:
+    """Clients of Dask clusters on this machine, by the number of workers."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+    dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # A cluster on this machine gives up a worker that its nanny does not start again in time, however busy we are.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
+    started: dict[int, Any] = {}
+    with ExitStack() as stack:
+
+        def connect(n_workers: int) -> Any:
+            if n_workers not in started:
+                cluster = stack.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=n_workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address=None,
+                        memory_limit=0,
+                    )
+                )
+                started[n_workers] = stack.enter_context(distributed.Client(cluster))
+            client = started[n_workers]
+            client.wait_for_workers(n_workers, timeout=60)
+            return client
+
+        yield connect
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[Any]:
+    """Ray with 4 CPUs on this machine."""
+    ray = pytest.importorskip("ray", reason="needs the extra 'ray', which has no wheel for every platform")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False, logging_level="ERROR")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def make_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Makes groups of hosts by the name of the engine and the number of workers; they end with the test."""
+    with ExitStack() as stack:
+
+        def make(engine: str, n_workers: int = 2, time_limit: float = LIMIT) -> Any:
+            if engine == "local":
+                return LocalHosts()
+            if engine == "executor":
+                return stack.enter_context(ExecutorHosts(n_processes=n_workers, time_limit=time_limit))
+            if engine == "dask":
+                from committee.engines.hosts.dask_hosts import DaskHosts
+
+                client = request.getfixturevalue("dask_clients")(n_workers)
+                return stack.enter_context(DaskHosts(client, time_limit))
+            from committee.engines.hosts.ray_hosts import RayHosts
+
+            request.getfixturevalue("ray_cluster")
+            return stack.enter_context(RayHosts(n_workers, time_limit))
+
+        yield make

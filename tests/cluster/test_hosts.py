@@ -1,0 +1,191 @@
+"""Groups of hosts: the same digest whatever becomes of the workers, and never a hang."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from committee.engines.hosts import LocalHosts
+from committee.exceptions import ClusterError, DataError
+from tests.cluster.block_histograms import MakeHistograms, digest_fit
+
+ENGINES = ["executor", "dask", "ray"]
+BOUND = 120.0
+"""Seconds that no fit here may take: a hang would."""
+
+
+@pytest.fixture(scope="module")
+def expected() -> str:
+    return digest_fit(LocalHosts(), "expected", MakeHistograms())
+
+
+@pytest.fixture(autouse=True)
+def no_hang() -> Any:
+    """Fail rather than hang."""
+
+    def give_up(*_: object) -> None:
+        pytest.fail(f"no end within {BOUND:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(int(BOUND))
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_equal_on_every_engine(engine: str, make_hosts: Any, expected: str) -> None:
+    hosts = make_hosts(engine)
+    assert digest_fit(hosts, "fit", MakeHistograms()) == expected
+    assert hosts.traffic.lost == 0
+    assert hosts.traffic.made == 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_worker_killed_in_mid_step(engine: str, make_hosts: Any, expected: str, tmp_path: Path) -> None:
+    hosts = make_hosts(engine)
+    for kill in range(10 if engine != "executor" else 2):
+        make = MakeHistograms(marker=str(tmp_path / f"kill-{kill}"))
+        assert digest_fit(hosts, f"fit-{kill}", make) == expected
+        assert hosts.traffic.lost == kill + 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_workers_killed(engine: str, make_hosts: Any, expected: str, tmp_path: Path) -> None:
+    hosts = make_hosts(engine)
+    make = MakeHistograms(marker=str(tmp_path / "all"), trap="everyone")
+    assert digest_fit(hosts, "fit", make) == expected
+    assert hosts.traffic.lost == 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_frozen_worker(engine: str, make_hosts: Any, expected: str, tmp_path: Path) -> None:
+    hosts = make_hosts(engine, time_limit=2.0)
+    make = MakeHistograms(marker=str(tmp_path / "frozen"), trap="stop")
+    frozen: set[int] = set()
+    try:
+        hosts.open("pids", MakeHistograms(), 4)
+        frozen = {pid for pid, _ in hosts.call("pids", "where", reduce="list", changes=False)}
+        hosts.close("pids")
+        assert digest_fit(hosts, "fit", make) == expected
+        assert hosts.traffic.lost >= 1
+    finally:
+        for pid in frozen:  # a worker of Dask is not ended with its actor
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                continue
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_worker_added_late(engine: str, make_hosts: Any, request: pytest.FixtureRequest) -> None:
+    hosts = make_hosts(engine, 1)
+    hosts.open("fit", MakeHistograms(), 4)
+    before = {pid for pid, _ in hosts.call("fit", "where", reduce="list", changes=False)}
+    assert len(before) == 1
+    if engine == "dask":
+        cluster = request.getfixturevalue("dask_clients")(1).cluster
+        cluster.scale(2)
+    else:
+        hosts.pool._n_workers = 2
+    deadline = time.monotonic() + 60.0
+    after = before
+    while len(after) == 1 and time.monotonic() < deadline:
+        step = hosts.call("fit", "count", reduce="sum", changes=False)
+        assert step[0].sum() == 4 * 400
+        after = {pid for pid, _ in hosts.call("fit", "where", reduce="list", changes=False)}
+    hosts.close("fit")
+    if engine == "dask":
+        cluster.scale(1)
+    assert len(after) == 2
+    assert before < after
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_fits_at_once(engine: str, make_hosts: Any, expected: str) -> None:
+    hosts = make_hosts(engine)
+    digests: dict[str, str] = {}
+
+    def fit(key: str) -> None:
+        digests[key] = digest_fit(hosts, key, MakeHistograms())
+
+    threads = [threading.Thread(target=fit, args=(key,)) for key in ("one", "other")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert digests == {"one": expected, "other": expected}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_worker_without_data(engine: str, make_hosts: Any) -> None:
+    hosts = make_hosts(engine)
+    alone = digest_fit(LocalHosts(), "alone", MakeHistograms(), n_blocks=1)
+    assert digest_fit(hosts, "fit", MakeHistograms(), n_blocks=1) == alone
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_errors_name_the_block(engine: str, make_hosts: Any) -> None:
+    hosts = make_hosts(engine)
+    with pytest.raises(ClusterError, match=r"Block 2 \(part-2\.parquet\) could not be loaded.*the file is damaged"):
+        hosts.open("bad", MakeHistograms(bad=2), 4)
+    hosts.open("fit", MakeHistograms(), 4)
+    with pytest.raises(ClusterError, match=r"Block \d \(part-\d\.parquet\) failed in 'sum'.*there is no 'sum'"):
+        hosts.call("fit", "sum", reduce="sum", changes=False)
+    assert hosts.traffic.lost == 0  # an error is an answer, not a dead worker
+    assert hosts.call("fit", "largest", reduce="max", changes=False) == (0,)
+    hosts.close("fit")
+
+
+def divide(item: int, shared: int) -> float:
+    if item == 13:
+        raise DataError("thirteen is not allowed")
+    return item / shared
+
+
+def kill_once(item: int, marker: str) -> int:
+    if item == 3:
+        try:
+            Path(marker).touch(exist_ok=False)
+        except FileExistsError:
+            return item
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def kill_always(item: int, _: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tasks(engine: str, make_hosts: Any, tmp_path: Path) -> None:
+    hosts = make_hosts(engine)
+    done: list[int] = []
+    assert hosts.map(divide, range(8), 2, done.append) == [k / 2 for k in range(8)]
+    assert done[-1] == 8
+    assert hosts.map(str, range(3)) == ["0", "1", "2"]
+    with pytest.raises(DataError, match="thirteen"):
+        hosts.map(divide, range(10, 16), 1)
+    assert hosts.traffic.lost == 0
+    assert hosts.map(kill_once, range(6), str(tmp_path / "killed")) == list(range(6))
+    assert hosts.traffic.lost == 1
+
+
+def test_task_that_kills_every_worker(make_hosts: Any) -> None:
+    with pytest.raises(ClusterError, match="Task 0 was given to 4 workers"):
+        make_hosts("executor").map(kill_always, [0], "")
+
+
+def test_executor_of_several_processes_runs_tasks_only() -> None:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from committee.engines.hosts.executor_hosts import ExecutorHosts
+
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor, ExecutorHosts([executor]) as hosts:
+        assert hosts.map(abs, [-1, -2, 3]) == [1, 2, 3]
+        assert not hosts.keeps_state
