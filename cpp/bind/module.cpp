@@ -17,6 +17,7 @@ void bind_boosted_predict(nb::module_& m);
 void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
+void bind_exact(nb::module_& m);
 void bind_testing(nb::module_& m);
 
 NB_MODULE(_core, m) {
@@ -35,5 +36,6 @@ NB_MODULE(_core, m) {
   bind_partial_dependence(m);
   bind_stump(m);
   bind_permutation(m);
+  bind_exact(m);
   bind_testing(m);
 }

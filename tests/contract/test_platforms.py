@@ -86,7 +86,7 @@ DIGESTS = {
     "boosting, weighted": "c625cb10b9e94173",
     "boosting, one tree for all": "c173216b375ff06b",
     "boosting, squared error": "c1396ada20ee12ae",
-    "boosting, huber": "e665fed86fa07c59",
+    "boosting, huber": "511b6e2fe1ba5be4",
     "boosting, poisson": "73ac1baee06146ca",
     "boosting, many rows": "fd930bd3bae62140",
     "gini": "a730db29e726a8ab",

@@ -39,8 +39,9 @@ class Loss {
   // `weights` may be empty (all one).
   virtual std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
                                             std::span<const double> weights) const = 0;
-  // What a loss learns from the residuals before a round: Huber's delta.
-  virtual void adapt(const ScoreView&, std::size_t, std::span<const double>) {}
+  // What a loss learns from the residuals before a round: Huber's delta. Weights are whole numbers,
+  // in proportion to those of the rows; empty: all one.
+  virtual void adapt(const ScoreView&, std::size_t, std::span<const u32>) {}
   // Where Huber's loss of score k turns from squared to linear; infinity for all others.
   virtual double delta(u32) const { return std::numeric_limits<double>::infinity(); }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "committee/exact_sum.hpp"
+
 namespace committee {
 
 namespace {
@@ -76,8 +78,10 @@ FixedWeights fix_weights(std::span<const double> weights, WeightBits bits) {
     heaviest = std::max(heaviest, w);
   }
   if (!(heaviest > 0.0)) throw std::invalid_argument("all sample weights are zero");
-  double total = 0.0;  // in the heaviest row's weight, so that it neither overflows nor vanishes
-  for (const double w : weights) total += w / heaviest;
+  ExactSum sum, unit;
+  sum.add(weights);
+  unit.add(heaviest);
+  const double total = divide(sum, unit);
   fixed.weights.resize(weights.size());
   fixed.unit = find_unit(weights, lightest);
   fixed.integral =

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "committee/quantile_counts.hpp"
+
 namespace committee {
 
 namespace {
@@ -33,7 +35,7 @@ double pick(std::vector<WeightedValue>& values, double below, double wanted) {
   std::size_t at = 0;
   while (at + 1 < values.size() && below + values[at].weight < wanted) below += values[at++].weight;
   const bool is_split = below + values[at].weight == wanted && at + 1 < values.size();
-  return is_split ? values[at].value / 2 + values[at + 1].value / 2 : values[at].value;
+  return is_split ? find_middle_of(values[at].value, values[at + 1].value) : values[at].value;
 }
 
 double pick(std::vector<double>& values, double below, double wanted) {
@@ -42,7 +44,7 @@ double pick(std::vector<double>& values, double below, double wanted) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(values.begin(), at, values.end());
   const bool is_split = below + rank + 1.0 == wanted && rank < last;
-  return is_split ? *at / 2 + *std::min_element(at + 1, values.end()) / 2 : *at;
+  return is_split ? find_middle_of(*at, *std::min_element(at + 1, values.end())) : *at;
 }
 
 struct Bracket {

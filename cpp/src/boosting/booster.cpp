@@ -4,6 +4,7 @@
 
 #include "boosting/incremental_residuals.hpp"
 #include "committee/boosting.hpp"
+#include "committee/exact_sum.hpp"
 #include "committee/row_sampling.hpp"
 
 namespace committee {
@@ -175,7 +176,7 @@ void Boosting::State::choose_rows(const std::vector<u32>& sample) {
 
 void Boosting::compute_gradients() {
   State& s = *state_;
-  s.loss->adapt(s.view(), n_rows(), s.input.weights);
+  s.loss->adapt(s.view(), n_rows(), s.weights.values);
   s.gradients_given = false;
   if (s.updates_residuals()) {
     s.residuals.prepare(s.view());
@@ -334,27 +335,30 @@ void Boosting::grow_trees(InterruptWatch& watch) {
 }
 
 double Boosting::State::measure(std::span<const u32> rows) const {
-  const std::size_t n = input.data->n_rows, n_blocks = (n + kLossBlock - 1) / kLossBlock;
-  std::vector<double> sums(2 * n_blocks, 0.0);
+  constexpr std::size_t kTaskRows = 32 * kLossBlock;
+  const std::size_t n = input.data->n_rows;
   std::vector<u8> chosen(rows.empty() ? 0 : n, 0);
   for (const u32 row : rows) chosen[row] = 1;
-  parallel_for(n_blocks, n_threads, [&](std::size_t block) {
-    double values[kLossBlock];
-    const std::size_t begin = block * kLossBlock, end = std::min(n, begin + kLossBlock);
-    loss->find_values(view(), begin, end, values);
-    for (std::size_t i = begin; i < end; ++i) {
-      const double weight = input.weights.empty() ? 1.0 : input.weights[i];
-      if (!(weight > 0.0) || (!chosen.empty() && chosen[i] == 0)) continue;
-      sums[2 * block] += weight * values[i - begin];
-      sums[2 * block + 1] += weight;
+  ExactMean mean;  // of all tasks, in any order
+  std::mutex mutex;
+  parallel_for((n + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
+    double values[kLossBlock], own_weights[kLossBlock];
+    ExactMean own;
+    const std::size_t last = std::min(n, (task + 1) * kTaskRows);
+    for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
+      const std::size_t size = std::min(last - begin, kLossBlock);
+      loss->find_values(view(), begin, begin + size, values);
+      for (std::size_t i = 0; i < size; ++i) {
+        const double weight = input.weights.empty() ? 1.0 : input.weights[begin + i];
+        own_weights[i] = chosen.empty() || chosen[begin + i] != 0 ? weight : 0.0;
+      }
+      const bool equal = input.weights.empty() && chosen.empty();
+      own.add({values, size}, equal ? std::span<const double>() : std::span(own_weights, size));
     }
+    const std::lock_guard lock(mutex);
+    mean.add(own);
   });
-  double sum = 0.0, total = 0.0;
-  for (std::size_t block = 0; block < n_blocks; ++block) {
-    sum += sums[2 * block];
-    total += sums[2 * block + 1];
-  }
-  return sum / total;
+  return mean.find();
 }
 
 double Boosting::measure_loss() const {

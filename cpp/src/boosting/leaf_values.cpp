@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/weighted_quantile.hpp"
+#include "committee/exact_sum.hpp"
 
 namespace committee {
 
@@ -45,14 +46,19 @@ double find_middle(const LeafUpdate& update, std::span<const Residual> residuals
   const double middle = find_weighted_quantile(residuals, update.loss.level(update.score));
   if (update.loss.shape().rule == LeafRule::quantile) return middle;
   const double delta = update.loss.delta(update.score);
-  double sums[4] = {}, totals[4] = {};  // one sum would wait for itself
-  for (std::size_t i = 0; i < residuals.size(); ++i) {
-    const double weight = weight_of(residuals[i]);
-    sums[i % 4] += weight * std::clamp(value_of(residuals[i]) - middle, -delta, delta);
-    totals[i % 4] += weight;
+  constexpr std::size_t kHeld = 256;
+  double held[kHeld], weights[kHeld];
+  constexpr bool kEqual = std::is_same_v<Residual, double>;
+  ExactMean mean;
+  for (std::size_t begin = 0; begin < residuals.size(); begin += kHeld) {
+    const std::size_t n = std::min(kHeld, residuals.size() - begin);
+    for (std::size_t i = 0; i < n; ++i) {
+      held[i] = std::clamp(value_of(residuals[begin + i]) - middle, -delta, delta);
+      if constexpr (!kEqual) weights[i] = weight_of(residuals[begin + i]);
+    }
+    mean.add({held, n}, kEqual ? std::span<const double>() : std::span<const double>(weights, n));
   }
-  return middle +
-         (sums[0] + sums[1] + sums[2] + sums[3]) / (totals[0] + totals[1] + totals[2] + totals[3]);
+  return middle + mean.find();
 }
 
 double renew_value(const LeafUpdate& update, std::span<const RowItem> rows) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/exponentials.hpp"
+#include "base/fixed_weights.hpp"
 #include "base/weighted_quantile.hpp"
+#include "committee/exact_sum.hpp"
 #include "committee/losses/all.hpp"
 
 namespace committee {
@@ -80,21 +82,24 @@ class ScalarLoss final : public Loss {
   std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
                                     std::span<const double> weights) const override {
     std::vector<double> baseline;
+    std::vector<u64> whole;
+    if (shape_.rule != LeafRule::newton && !weights.empty())
+      whole = fix_weights(weights, {52, 52, 52}).weights;  // sums in a double without rounding
     for (u32 k = 0; k < n_scores_; ++k) {
-      const double* y = view.y + k * view.stride;
-      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(functions_[k], y, n, weights)
-                                                         : find_quantile(y, n, weights, level(k)));
+      const std::span<const double> y(view.y + k * view.stride, n);
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(functions_[k], y, weights)
+                                                         : find_quantile<u64>(y, whole, level(k)));
     }
     return baseline;
   }
 
-  void adapt(const ScoreView& view, std::size_t n, std::span<const double> weights) override {
+  void adapt(const ScoreView& view, std::size_t n, std::span<const u32> weights) override {
     if constexpr (requires(Function f) { f.delta; }) {
       std::vector<double> distances(n);
       for (u32 k = 0; k < n_scores_; ++k) {
         for (std::size_t i = 0; i < n; ++i)
           distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
-        functions_[k].delta = find_quantile(distances.data(), n, weights, functions_[k].parameter);
+        functions_[k].delta = find_quantile<u32>(distances, weights, functions_[k].parameter);
       }
     }
   }
@@ -110,32 +115,24 @@ class ScalarLoss final : public Loss {
   }
 
  private:
-  static double find_quantile(const double* y, std::size_t n, std::span<const double> weights,
+  template <class Whole>
+  static double find_quantile(std::span<const double> y, std::span<const Whole> weights,
                               double level) {
-    if (weights.empty()) return find_weighted_quantile(std::span(y, n), level);
+    if (weights.empty()) return find_weighted_quantile(y, level);
     std::vector<WeightedValue> values;
-    values.reserve(n);
-    for (std::size_t i = 0; i < n; ++i)
-      if (weights[i] > 0.0) values.push_back({y[i], weights[i]});
+    values.reserve(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (weights[i] > 0) values.push_back({y[i], static_cast<double>(weights[i])});
     return find_weighted_quantile(values, level);
   }
 
-  static double link_mean(const Function& function, const double* y, std::size_t n,
+  static double link_mean(const Function& function, std::span<const double> y,
                           std::span<const double> weights) {
-    double sum = 0.0, total = 0.0, least = std::numeric_limits<double>::infinity(), most = -least;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double weight = weights.empty() ? 1.0 : weights[i];
-      if (!(weight > 0.0)) continue;
-      sum += weight * y[i];
-      total += weight;
-      least = std::min(least, y[i]);
-      most = std::max(most, y[i]);
-    }
+    ExactMean mean;
+    mean.add(y, weights);
     constexpr const LossShape& kShape = Function::kShape;
-    // The mean of equal values, without rounding.
-    if (least == most && kShape.link == Link::identity) return least;
     return function.link(
-        std::clamp(sum / total, kShape.mean_bounds.lower, kShape.mean_bounds.upper));
+        std::clamp(mean.find(), kShape.mean_bounds.lower, kShape.mean_bounds.upper));
   }
 
   std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
@@ -186,16 +183,17 @@ class MulticlassLoss final : public Loss {
 
   std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
                                     std::span<const double> weights) const override {
-    std::vector<double> sums(n_scores_, 0.0);
-    double total = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double weight = weights.empty() ? 1.0 : weights[i];
-      sums[static_cast<std::size_t>(view.y[i])] += weight;
-      total += weight;
+    std::vector<ExactSum> sums(n_scores_);
+    ExactSum total;
+    for (std::size_t i = 0; i < n; ++i)
+      sums[static_cast<std::size_t>(view.y[i])].add(weights.empty() ? 1.0 : weights[i]);
+    for (const ExactSum& sum : sums) total.add(sum);
+    std::vector<double> baseline;
+    for (const ExactSum& sum : sums) {
+      baseline.push_back(
+          natural_log(std::max(divide(sum, total), SoftmaxLoss::kShape.mean_bounds.lower)));
     }
-    for (double& sum : sums)
-      sum = natural_log(std::max(sum / total, SoftmaxLoss::kShape.mean_bounds.lower));
-    return sums;
+    return baseline;
   }
 
  private:

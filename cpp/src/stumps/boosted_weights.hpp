@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/fixed_weights.hpp"
+#include "committee/exact_sum.hpp"
 #include "committee/types.hpp"
 
 namespace committee {
@@ -27,10 +28,12 @@ class BoostedWeights {
       units_ = std::move(whole.weights);  // empty: all one
     } else {
       // Not multiples of anything: the weight itself is the level.
-      total = 0.0;
       double heaviest = 0.0;
       for (const double w : weights) heaviest = std::max(heaviest, w);
-      for (std::size_t i = 0; i < n_rows; ++i) total += levels_[i] = weights[i] / heaviest;
+      for (std::size_t i = 0; i < n_rows; ++i) levels_[i] = weights[i] / heaviest;
+      ExactSum sum;
+      sum.add(levels_);
+      total = sum.round();
     }
     rescale(total);
   }

@@ -1,8 +1,6 @@
 // A round: the best of what the columns offer, and the weights for the next one.
 #include "stumps/stump_trainer.hpp"
 
-#include <numeric>
-
 #include "committee/stump.hpp"
 #include "split/threshold.hpp"
 
@@ -49,10 +47,12 @@ StumpTrainer::Rounds::Rounds(const StumpInput& input, const StumpOptions& option
   }
   slots_ = AlignedBuffer<u64>(plane_size_ * n_classes_);
   sort_by_class(input);
-  n_counted_ =
-      options.row_weight > 0.0 && !input.weights.empty()
-          ? std::accumulate(input.weights.begin(), input.weights.end(), 0.0) / options.row_weight
-          : static_cast<double>(n_units_);
+  n_counted_ = static_cast<double>(n_units_);
+  if (options.row_weight > 0.0 && !input.weights.empty()) {
+    ExactSum sum;
+    sum.add(input.weights);
+    n_counted_ = sum.round() / options.row_weight;
+  }
   if (presort_) index_order();
   const std::size_t n_workers = std::min<std::size_t>(
       static_cast<std::size_t>(std::max({n_jobs_, n_threads_, 1})), data_.n_cols);
@@ -252,10 +252,11 @@ void StumpTrainer::Rounds::multiply(std::span<const double> factors) {
 
 std::vector<double> StumpTrainer::Rounds::weights() const {
   std::vector<double> out(data_.n_rows, 0.0);
-  double total = 0.0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (weights_[i] > 0) total += out[i] = weights_.exact(i);
-  }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (weights_[i] > 0) out[i] = weights_.exact(i);
+  ExactSum sum;
+  sum.add(out);
+  const double total = sum.round();
   for (double& w : out) w /= total;
   return out;
 }

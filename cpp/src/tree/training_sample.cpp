@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "committee/exact_sum.hpp"
+
 namespace committee {
 
 namespace {
@@ -21,6 +23,26 @@ AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_ro
         std::count_if(weights.weights.begin(), weights.weights.end(), [](u64 w) { return w > 0; }));
   }
   return AlignedBuffer<Item>(n);
+}
+
+// The mean of an output, whatever the order of the rows.
+double find_centre(std::span<const double> values, u32 n_outputs, u32 output,
+                   const FixedWeights& weights) {
+  constexpr std::size_t kBatch = 256;
+  double own[kBatch], whole[kBatch];
+  ExactSum sum;
+  const std::size_t n_rows = values.size() / n_outputs;
+  for (std::size_t begin = 0; begin < n_rows; begin += kBatch) {
+    const std::size_t n = std::min(kBatch, n_rows - begin);
+    for (std::size_t i = 0; i < n; ++i) own[i] = values[(begin + i) * n_outputs + output];
+    if (weights.weights.empty()) {
+      sum.add({own, n});
+      continue;
+    }
+    for (std::size_t i = 0; i < n; ++i) whole[i] = static_cast<double>(weights.weights[begin + i]);
+    sum.add_products({own, n}, {whole, n});
+  }
+  return divide(sum, ExactSum(weights.total));
 }
 
 }  // namespace
@@ -45,11 +67,7 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   fixed.values.resize(values.size());
   double largest = 0.0;
   for (u32 o = 0; o < n_outputs; ++o) {
-    double mean = 0.0;
-    for (std::size_t i = 0; centre && i < n_rows; ++i) {
-      mean += static_cast<double>(weights[i]) / static_cast<double>(weights.total) *
-              values[i * n_outputs + o];
-    }
+    const double mean = centre ? find_centre(values, n_outputs, o, weights) : 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - mean));
     }

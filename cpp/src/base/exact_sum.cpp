@@ -1,0 +1,410 @@
+#include "committee/exact_sum.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace committee {
+
+namespace {
+
+constexpr int kLimbBits = 32;
+constexpr u64 kLimbMask = 0xFFFFFFFFu;
+constexpr u64 kMostPending = u64{1} << 29;  // a term adds less than 2^33 to a limb
+constexpr int kMantissaBits = 52, kLeastExponent = -1074;
+
+struct Decomposed {
+  u64 mantissa;
+  int exponent;  // of its last bit
+  bool negative;
+};
+
+Decomposed decompose(double x) {
+  const u64 bits = std::bit_cast<u64>(x);
+  const int field = static_cast<int>(bits >> kMantissaBits & 0x7FF);
+  const u64 fraction = bits & ((u64{1} << kMantissaBits) - 1);
+  return {field == 0 ? fraction : fraction | u64{1} << kMantissaBits,
+          (field == 0 ? 1 : field) - 1 + kLeastExponent, (bits >> 63) != 0};
+}
+
+// Many terms: each is cut into a part that is a multiple of some power of two, such that the parts
+// of all terms of a batch add up without rounding in a double, and a rest. Two or three cuts leave
+// no rest where the terms are of similar size [Rump2008].
+constexpr std::size_t kBatchTerms = 256;  // 2^8
+constexpr int kSumBits = 8;
+constexpr int kCutBits = 45;                     // of the terms in one cut
+constexpr int kMostCuts = 3;                     // in pairs; then one by one
+constexpr int kLeastCut = -800, kMostCut = 900;  // powers of two, far from both ends of the range
+
+using DoublePair [[gnu::vector_size(16)]] = double;
+using BitPair [[gnu::vector_size(16)]] = i64;
+constexpr BitPair kNoSignPair = {0x7FFFFFFFFFFFFFFF, 0x7FFFFFFFFFFFFFFF};
+
+struct BatchTerms {
+  alignas(16) double at[kBatchTerms];
+};
+
+// The largest absolute value; NaN is larger than all numbers.
+double find_most(const BatchTerms& terms) {
+  BitPair most[2] = {{0, 0}, {0, 0}};
+  for (std::size_t i = 0; i < kBatchTerms; i += 4) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      BitPair size;
+      std::memcpy(&size, terms.at + i + 2 * k, sizeof size);
+      size &= kNoSignPair;
+      most[k] = size > most[k] ? size : most[k];
+    }
+  }
+  return std::bit_cast<double>(
+      std::max(std::max(most[0][0], most[0][1]), std::max(most[1][0], most[1][1])));
+}
+
+struct CutResult {
+  double upper, lower;  // the sums of both parts
+  double most;          // the largest rest
+};
+
+// Cuts every term at `border` (1.5 times a power of two), and what is left kCutBits lower: the
+// rests stay in `terms`.
+CutResult cut_terms(BatchTerms& terms, double border) {
+  DoublePair uppers[2] = {{0.0, 0.0}, {0.0, 0.0}}, lowers[2] = {{0.0, 0.0}, {0.0, 0.0}};
+  BitPair most[2] = {{0, 0}, {0, 0}};
+  const double next = border * 0x1.0p-45;
+  const DoublePair upper_cut = {border, border}, lower_cut = {next, next};
+  for (std::size_t i = 0; i < kBatchTerms; i += 4) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      DoublePair term;
+      std::memcpy(&term, terms.at + i + 2 * k, sizeof term);
+      const DoublePair upper = (term + upper_cut) - upper_cut;
+      term -= upper;
+      uppers[k] += upper;
+      const DoublePair lower = (term + lower_cut) - lower_cut;
+      term -= lower;
+      lowers[k] += lower;
+      const BitPair size = std::bit_cast<BitPair>(term) & kNoSignPair;
+      most[k] = size > most[k] ? size : most[k];
+      std::memcpy(terms.at + i + 2 * k, &term, sizeof term);
+    }
+  }
+  return {(uppers[0][0] + uppers[0][1]) + (uppers[1][0] + uppers[1][1]),
+          (lowers[0][0] + lowers[0][1]) + (lowers[1][0] + lowers[1][1]),
+          std::bit_cast<double>(
+              std::max(std::max(most[0][0], most[0][1]), std::max(most[1][0], most[1][1])))};
+}
+
+// Whether the products of these factors are far from both ends of the range of doubles.
+bool have_plain_products(const double* factors, std::size_t n) {
+  constexpr i64 kLeast = std::bit_cast<i64>(0x1.0p-400), kMost = std::bit_cast<i64>(0x1.0p+400);
+  i64 n_plain = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const i64 size = std::bit_cast<i64>(factors[i]) & kNoSignPair[0];
+    n_plain += ((size > kLeast) & (size < kMost)) | (size == 0);
+  }
+  return n_plain == static_cast<i64>(n);
+}
+
+// a * b == product + rest, exactly, where no part of it is too small for a double.
+double find_product_rest(double a, double b, double product) {
+#ifdef __FP_FAST_FMA
+  return std::fma(a, b, -product);
+#else
+  // [Dekker1971]: halves of 26 bits, whose products are exact.
+  constexpr double kSplitter = 0x1.0p27 + 1.0;
+  const double ca = kSplitter * a, cb = kSplitter * b;
+  const double a_high = ca - (ca - a), b_high = cb - (cb - b);
+  const double a_low = a - a_high, b_low = b - b_high;
+  return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+#endif
+}
+
+}  // namespace
+
+// The absolute value of a sum, in limbs after all carries.
+class ExactSum::Magnitude {
+ public:
+  explicit Magnitude(const ExactSum& sum) {
+    ExactSum copy = sum;
+    copy.carry();
+    negative_ = copy.limbs_[kLimbs - 1] < 0;
+    if (negative_) {
+      for (std::size_t i = 0; i < kLimbs; ++i) copy.limbs_[i] = -copy.limbs_[i];
+      copy.carry();
+    }
+    for (std::size_t i = 0; i < kLimbs; ++i) {
+      limbs_[i] = static_cast<u64>(copy.limbs_[i]);
+      if (limbs_[i] == 0) continue;
+      if (n_limbs_ == 0) lowest_ = i;
+      n_limbs_ = i + 1;
+    }
+  }
+  bool negative() const { return negative_; }
+  std::size_t n_limbs() const { return n_limbs_; }
+  std::size_t width() const { return n_limbs_ - lowest_; }  // limbs from the first to the last set
+  u64 limb(std::size_t i) const { return i < n_limbs_ ? limbs_[i] : 0; }
+  // Number of the highest bit, from the lowest of limb 0 on; -1 for zero.
+  int top() const {
+    if (n_limbs_ == 0) return -1;
+    return static_cast<int>(n_limbs_ - 1) * kLimbBits +
+           static_cast<int>(std::bit_width(limbs_[n_limbs_ - 1])) - 1;
+  }
+  // Bits first .. first + 63; those before 0 are zero.
+  u64 read_bits(int first) const {
+    u64 bits = 0;
+    const int begin = first >= 0 ? first / kLimbBits : -((-first + kLimbBits - 1) / kLimbBits);
+    for (int i = begin; i <= begin + 2; ++i) {
+      const u64 part = i < 0 ? 0 : limb(static_cast<std::size_t>(i));
+      const int shift = i * kLimbBits - first;
+      if (shift >= 64 || shift <= -64) continue;
+      bits |= shift >= 0 ? part << shift : part >> -shift;
+    }
+    return bits;
+  }
+  bool any_below(int bit) const {
+    if (bit <= 0) return false;
+    const auto whole = static_cast<std::size_t>(bit / kLimbBits);
+    for (std::size_t i = 0; i < std::min(whole, n_limbs_); ++i)
+      if (limbs_[i] != 0) return true;
+    return (limb(whole) & ((u64{1} << (bit % kLimbBits)) - 1)) != 0;
+  }
+
+ private:
+  std::array<u64, kLimbs> limbs_;
+  std::size_t n_limbs_ = 0, lowest_ = 0;
+  bool negative_ = false;
+};
+
+namespace {
+
+// The nearest double to bits * 2^exponent, more than that if `sticky`. The highest of the 64 bits
+// is set.
+double round_bits(u64 bits, int exponent, bool sticky, bool negative) {
+  const int last = std::max(exponent + 63 - kMantissaBits, kLeastExponent);
+  const int n_cut = last - exponent;  // 11 or more
+  if (n_cut > 64) return negative ? -0.0 : 0.0;
+  u64 kept = n_cut == 64 ? 0 : bits >> n_cut;
+  const u64 half = u64{1} << (n_cut - 1), cut = n_cut == 64 ? bits : bits & ((half << 1) - 1);
+  if (cut > half || (cut == half && (sticky || (kept & 1) != 0))) ++kept;
+  const double value = std::ldexp(static_cast<double>(kept), last);
+  return negative ? -value : value;
+}
+
+}  // namespace
+
+ExactSum::ExactSum(const i64* limbs) {
+  std::copy_n(limbs, kSize, limbs_.begin());
+  carry();
+}
+
+void ExactSum::carry() {
+  for (std::size_t i = 0; i + 1 < kLimbs; ++i) {
+    limbs_[i + 1] += limbs_[i] >> kLimbBits;
+    limbs_[i] &= static_cast<i64>(kLimbMask);
+  }
+  n_pending_ = 0;
+}
+
+void ExactSum::count_pending(u64 n_added) {
+  n_pending_ += n_added;
+  if (n_pending_ >= kMostPending) carry();
+}
+
+// Adds or takes (high << 64 | low) << at, bit numbers from the lowest of limb 0 on.
+void ExactSum::add_shifted(u64 low, u64 high, int at, bool negative) {
+  const auto first = static_cast<std::size_t>(at / kLimbBits);
+  const int shift = at % kLimbBits;
+  const u64 halves[4] = {low & kLimbMask, low >> kLimbBits, high & kLimbMask, high >> kLimbBits};
+  const i64 sign = negative ? -1 : 1;
+  const std::size_t n = high == 0 ? 2 : 4;
+  for (std::size_t i = 0; i < n; ++i) {
+    const u64 shifted = halves[i] << shift;
+    limbs_[first + i] += sign * static_cast<i64>(shifted & kLimbMask);
+    limbs_[first + i + 1] += sign * static_cast<i64>(shifted >> kLimbBits);
+  }
+  count_pending(1);
+}
+
+void ExactSum::add_special(double term) {
+  ++limbs_[kLimbs + (std::isnan(term) ? 2 : term < 0.0 ? 1 : 0)];
+}
+
+void ExactSum::add(double term) {
+  if (!std::isfinite(term)) {
+    add_special(term);
+    return;
+  }
+  const Decomposed x = decompose(term);
+  add_shifted(x.mantissa, 0, x.exponent - kLowestBit, x.negative);
+}
+
+void ExactSum::add_product(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) {
+    add_special(a * b);
+    return;
+  }
+  const Decomposed x = decompose(a), y = decompose(b);
+  // 53 by 53 bits, in parts of 32.
+  const u64 x_low = x.mantissa & kLimbMask, x_high = x.mantissa >> 32;
+  const u64 y_low = y.mantissa & kLimbMask, y_high = y.mantissa >> 32;
+  const u64 lows = x_low * y_low, middle = x_high * y_low + (lows >> 32);
+  const u64 cross = x_low * y_high + (middle & kLimbMask);
+  add_shifted(cross << 32 | (lows & kLimbMask), x_high * y_high + (middle >> 32) + (cross >> 32),
+              x.exponent + y.exponent - kLowestBit, x.negative != y.negative);
+}
+
+void ExactSum::add_whole(u64 whole) {
+  add_shifted(whole, 0, -kLowestBit, false);
+}
+
+void ExactSum::add_some(const double* terms, std::size_t n) {
+  BatchTerms batch;
+  std::copy_n(terms, n, batch.at);
+  std::fill(batch.at + n, batch.at + kBatchTerms, 0.0);
+  double most = find_most(batch);
+  for (int cuts = 0; most != 0.0; ++cuts) {
+    int exponent;  // of a power of two above all of them
+    const bool finite = std::isfinite(most);
+    if (finite) std::frexp(most, &exponent);
+    if (!finite || cuts == kMostCuts || exponent > kMostCut || exponent < kLeastCut) {
+      for (std::size_t i = 0; i < n; ++i)
+        if (batch.at[i] != 0.0) add(batch.at[i]);
+      return;
+    }
+    static_assert(kMantissaBits - (kSumBits - 1) == kCutBits);
+    const CutResult found = cut_terms(batch, std::ldexp(1.5, exponent + kSumBits - 1));
+    add(found.upper);
+    add(found.lower);
+    most = found.most;
+  }
+}
+
+void ExactSum::add(std::span<const double> terms) {
+  for (std::size_t begin = 0; begin < terms.size(); begin += kBatchTerms)
+    add_some(terms.data() + begin, std::min(kBatchTerms, terms.size() - begin));
+}
+
+void ExactSum::add_products(std::span<const double> a, std::span<const double> b) {
+  double products[kBatchTerms], rests[kBatchTerms];
+  for (std::size_t begin = 0; begin < a.size(); begin += kBatchTerms) {
+    const std::size_t n = std::min(kBatchTerms, a.size() - begin);
+    const double *x = a.data() + begin, *y = b.data() + begin;
+    if (!have_plain_products(x, n) || !have_plain_products(y, n)) {
+      for (std::size_t i = 0; i < n; ++i) add_product(x[i], y[i]);
+      continue;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      products[i] = x[i] * y[i];
+      rests[i] = find_product_rest(x[i], y[i], products[i]);
+    }
+    add_some(products, n);
+    add_some(rests, n);
+  }
+}
+
+void ExactSum::add(const ExactSum& other) {
+  // Its limbs may hold as many terms as are pending there.
+  if (n_pending_ + other.n_pending_ + 1 >= kMostPending) {
+    ExactSum carried = other;
+    carried.carry();
+    carry();
+    add(carried);
+    return;
+  }
+  for (std::size_t i = 0; i < kSize; ++i) limbs_[i] += other.limbs_[i];
+  count_pending(other.n_pending_ + 1);
+}
+
+const ExactSum::Array& ExactSum::limbs() {
+  carry();
+  return limbs_;
+}
+
+bool ExactSum::is_zero() const {
+  return Magnitude(*this).n_limbs() == 0 &&
+         limbs_[kLimbs] + limbs_[kLimbs + 1] + limbs_[kLimbs + 2] == 0;
+}
+
+double ExactSum::round() const {
+  const i64 ups = limbs_[kLimbs], downs = limbs_[kLimbs + 1], nans = limbs_[kLimbs + 2];
+  if (nans > 0 || (ups > 0 && downs > 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (ups > 0) return std::numeric_limits<double>::infinity();
+  if (downs > 0) return -std::numeric_limits<double>::infinity();
+  const Magnitude size(*this);
+  const int top = size.top();
+  if (top < 0) return 0.0;
+  return round_bits(size.read_bits(top - 63), top - 63 + kLowestBit, size.any_below(top - 63),
+                    size.negative());
+}
+
+void ExactMean::add(std::span<const double> values, std::span<const double> weights) {
+  if (weights.empty()) {
+    sum.add(values);
+    total.add_whole(values.size());
+    return;
+  }
+  double kept_values[kBatchTerms], kept_weights[kBatchTerms];
+  for (std::size_t begin = 0; begin < values.size(); begin += kBatchTerms) {
+    const std::size_t end = std::min(values.size(), begin + kBatchTerms);
+    std::size_t n = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      kept_values[n] = values[i];
+      kept_weights[n] = weights[i];
+      n += weights[i] > 0.0;
+    }
+    sum.add_products({kept_values, n}, {kept_weights, n});
+    total.add({kept_weights, n});
+  }
+}
+
+double divide(const ExactSum& sum, const ExactSum& total) {
+  constexpr std::size_t kLimbs = ExactSum::kLimbs;
+  i64 n_special = 0;
+  for (std::size_t i = kLimbs; i < ExactSum::kSize; ++i)
+    n_special += sum.limbs_[i] + total.limbs_[i];
+  const ExactSum::Magnitude above(sum), below(total);
+  if (n_special > 0 || below.n_limbs() == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (above.n_limbs() == 0) return 0.0;
+  // Both are shifted until their highest bits meet, at the top of `size` limbs. Then 65 bits of the
+  // quotient, one by one.
+  const int above_top = above.top(), below_top = below.top();
+  const std::size_t size = std::max(above.width(), below.width()) + 1;
+  const int top = static_cast<int>(size) * kLimbBits - 2;
+  std::array<u32, kLimbs + 1> rest{}, divisor{};
+  for (std::size_t i = 0; i < size; ++i) {
+    const int first = static_cast<int>(i) * kLimbBits - top;
+    rest[i] = static_cast<u32>(above.read_bits(first + above_top));
+    divisor[i] = static_cast<u32>(below.read_bits(first + below_top));
+  }
+  u64 quotient = 0;
+  int n_bits = 0, exponent = above_top - below_top;
+  bool started = false;
+  while (n_bits < 64) {
+    std::array<u32, kLimbs + 1> less;
+    u64 borrow = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const u64 difference = u64{rest[i]} - divisor[i] - borrow;
+      less[i] = static_cast<u32>(difference);
+      borrow = difference >> 63;
+    }
+    const bool fits = borrow == 0;
+    if (fits) std::copy_n(less.begin(), size, rest.begin());
+    started = started || fits;
+    if (started) {
+      quotient = quotient << 1 | (fits ? 1 : 0);
+      ++n_bits;
+    } else {
+      --exponent;
+    }
+    u32 out = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const u32 next = rest[i] >> 31;
+      rest[i] = rest[i] << 1 | out;
+      out = next;
+    }
+  }
+  const bool sticky = std::any_of(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size),
+                                  [](u32 limb) { return limb != 0; });
+  return round_bits(quotient, exponent - 63, sticky, above.negative() != below.negative());
+}
+
+}  // namespace committee
