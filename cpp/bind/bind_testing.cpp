@@ -1,11 +1,13 @@
 // _core.testing: functions of the core that only tests and benchmarks call.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "committee/binning.hpp"
+#include "committee/numeric_split.hpp"
 #include "committee/packed_counts_simd.hpp"
 #include "committee/parallel.hpp"
 #include "poll_probe.hpp"
@@ -155,6 +157,32 @@ void bind_threads_testing(nb::module_& m) {
       "Stop counting; signals are looked for at the usual pace.");
 }
 
+void bind_split_testing(nb::module_& m) {
+  m.def(
+      "find_numeric_split",
+      [](const Vector<i64>& histogram, bool has_missing, std::size_t n_rows,
+         std::pair<double, double> units, const BoostingParams& params, int hessian_bits,
+         i64 largest_gradient) {
+        const std::size_t n_bins = histogram.shape(0) - (has_missing ? 1 : 0);
+        if (histogram.shape(0) == 0 || n_bins == 0 || n_bins > kMaxValueBins)
+          throw nb::value_error("a histogram of 1 to 255 value bins is needed");
+        NumericColumn column{view_vector(histogram), has_missing,  n_rows,          units.first,
+                             units.second,           hessian_bits, largest_gradient};
+        const NumericSplit split = find_numeric_split(column, params);
+        return split.found ? nb::object(nb::make_tuple(split.gain, split.split_bin,
+                                                       split.missing_left, split.left))
+                           : nb::object(nb::none());
+      },
+      "histogram"_a, "has_missing"_a, "n_rows"_a, "units"_a, "params"_a, "hessian_bits"_a = 32,
+      "largest_gradient"_a = 0,
+      nb::sig("def find_numeric_split(histogram: " COMMITTEE_NDARRAY(
+          int64) ", has_missing: bool, n_rows: int, units: tuple[float, float], params: "
+                 "committee._core.BoostingParams, hessian_bits: int = 32, largest_gradient: int = "
+                 "0) -> tuple[float, int, bool, int] | None"),
+      "Best split of one column of a boosted tree: gain, bin, whether missing values go left, and "
+      "the word left of it.");
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -164,6 +192,7 @@ void bind_testing(nb::module_& m) {
   nb::module_ testing = m.def_submodule("testing", "Functions for tests and benchmarks.");
   bind_trees_testing(testing);
   bind_threads_testing(testing);
+  bind_split_testing(testing);
   testing.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
               "The threshold between neighbouring values a < b, a float32 number where one fits.");
   testing.def("evaluate_packed_counts", &evaluate_packed_counts, "form"_a, "bytes"_a, "wides"_a,

@@ -72,3 +72,34 @@ def find_huber_step(residuals: Floats, weights: Floats, delta: float) -> float:
     """The median, moved by the mean of the distances from it, held within delta [Friedman2001, eq. 30]."""
     middle = find_quantile(residuals, weights, 0.5)
     return middle + float(np.average(np.clip(residuals - middle, -delta, delta), weights=weights))
+
+
+def find_numeric_split(
+    gradients: NDArray[np.int64], hessians: NDArray[np.int64], has_missing: bool, limits: tuple[int, int], **by: float
+) -> tuple[float, int, bool] | None:
+    """Best (gain, bin, missing left) of a column's histogram: the plain maximum in double of all that is allowed.
+
+    `limits` are the least hessian of a side and the number of rows in a node; `by` has gradient_unit, hessian_unit,
+    reg_lambda, gamma and min_samples_leaf. Gains that are not positive are no splits.
+    """
+    n_bins = len(gradients) - has_missing
+    g, h = float(gradients.sum()), float(hessians.sum())
+    l2 = by["reg_lambda"] / by["hessian_unit"]
+    whole = h + 2.0 * l2
+    ratio, shift = g / whole, g * g / whole - g * g / (h + l2)
+    least = max(limits[0], int(np.ceil((by["min_samples_leaf"] - 0.5) * h / limits[1])))
+    unit = 0.5 * by["gradient_unit"] * by["gradient_unit"] / by["hessian_unit"]
+    missing = bool(has_missing and (gradients[-1] != 0 or hessians[-1] != 0))
+    best: tuple[float, int, bool] | None = None
+    for missing_left in (False, True) if missing else (False,):
+        n_cuts = n_bins if missing and not missing_left else n_bins - 1
+        left_g, left_h = (np.cumsum(a[:n_cuts]) + (a[-1] if missing_left else 0) for a in (gradients, hessians))
+        for cut in range(n_cuts):
+            if not least <= left_h[cut] <= hessians.sum() - least:
+                continue
+            a = float(left_h[cut]) + l2
+            d = float(left_g[cut]) - ratio * a
+            gain = unit * (d * d * whole / (a * (whole - a)) + shift) - by["gamma"]
+            if gain > (0.0 if best is None else best[0]):
+                best = (gain, cut, missing_left)
+    return best

@@ -1,27 +1,30 @@
 // Logarithms and exponentials whose last bit is ours: libm differs between systems, and a split may
 // hang on it.
 #pragma once
+#include "scalar.hpp"
+#if !defined(__CUDACC_RTC__)
 #include <bit>
 #include <cmath>
 
 #include "types.hpp"
+#endif
 
 namespace committee {
 
 // Natural logarithm of a finite x > 0, within about one unit in the last place. x = m * 2^e with m
 // in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its power
 // series.
-inline double natural_log(double x) {
+COMMITTEE_HD inline double natural_log(double x) {
   // As std::frexp, by the bits: a call would keep loops over losses from being vectorised.
   constexpr u64 kHidden = u64{1} << 52, kHalf = u64{1022} << 52;
-  u64 bits = std::bit_cast<u64>(x);
+  u64 bits = bits_of(x);
   int exponent = -1022;
   if (bits < kHidden) {  // subnormal
-    bits = std::bit_cast<u64>(x * 0x1p54);
+    bits = bits_of(x * 0x1p54);
     exponent -= 54;
   }
   exponent += static_cast<int>(bits >> 52);
-  double m = std::bit_cast<double>((bits & (kHidden - 1)) | kHalf);
+  double m = from_bits((bits & (kHidden - 1)) | kHalf);
   if (m < 0.70710678118654752440) {
     m *= 2.0;
     --exponent;
@@ -34,22 +37,26 @@ inline double natural_log(double x) {
   return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
 }
 
+COMMITTEE_HD inline double take_larger(double a, double b) {
+  return a > b ? a : b;
+}
+
 // The parts of an exponential that are not arithmetic; base/exponentials.hpp has them for many
 // numbers.
-inline double hold_within(double x, double least, double most) {
+COMMITTEE_HD inline double hold_within(double x, double least, double most) {
   x = x < least ? least : x;
   return x > most ? most : x;
 }
 // x times 2^k, k being the whole number in the last bits of `shifted`.
-inline double scale_by_power(double x, double shifted) {
-  return std::bit_cast<double>(std::bit_cast<u64>(x) + (std::bit_cast<u64>(shifted) << 52));
+COMMITTEE_HD inline double scale_by_power(double x, double shifted) {
+  return from_bits(bits_of(x) + (bits_of(shifted) << 52));
 }
 
 // e^x within about one unit in the last place; x is held in [-708, 709], where the result is a
 // normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series. Of a double, or of
 // several side by side, by the same steps and to the same bits.
 template <class Number>
-[[gnu::always_inline]] inline Number exponential(Number x) {
+[[gnu::always_inline]] COMMITTEE_HD inline Number exponential(Number x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   x = hold_within(x, -708.0, 709.0);
@@ -70,7 +77,7 @@ template <class Number>
 // polynomial of degree 7 that begins with 1 + r and has the least largest error. x is within
 // [-708, 709].
 template <class Number>
-[[gnu::always_inline]] inline Number fast_exp(Number x) {
+[[gnu::always_inline]] COMMITTEE_HD inline Number fast_exp(Number x) {
   constexpr double kShift = 0x1.8p52;
   const Number shifted = x * 1.4426950408889634074 + kShift;
   const Number r = x - (shifted - kShift) * 0.69314718055994530942;
@@ -82,23 +89,23 @@ template <class Number>
 }
 
 // ln(1 + e^x) without overflow.
-inline double log_one_plus_exp(double x) {
+COMMITTEE_HD inline double log_one_plus_exp(double x) {
   const double small = exponential(x > 0.0 ? -x : x), y = 1.0 + small;
   // ln(1 + s) where 1 + s has lost the end of s: the loss, s - (y - 1), is put back.
   const double log = natural_log(y) + (small - (y - 1.0)) / y;
   return x > 0.0 ? x + log : log;
 }
 
-inline double binary_log(double x) {
+COMMITTEE_HD inline double binary_log(double x) {
   return natural_log(x) * 1.4426950408889634074;
 }
 
 // x log2(x / whole), continued to 0 at 0.
-inline double weigh_log2(double x, double whole) {
+COMMITTEE_HD inline double weigh_log2(double x, double whole) {
   return x > 0.0 ? x * binary_log(x / whole) : 0.0;
 }
 // x ln x, continued to 0 at 0.
-inline double x_ln_x(double x) {
+COMMITTEE_HD inline double x_ln_x(double x) {
   return x > 0.0 ? x * natural_log(x) : 0.0;
 }
 

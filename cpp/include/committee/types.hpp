@@ -1,4 +1,4 @@
-// Vocabulary of the core: integer names, limits, aligned memory, strided views.
+// Vocabulary of the core: limits, aligned memory, strided views.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,9 @@
 #include <sys/mman.h>
 #endif
 
-namespace committee {
+#include "scalar.hpp"
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
+namespace committee {
 
 inline constexpr int kMaxValueBins = 255;         // value bins are 0 .. 254
 inline constexpr u8 kMissingBin = 255;            // the last code of a byte means "missing"

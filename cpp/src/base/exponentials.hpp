@@ -87,9 +87,6 @@ class EightDoubles {
   Pair pairs_[4];
 };
 
-inline double take_larger(double a, double b) {
-  return a > b ? a : b;
-}
 inline double mark_equal(double a, double b) {
   return a == b ? 1.0 : 0.0;
 }

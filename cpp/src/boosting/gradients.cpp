@@ -24,19 +24,6 @@ int count_bits(u64 total) {
   return bits;
 }
 
-// The least power of two that no |x| <= largest exceeds.
-int find_power(double largest) {
-  if (!(largest > 0.0)) return 0;
-  int power;
-  const double part = std::frexp(largest, &power);
-  return part == 0.5 ? power - 1 : power;
-}
-
-i32 round_fixed(double x) {
-  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
-  return static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(x + kShift)));
-}
-
 // Without hessians: each is one.
 void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
                FixedGradientPair* out) {
@@ -226,17 +213,6 @@ inline i64 pack(i64 gradient, i64 hessian) {
 using Lanes [[gnu::vector_size(16)]] = u32;
 using Halves [[gnu::vector_size(16)]] = i32;
 
-// Numbers below 2^32 that nothing but the row and the key decide, in 32-bit steps.
-template <class Rows>
-inline Rows scramble(Rows row, u32 key) {
-  Rows x = (row ^ key) * 0x9E3779B1u;
-  x ^= x >> 15;
-  x *= 0x85EBCA77u;
-  x ^= x >> 13;
-  x *= 0xC2B2AE3Du;
-  return x ^ (x >> 16);
-}
-
 // Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
 // the hessian is never negative. Returns the sum of the words.
 template <bool kConstant, class Word>
@@ -295,8 +271,6 @@ i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, 
 
 i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
                u64 key, std::size_t begin, std::size_t end, i64* words) {
-  const int gs = plan.gradient_shift, hs = plan.hessian_shift;
-  const i64 g_half = gs > 0 ? i64{1} << (gs - 1) : 0, h_half = hs > 0 ? i64{1} << (hs - 1) : 0;
   const std::size_t n = end - begin;
   if (weights.values.empty() && plan.stochastic) {
     const auto make =
@@ -304,26 +278,12 @@ i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, co
     return make(gradients + begin, plan, key, begin, n, words);
   }
   gradients += begin;
-  const auto round = [&](i64 g, i64 h, u32 position) {
-    i64 a = g_half, b = h_half;
-    if (plan.stochastic) {
-      a = static_cast<i64>(scramble(position, static_cast<u32>(key)) & ((u64{1} << gs) - 1));
-      b = static_cast<i64>(scramble(position, static_cast<u32>(key >> 32)) & ((u64{1} << hs) - 1));
-    }
-    return pack((g + a) >> gs, (h + b) >> hs);
-  };
+  const WordRounding by{plan.gradient_shift, plan.hessian_shift, plan.stochastic, key};
   const bool repeated = weights.repeats();
   for (std::size_t i = 0; i < n; ++i) {
     const u32 w = weights[begin + i], position = weights.position(begin + i);
-    const i64 g = gradients[i].gradient, h = gradients[i].hessian;
-    if (!repeated) {
-      words[i] = round(w * g, w * h, position);
-    } else if (!plan.stochastic) {
-      words[i] = w * round(g, h, position);
-    } else {  // every repetition by a chance of its own
-      words[i] = 0;
-      for (u32 k = 0; k < w; ++k) words[i] += round(g, h, position + k);
-    }
+    const WordHalvesPair word = round_weighted(by, gradients[i], w, position, repeated);
+    words[i] = pack(word.gradient, word.hessian);
   }
   return std::accumulate(words, words + n, i64{0});
 }

@@ -4,15 +4,11 @@
 #pragma once
 #include "base/fixed_weights.hpp"
 #include "base/rng.hpp"
+#include "committee/gradient_words.hpp"
 #include "committee/loss.hpp"
 
 namespace committee {
 
-struct FixedGradientPair {
-  i32 gradient, hessian;
-};
-
-inline constexpr int kFixedBits = 30;
 // Fewer rows are processed sooner than a thread is woken.
 inline constexpr std::size_t kMinParallelRows = 8192;
 

@@ -16,7 +16,8 @@ constexpr std::size_t kMinParallelVisits = 15'000;
 // The scan estimates the rows of a side by its share of the hessians. Where that was wrong, the
 // rows of the best column are counted, until the best column is one whose rows were counted. The
 // leaf's gain does not rise by it: otherwise the order of splits would depend on which leaves were
-// counted.
+// counted. So the outcome is a function of the leaf's rows alone, and a leaf that is counted before
+// its turn, by whomever, is split in the place and in the way in which it would have been anyway.
 void BoostingGrower::recount(OpenLeaf& leaf) {
   const double estimated = leaf.best.gain;
   leaf.counted = true;

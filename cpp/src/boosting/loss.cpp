@@ -200,9 +200,8 @@ class MulticlassLoss final : public Loss {
   // Gradients of a row, or of eight: of score k at k * kLossBlock.
   template <class Number>
   void find_row_gradients(const ScoreView& view, std::size_t row, double* g, double* h) const {
-    const auto power = [](const Number& x) __attribute__((always_inline)) {
-      return fast_exp(take_larger(x, -708.0));
-    };
+    const auto power = [](const Number& x)
+                           __attribute__((always_inline)) { return SoftmaxLoss::power(x); };
     const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
     const Number y = load_numbers<Number>(view.y + row);
     for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {

@@ -11,13 +11,13 @@ namespace {
 using Floats [[gnu::vector_size(16)]] = float;
 using Ints [[gnu::vector_size(16)]] = int;
 
-// Four words' halves as float: which of many splits is best is found in single precision, its gain
-// is then computed in double.
+// Four words' halves as float.
 struct FourWords {
   Floats gradient, hessian;
 };
 
 struct EvenHalves {
+  static constexpr bool kCuts = false;
   FourWords read(const i64* at) const {
     Ints low, high;
     std::memcpy(&low, at, sizeof low);
@@ -29,6 +29,7 @@ struct EvenHalves {
 
 // Of a gradient that has more bits than an int the first ones.
 struct UnevenHalves {
+  static constexpr bool kCuts = true;
   int shift, hessian_mask;
   FourWords read(const i64* at) const {
     using Words [[gnu::vector_size(16)]] = i64;
@@ -44,6 +45,12 @@ struct UnevenHalves {
   }
 };
 
+bool any_lane(Ints lanes) {
+  using Pair [[gnu::vector_size(16)]] = i64;
+  const Pair pair = (Pair)lanes;
+  return (pair[0] | pair[1]) != 0;
+}
+
 // The largest num / den so far, in each lane by itself. Compared by products: no division.
 struct BestFraction {
   Floats num = {}, den = {1.0f, 1.0f, 1.0f, 1.0f};
@@ -56,45 +63,91 @@ struct BestFraction {
   }
 };
 
-struct FloatBalance {
-  FloatBalance(double a, double b, double c)
-      : l2(static_cast<float>(a)), whole(static_cast<float>(b)), ratio(static_cast<float>(c)) {}
-  float l2, whole, ratio;
+// Which splits may be as good as one that is known, decided in single precision.
+//
+// Be u = 2^-24, the relative error of a float. Of a = H + l2, d = G - ratio a and c = whole - a the
+// floats here are off by at most
+//
+//   a: 2u a                                    (H and l2 converted, one sum)
+//   d: u |d| + u |G| + 4u |ratio| a + cut      (G converted or cut; ratio, a, a product; a sum)
+//   c: u c + u whole + 2u a <= u c + 3u whole
+//
+// and |G| <= |d| + |ratio| a, so that |d| <= (1 + 4u) (|d'| + 6u |ratio| a' + cut) with d', a' the
+// floats, and c >= (1 - 2u) (c' - 4u whole). A split with d^2 / (a c) >= least then has
+//
+//   (|d'| + 8u |ratio| a' + cut)^2 >= (1 - 2^-16) least a' (whole' - 8u whole' - a')
+//
+// also after the roundings of this comparison itself, some dozens of u. No split that reaches
+// `least` is lost, and few others stay.
+struct Screen {
+  static constexpr float kUnit = 0x1p-24f;
+  Screen(const SplitBalance& balance, double scale)
+      : l2(static_cast<float>(balance.l2)),
+        whole(static_cast<float>(balance.whole)),
+        ratio(static_cast<float>(balance.ratio * scale)),
+        error(8.0f * kUnit * std::abs(ratio)),
+        least_whole(whole - 8.0f * kUnit * whole) {}
+  // From here on splits must reach x = d^2 / (a c); zero for what a float has no room for.
+  void raise(double x) {
+    constexpr double kSmallest = 1e-30, kLargest = 1e30;
+    least = x > kSmallest ? static_cast<float>(std::min(x, kLargest) * (1.0 - 0x1p-16)) : 0.0f;
+  }
+  template <class Halves>
+  Ints passes(const Halves& halves, const i64* sums) const {
+    const FourWords words = halves.read(sums);
+    const Floats a = words.hessian + l2, d = words.gradient - ratio * a;
+    Floats size = (Floats)((Ints)d & 0x7FFFFFFF) + a * error;  // |d|
+    if constexpr (Halves::kCuts) size += 1.0f;
+    return size * size >= least * a * (least_whole - a);
+  }
+  float l2, whole, ratio, error, least_whole, least = 0.0f;
 };
 
-// The best of the sums first .. last - 1, eight at a time: there are seven more to be read.
+// The first eight of the sums first .. last - 1 of which one passes; `last` if none does. There are
+// seven more to be read.
 template <class Halves>
-void compare_sums(const i64* sums, u32 first, u32 last, const FloatBalance& by,
-                  const Halves& halves, BestFraction (&best_of)[2]) {
-  const float l2 = by.l2, whole = by.whole, ratio = by.ratio;
+u32 find_passing(const i64* sums, u32 first, u32 last, const Screen& screen, const Halves& halves) {
+  for (u32 b = first; b < last; b += 8) {
+    if (any_lane(screen.passes(halves, sums + b) | screen.passes(halves, sums + b + 4))) return b;
+  }
+  return last;
+}
+
+// A split that is about as good as the best; -1: it could not be told.
+template <class Halves>
+i64 find_good(const i64* sums, u32 first, u32 last, const Screen& by, const Halves& halves) {
+  BestFraction best_of[2];
   Ints index = {0, 1, 2, 3};
   index += static_cast<int>(first);
   for (u32 b = first; b < last; b += 8, index += 8) {
     const FourWords one = halves.read(sums + b), two = halves.read(sums + b + 4);
-    const Floats a1 = one.hessian + l2, a2 = two.hessian + l2;
-    const Floats d1 = one.gradient - ratio * a1, d2 = two.gradient - ratio * a2;
-    best_of[0].offer(d1 * d1, a1 * (whole - a1), index);
-    best_of[1].offer(d2 * d2, a2 * (whole - a2), index + 4);
+    const Floats a1 = one.hessian + by.l2, a2 = two.hessian + by.l2;
+    const Floats d1 = one.gradient - by.ratio * a1, d2 = two.gradient - by.ratio * a2;
+    best_of[0].offer(d1 * d1, a1 * (by.whole - a1), index);
+    best_of[1].offer(d2 * d2, a2 * (by.whole - a2), index + 4);
   }
+  const Floats found[2] = {best_of[0].num / best_of[0].den, best_of[1].num / best_of[1].den};
+  float most = -1.0f;
+  i64 at = -1;
+  for (int lane = 0; lane < 8; ++lane) {
+    if (best_of[lane / 4].at[lane % 4] < 0 || !(found[lane / 4][lane % 4] > most)) continue;
+    most = found[lane / 4][lane % 4];
+    at = best_of[lane / 4].at[lane % 4];
+  }
+  return at;
 }
 
 // With this many histogram entries for each row of a node, and more, empty ones are left out.
 constexpr double kSparse = 4.0;
-// Candidates within single precision of the best one are compared in double.
-constexpr float kNearBest = 0.9999f;
-
-double soften(double gradient, double alpha) {
-  return gradient > alpha ? gradient - alpha : gradient < -alpha ? gradient + alpha : 0.0;
-}
+// What the roundings of a gain in double may be off by, relatively, and more.
+constexpr double kSlack = 0x1p-40;
 
 }  // namespace
 
 double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, double lower,
                        double upper) {
-  const double whole = hessian + plan.params->reg_lambda;
-  if (!(whole > 0.0)) return std::clamp(0.0, lower, upper);
-  const double step = -soften(gradient, plan.params->reg_alpha) / whole;
-  return std::clamp(std::clamp(step, -plan.largest_step, plan.largest_step), lower, upper);
+  const StepLimits limits{plan.params->reg_lambda, plan.params->reg_alpha, plan.largest_step};
+  return std::clamp(find_newton_step(limits, gradient, hessian), lower, upper);
 }
 
 NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
@@ -102,13 +155,11 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
       params_(*plan.params),
       node_(node),
       n_copies_(static_cast<double>(node.weight) * plan.weight_unit) {
-  gain_unit_ = 0.5 * plan.gradient_unit * plan.gradient_unit / plan.hessian_unit;
+  gain_unit_ = find_gain_unit(plan.gradient_unit, plan.hessian_unit);
   const double hessian = static_cast<double>(plan_.halves.hessian(node.total));
-  least_hessian_ =
-      std::max<i64>(1, static_cast<i64>(std::ceil(params_.min_child_weight / plan.hessian_unit)));
-  // Half a row less: where all hessians are equal this is exactly min_samples_leaf rows.
-  least_for_rows_ = static_cast<i64>(
-      std::ceil((params_.min_samples_leaf - 0.5) * hessian / static_cast<double>(node.n_rows)));
+  least_hessian_ = find_least_hessian(params_.min_child_weight, plan.hessian_unit);
+  least_for_rows_ =
+      find_least_for_rows(params_.min_samples_leaf, hessian, static_cast<double>(node.n_rows));
   balance_ = make_balance(params_.reg_lambda / plan.hessian_unit);
   if (plan.incremental) {
     // What the sums of this node may need of an int's 31 bits is cut off.
@@ -122,18 +173,16 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
   }
 }
 
-NodeSearch::Balance NodeSearch::make_balance(double l2) const {
-  const double g = static_cast<double>(plan_.halves.gradient(node_.total)),
-               h = static_cast<double>(plan_.halves.hessian(node_.total));
-  Balance balance;
-  balance.l2 = l2;
-  balance.whole = h + 2.0 * l2;
-  balance.ratio = g / balance.whole;
-  // G_L^2 / a + G_R^2 / c = d^2 (a + c) / (a c) + G^2 / (a + c), d = G_L - G a / (a + c): one
-  // division a split, and nothing large is subtracted from anything large.
-  const double own = h + params_.reg_lambda / plan_.hessian_unit;
-  balance.shift = g * g / balance.whole - g * g / own;
-  return balance;
+SplitBalance NodeSearch::make_balance(double l2) const {
+  return SplitBalance::make(static_cast<double>(plan_.halves.gradient(node_.total)),
+                            static_cast<double>(plan_.halves.hessian(node_.total)), l2,
+                            params_.reg_lambda / plan_.hessian_unit);
+}
+
+double NodeSearch::measure(i64 left) const {
+  return gain_unit_ * balance_.gain(static_cast<double>(plan_.halves.gradient(left)),
+                                    static_cast<double>(plan_.halves.hessian(left))) -
+         params_.gamma;
 }
 
 void NodeSearch::scan(const ColumnView& column, BoostSplit& best) {
@@ -167,53 +216,73 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds,
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = plan_.halves.hessian(node_.total) - least;
   const bool sparse = kSparse * n_copies_ < n_thresholds;
-  i64 sum = base;
   u32 first = 0, last = n_thresholds;
   if (sparse) {
     last = list_sums(column, base, n_thresholds);
   } else {
-    u32 b = 0;
-    for (; b + 4 <= n_thresholds; b += 4) {
-      const i64* const histogram = column.histogram + b;
-      const i64 two = histogram[0] + histogram[1];
-      sums_[b] = sum + histogram[0];
-      sums_[b + 1] = sum + two;
-      sums_[b + 2] = sum + two + histogram[2];
-      sums_[b + 3] = sum += two + (histogram[2] + histogram[3]);
-    }
-    for (; b < n_thresholds; ++b) sums_[b] = sum += column.histogram[b];
+    sum_bins(column, base, n_thresholds);
   }
   while (first < last && plan_.halves.hessian(sums_[first]) < least) ++first;
   while (last > first && plan_.halves.hessian(sums_[last - 1]) > most) --last;
   if (first >= last) return;
   for (u32 pad = 0; pad < 7; ++pad) sums_[last + pad] = sums_[last - 1];
 
-  BestFraction best_of[2];
+  // What a split must reach to be looked at in double.
+  FoundSum found{std::max(best.gain, 0.0)};
   if (plan_.incremental) {
     const int bits = plan_.halves.hessian_bits;
-    const FloatBalance balance{balance_.l2, balance_.whole,
-                               std::ldexp(balance_.ratio, bits - shift_)};
-    compare_sums(sums_, first, last, balance, UnevenHalves{shift_, (1 << bits) - 1}, best_of);
+    screen_sums(UnevenHalves{shift_, (1 << bits) - 1}, first, last, std::ldexp(1.0, bits - shift_),
+                found);
   } else {
-    const FloatBalance balance{balance_.l2, balance_.whole, balance_.ratio};
-    compare_sums(sums_, first, last, balance, EvenHalves{}, best_of);
+    screen_sums(EvenHalves{}, first, last, 1.0, found);
   }
-  const Floats found[2] = {best_of[0].num / best_of[0].den, best_of[1].num / best_of[1].den};
-  float most_found = 0.0f;
-  for (int lane = 0; lane < 8; ++lane) most_found = std::max(most_found, found[lane / 4][lane % 4]);
-  double gain = -std::numeric_limits<double>::infinity();
-  i64 at = -1;
-  for (int lane = 0; lane < 8; ++lane) {
-    const i64 candidate = best_of[lane / 4].at[lane % 4];
-    if (candidate < 0 || found[lane / 4][lane % 4] < kNearBest * most_found) continue;
-    const i64 left = sums_[candidate];
-    const double exact = balance_.gain(static_cast<double>(plan_.halves.gradient(left)),
-                                       static_cast<double>(plan_.halves.hessian(left)));
-    if (exact > gain || (exact == gain && candidate < at)) gain = exact, at = candidate;
+  if (found.at >= 0)
+    take(column, found.gain, sums_[found.at],
+         sparse ? positions_[found.at] : static_cast<u32>(found.at), missing_left, best);
+}
+
+// The first of the best of the sums first .. last - 1 that reach the gain found before, if any.
+// `scale`: of the gradients as floats.
+template <class Halves>
+void NodeSearch::screen_sums(const Halves& halves, u32 first, u32 last, double scale,
+                             FoundSum& found) {
+  Screen screen(balance_, scale);
+  // gain = (x whole + shift) gain_unit - gamma, solved for x; shift is not positive.
+  const double slack = kSlack * (found.gain + std::abs(params_.gamma));
+  const double sum = (found.gain + params_.gamma - slack) / gain_unit_ - balance_.shift;
+  screen.raise(sum / balance_.whole * (1.0 - kSlack) * scale * scale);
+  first = find_passing(sums_, first, last, screen, halves);
+  if (first == last) return;
+  const i64 good = find_good(sums_, first, last, screen, halves);
+  if (good >= 0) {
+    const double a = static_cast<double>(plan_.halves.hessian(sums_[good])) + balance_.l2;
+    const double d = static_cast<double>(plan_.halves.gradient(sums_[good])) - balance_.ratio * a;
+    const double x = d * d / (a * (balance_.whole - a)) * (1.0 - kSlack) * scale * scale;
+    if (x > screen.least) screen.raise(x);
   }
-  if (at >= 0)
-    take(column, gain * gain_unit_ - params_.gamma, sums_[at],
-         sparse ? positions_[at] : static_cast<u32>(at), missing_left, best);
+  for (u32 b = first; b < last; b += 4) {
+    const Ints passes = screen.passes(halves, sums_ + b);
+    if (!any_lane(passes)) continue;
+    for (u32 k = 0; k < 4 && b + k < last; ++k) {
+      if (passes[static_cast<int>(k)] == 0) continue;
+      const double gain = measure(sums_[b + k]);
+      if (gain > found.gain || (gain == found.gain && found.at < 0)) found = {gain, b + k};
+    }
+  }
+}
+
+void NodeSearch::sum_bins(const ColumnView& column, i64 base, u32 n_thresholds) {
+  i64 sum = base;
+  u32 b = 0;
+  for (; b + 4 <= n_thresholds; b += 4) {
+    const i64* const histogram = column.histogram + b;
+    const i64 two = histogram[0] + histogram[1];
+    sums_[b] = sum + histogram[0];
+    sums_[b + 1] = sum + two;
+    sums_[b + 2] = sum + two + histogram[2];
+    sums_[b + 3] = sum += two + (histogram[2] + histogram[3]);
+  }
+  for (; b < n_thresholds; ++b) sums_[b] = sum += column.histogram[b];
 }
 
 // The sums after each entry that is not empty, and after the first one: an empty bin splits as the
@@ -273,12 +342,10 @@ void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_thres
     if (b > 0 && column.histogram[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
     left.add(column, b);
     if (!is_allowed(column, left)) continue;
-    const double gain =
-        plan_.by_values
-            ? measure_by_values(left.sum, column.monotonic)
-            : gain_unit_ * balance_.gain(static_cast<double>(plan_.halves.gradient(left.sum)),
-                                         static_cast<double>(plan_.halves.hessian(left.sum)));
-    take(column, gain - params_.gamma, left.sum, b, missing_left, best);
+    const double gain = plan_.by_values
+                            ? measure_by_values(left.sum, column.monotonic) - params_.gamma
+                            : measure(left.sum);
+    take(column, gain, left.sum, b, missing_left, best);
   }
 }
 
@@ -326,7 +393,7 @@ void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
 
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
                                BoostSplit& best) {
-  const Balance balance =
+  const SplitBalance balance =
       make_balance((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
   Side left;
   i64 best_sum = 0;

@@ -4,6 +4,7 @@
 #pragma once
 #include "boosting/row_records.hpp"
 #include "committee/boosting_params.hpp"
+#include "committee/split_gain.hpp"
 #include "split/split_candidate.hpp"
 
 namespace committee {
@@ -79,6 +80,9 @@ struct ColumnView {
 double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, double lower,
                        double upper);
 
+// Numeric columns: of the splits that leave enough on both sides the one with the largest gain, as
+// computed in double; of equal ones the lowest feature, then missing values right before left, then
+// the lowest bin. Of gains that are not positive any, or none, is found: none of them is taken.
 class NodeSearch {
  public:
   NodeSearch(const SearchPlan& plan, const NodeFacts& node);
@@ -86,19 +90,20 @@ class NodeSearch {
   void scan(const ColumnView& column, BoostSplit& best);
 
  private:
-  // Sums in units of a word; l2 includes what categories add.
-  struct Balance {
-    double l2, whole, ratio, shift;
-    double gain(double gradient, double hessian) const {
-      const double a = hessian + l2, c = whole - a, d = gradient - ratio * a;
-      return d * d * whole / (a * c) + shift;
-    }
-  };
-  Balance make_balance(double l2) const;
+  SplitBalance make_balance(double l2) const;  // l2 includes what categories add
   void scan_numeric(const ColumnView& column, BoostSplit& best);
+  // The sums left of the thresholds: all of them, or those that differ from the one before.
+  void sum_bins(const ColumnView& column, i64 base, u32 n_thresholds);
   u32 list_sums(const ColumnView& column, i64 base, u32 n_thresholds);
   void scan_fast(const ColumnView& column, i64 base, u32 n_thresholds, bool missing_left,
                  BoostSplit& best);
+  struct FoundSum {
+    double gain;
+    i64 at = -1;  // -1: none yet
+  };
+  template <class Halves>
+  void screen_sums(const Halves& halves, u32 first, u32 last, double scale, FoundSum& found);
+  double measure(i64 left) const;  // gain of a split, in double
   // The left side of a split.
   struct Side {
     i64 sum = 0;
@@ -126,7 +131,7 @@ class NodeSearch {
   double gain_unit_;    // of a Balance's gain
   i64 least_hessian_;   // that a child needs for min_child_weight
   i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf
-  Balance balance_;
+  SplitBalance balance_;
   double parent_objective_ = 0.0;
   int shift_ = 32;  // of a word, so that its gradient fits into an int
   alignas(64) i64 sums_[kHistogramBins + 16];

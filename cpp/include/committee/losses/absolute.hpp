@@ -11,12 +11,12 @@ struct AbsoluteLoss {
                                     .hessian_power = 0,
                                     .rule = LeafRule::quantile};
   static constexpr double level() { return 0.5; }
-  double value(double y, double f) const { return y > f ? y - f : f - y; }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD double value(double y, double f) const { return y > f ? y - f : f - y; }
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     return {f > y ? 1.0 : (f < y ? -1.0 : 0.0), 1.0};
   }
-  double mean(double f) const { return f; }
-  double link(double mean) const { return mean; }
+  COMMITTEE_HD double mean(double f) const { return f; }
+  COMMITTEE_HD double link(double mean) const { return mean; }
 };
 
 }  // namespace committee

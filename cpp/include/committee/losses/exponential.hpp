@@ -11,13 +11,13 @@ struct ExponentialLoss {
                                     .target_range = TargetRange::binary,
                                     .mean_bounds = kProbabilityMeans,
                                     .largest_step = 5.0};
-  double value(double y, double f) const { return exponential((1.0 - 2.0 * y) * f); }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD double value(double y, double f) const { return exponential((1.0 - 2.0 * y) * f); }
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     const double sign = 1.0 - 2.0 * y, value = exponential(sign * f);
     return {sign * value, value};
   }
-  double mean(double f) const { return 1.0 / (1.0 + exponential(-2.0 * f)); }
-  double link(double mean) const { return 0.5 * natural_log(mean / (1.0 - mean)); }
+  COMMITTEE_HD double mean(double f) const { return 1.0 / (1.0 + exponential(-2.0 * f)); }
+  COMMITTEE_HD double link(double mean) const { return 0.5 * natural_log(mean / (1.0 - mean)); }
 };
 
 }  // namespace committee

@@ -10,13 +10,13 @@ struct GammaLoss {
                                     .target_range = TargetRange::positive,
                                     .mean_bounds = kPositiveMeans,
                                     .largest_step = 5.0};
-  double value(double y, double f) const { return f + y * exponential(-f); }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD double value(double y, double f) const { return f + y * exponential(-f); }
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     const double ratio = y * exponential(-f);
     return {1.0 - ratio, ratio};
   }
-  double mean(double f) const { return exponential(f); }
-  double link(double mean) const { return natural_log(mean); }
+  COMMITTEE_HD double mean(double f) const { return exponential(f); }
+  COMMITTEE_HD double link(double mean) const { return natural_log(mean); }
 };
 
 }  // namespace committee

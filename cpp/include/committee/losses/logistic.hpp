@@ -12,14 +12,14 @@ struct LogisticLoss {
                                     .gradient_power = 0,
                                     .hessian_power = -2,
                                     .largest_step = 10.0};
-  double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
+  COMMITTEE_HD double value(double y, double f) const { return log_one_plus_exp(f) - y * f; }
   // From e^-f: loops take the exponentials of a block first.
-  GradientPair gradients_by_power(double y, double power) const {
+  COMMITTEE_HD GradientPair gradients_by_power(double y, double power) const {
     const double p = 1.0 / (1.0 + power);
     return {p - y, p * (1.0 - p)};
   }
-  double mean(double f) const { return 1.0 / (1.0 + exponential(-f)); }
-  double link(double mean) const { return natural_log(mean / (1.0 - mean)); }
+  COMMITTEE_HD double mean(double f) const { return 1.0 / (1.0 + exponential(-f)); }
+  COMMITTEE_HD double link(double mean) const { return natural_log(mean / (1.0 - mean)); }
 };
 
 }  // namespace committee

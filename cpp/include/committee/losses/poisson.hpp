@@ -10,13 +10,13 @@ struct PoissonLoss {
                                     .target_range = TargetRange::non_negative,
                                     .mean_bounds = kPositiveMeans,
                                     .largest_step = 5.0};
-  double value(double y, double f) const { return exponential(f) - y * f; }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD double value(double y, double f) const { return exponential(f) - y * f; }
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     const double mu = exponential(f);
     return {mu - y, mu};
   }
-  double mean(double f) const { return exponential(f); }
-  double link(double mean) const { return natural_log(mean); }
+  COMMITTEE_HD double mean(double f) const { return exponential(f); }
+  COMMITTEE_HD double link(double mean) const { return natural_log(mean); }
 };
 
 }  // namespace committee

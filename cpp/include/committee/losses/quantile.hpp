@@ -11,15 +11,15 @@ struct QuantileLoss {
                                     .hessian_power = 0,
                                     .rule = LeafRule::quantile};
   double parameter = 0.5;  // the level, in (0, 1)
-  double level() const { return parameter; }
-  double value(double y, double f) const {
+  COMMITTEE_HD double level() const { return parameter; }
+  COMMITTEE_HD double value(double y, double f) const {
     return y > f ? parameter * (y - f) : (1.0 - parameter) * (f - y);
   }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     return {f > y ? 1.0 - parameter : (f < y ? -parameter : 0.0), 1.0};
   }
-  double mean(double f) const { return f; }
-  double link(double mean) const { return mean; }
+  COMMITTEE_HD double mean(double f) const { return f; }
+  COMMITTEE_HD double link(double mean) const { return mean; }
 };
 
 }  // namespace committee

@@ -12,6 +12,17 @@ struct GradientPairOf {
 };
 using GradientPair = GradientPairOf<double>;
 
+// Both derivatives of a loss, from a row's target and score. A loss that takes e^-f has it in the
+// precision of gradients.
+template <class Function>
+COMMITTEE_HD inline GradientPair find_gradient_pair(const Function& function, double y, double f) {
+  if constexpr (requires { function.gradients_by_power(y, f); }) {
+    return function.gradients_by_power(y, fast_exp(hold_within(-f, -708.0, 709.0)));
+  } else {
+    return function.gradients(y, f);
+  }
+}
+
 // How far the baseline and the leaves of a loss are from the plain Newton step.
 enum class LeafRule : u8 {
   newton,    // baseline link(mean of y); leaf -G / (H + lambda)
@@ -31,9 +42,17 @@ enum class Link : u8 {
 // Where a target must lie.
 enum class TargetRange : u8 { real, non_negative, positive, binary, classes };
 
+// Nothing is beyond it. CUDA's run-time compiler knows no constant infinity; kernels are given what
+// they need of a shape as arguments.
+#if defined(__CUDACC_RTC__)
+inline constexpr double kNoBound = 1.7976931348623157e308;
+#else
+inline constexpr double kNoBound = std::numeric_limits<double>::infinity();
+#endif
+
 // Means within these have a finite link, also where all rows are on one side.
 struct MeanBounds {
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLeast = 1e-9;
+  static constexpr double kInfinity = kNoBound, kLeast = 1e-9;
   double lower = -kInfinity, upper = kInfinity;
 };
 inline constexpr MeanBounds kPositiveMeans{MeanBounds::kLeast, MeanBounds::kInfinity};
@@ -53,7 +72,7 @@ struct LossShape {
   // Largest step of a leaf before shrinkage. A Newton step is right only near the score that it
   // starts from: where a hessian vanishes (classes of a handful of rows, separable data) it would
   // jump beyond every probability that the rows could justify.
-  double largest_step = std::numeric_limits<double>::infinity();
+  double largest_step = kNoBound;
 };
 
 }  // namespace committee

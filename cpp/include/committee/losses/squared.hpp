@@ -7,10 +7,10 @@ namespace committee {
 struct SquaredLoss {
   static constexpr const char* kName = "squared_error";
   static constexpr LossShape kShape{.constant_hessian = true, .residual = true};
-  double value(double y, double f) const { return 0.5 * (y - f) * (y - f); }
-  GradientPair gradients(double y, double f) const { return {f - y, 1.0}; }
-  double mean(double f) const { return f; }
-  double link(double mean) const { return mean; }
+  COMMITTEE_HD double value(double y, double f) const { return 0.5 * (y - f) * (y - f); }
+  COMMITTEE_HD GradientPair gradients(double y, double f) const { return {f - y, 1.0}; }
+  COMMITTEE_HD double mean(double f) const { return f; }
+  COMMITTEE_HD double link(double mean) const { return mean; }
 };
 
 }  // namespace committee

@@ -12,17 +12,17 @@ struct TweedieLoss {
                                     .mean_bounds = kPositiveMeans,
                                     .largest_step = 5.0};
   double parameter = 1.5;  // the power, in (1, 2)
-  double value(double y, double f) const {
+  COMMITTEE_HD double value(double y, double f) const {
     const double p = parameter;
     return exponential((2.0 - p) * f) / (2.0 - p) - y * exponential((1.0 - p) * f) / (1.0 - p);
   }
-  GradientPair gradients(double y, double f) const {
+  COMMITTEE_HD GradientPair gradients(double y, double f) const {
     const double p = parameter;
     const double a = y * exponential((1.0 - p) * f), b = exponential((2.0 - p) * f);
     return {b - a, (2.0 - p) * b - (1.0 - p) * a};
   }
-  double mean(double f) const { return exponential(f); }
-  double link(double mean) const { return natural_log(mean); }
+  COMMITTEE_HD double mean(double f) const { return exponential(f); }
+  COMMITTEE_HD double link(double mean) const { return natural_log(mean); }
 };
 
 }  // namespace committee
