@@ -71,11 +71,13 @@ bench:  ## run the benchmarks against other libraries (benchmarks/README.md)
 readme:  ## update the README's table of times from benchmarks/results
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks.readme
 
+# Code on the pages and the gallery's scripts are run; results are kept in docs/runs and docs/gallery until the library
+# or the code changes. A warning, a broken link or a request to another host fails the build.
 docs:  ## build the documentation into build/docs
-	PYTHONPATH=$(CURDIR)/src sphinx-build -W --keep-going -b html docs build/docs
+	PYTHONPATH=$(CURDIR)/src sphinx-build -j auto -W --keep-going -b html docs build/docs
 
 clean:  ## remove all build products
-	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi
+	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
 .PHONY: help setup build test test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean

@@ -34,7 +34,7 @@ def save(
 ) -> None:
     """Write a model to a file.
 
-    The file holds data only; :doc:`model_files` describes it. It is written beside its place and then put there in
+    The file holds data only; :doc:`/model_files` describes it. It is written beside its place and then put there in
     one step, so that nobody ever reads half of one, and a process that has the old one mapped keeps it. Equal models
     make equal files, as long as all of their parts are of this library.
 

@@ -1,0 +1,1 @@
+"""Extensions of the documentation's build: examples that run, the reference, pages from results, formulas, links."""
