@@ -172,6 +172,15 @@ void bind_tree(nb::module_& m) {
       "tree"_a, "criterion"_a,
       nb::sig("def describe(self, tree: int, criterion: str) -> dict[str, typing.Any]"),
       "One tree as arrays with scikit-learn's names, one entry a node.");
+  c.def(
+      "number_depth_first",
+      [](nb::pointer_and_handle<BoundTrees> self) {
+        const std::vector<u32>& numbers = self.p->depth_first_numbers();
+        return view_array<u32>(numbers.data(), {numbers.size()}, self.h);
+      },
+      nb::sig("def number_depth_first(self) -> " COMMITTEE_NDARRAY(uint32)),
+      "For each node of the arena its number within its tree if nodes were numbered depth-first, "
+      "left before right, as in scikit-learn.");
   bind_state(c);
   bind_functions(m);
 }

@@ -102,3 +102,24 @@ def test_impurities_are_left_out() -> None:
     del trees
     assert one.n_trees == 1
     assert len(one.node_impurity) == 0
+
+
+def number_by_recursion(lefts: Any) -> list[int]:
+    numbers, count = [0] * len(lefts), iter(range(len(lefts)))
+
+    def visit(node: int) -> None:
+        numbers[node] = next(count)
+        if lefts[node] >= 0:
+            visit(lefts[node])
+            visit(lefts[node] + 1)
+
+    visit(0)
+    return numbers
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_numbers_of_nodes_depth_first(name: str) -> None:
+    trees = make(DRAWS[name])
+    wanted = [number_by_recursion(trees.describe(t, "gini")["children_left"].tolist()) for t in range(4)]
+    assert trees.number_depth_first().tolist() == [number for own in wanted for number in own]
+    assert trees.select(2, 3).number_depth_first().tolist() == wanted[2]

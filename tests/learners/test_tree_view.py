@@ -6,22 +6,16 @@ import numpy as np
 import pytest
 import sklearn.tree as reference
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_diabetes, load_wine
 
-from committee import DecisionTreeClassifier, DecisionTreeRegressor
+from committee import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 ARRAYS = ["n_node_samples", "weighted_n_node_samples", "impurity", "feature"]
-
-
-def order_depth_first(tree):
-    """Nodes in scikit-learn's order: a node, its left subtree, its right subtree."""
-    order, stack = [], [0]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        if tree.children_left[node] >= 0:
-            stack += [tree.children_right[node], tree.children_left[node]]
-    return np.array(order)
 
 
 @pytest.fixture(params=["classes", "values", "weighted"])
@@ -46,29 +40,23 @@ def pair(request):
 def test_arrays_are_scikit_learns(pair):
     _, ours, theirs = pair
     mine, their = ours.tree_, theirs.tree_
-    order = order_depth_first(mine)
     for name in ARRAYS:
-        assert_allclose(getattr(mine, name)[order], getattr(their, name), rtol=1e-9, atol=1e-12, err_msg=name)
-    assert_allclose(mine.threshold[order], their.threshold, rtol=1e-6)
-    assert_allclose(mine.value[order], their.value, rtol=1e-9)
+        assert_allclose(getattr(mine, name), getattr(their, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    assert_allclose(mine.threshold, their.threshold, rtol=1e-6)
+    assert_allclose(mine.value, their.value, rtol=1e-9)
     for name in ("node_count", "max_depth", "n_leaves", "n_features", "n_outputs", "max_n_classes"):
         assert getattr(mine, name) == getattr(their, name), name
     assert_array_equal(mine.n_classes, their.n_classes)
-    rank = np.empty(len(order), dtype=int)
-    rank[order] = np.arange(len(order))
-    inner = mine.children_left[order] >= 0
-    assert_array_equal(rank[mine.children_left[order][inner]], their.children_left[inner])
-    assert_array_equal(rank[mine.children_right[order][inner]], their.children_right[inner])
-    assert_array_equal(mine.children_right[order][~inner], -1)
+    assert_array_equal(mine.children_left, their.children_left)
+    assert_array_equal(mine.children_right, their.children_right)
 
 
 def test_methods_are_scikit_learns(pair):
     X, ours, theirs = pair
     rows = X.astype(np.float32)
-    order = order_depth_first(ours.tree_)
-    assert_array_equal(ours.tree_.apply(X), order[theirs.tree_.apply(rows)])
+    assert_array_equal(ours.tree_.apply(X), theirs.tree_.apply(rows))
     assert_allclose(ours.tree_.predict(X), theirs.tree_.predict(rows))
-    assert_array_equal(ours.tree_.decision_path(X).toarray()[:, order], theirs.tree_.decision_path(rows).toarray())
+    assert_array_equal(ours.tree_.decision_path(X).toarray(), theirs.tree_.decision_path(rows).toarray())
     for normalize in (True, False):
         assert_allclose(
             ours.tree_.compute_feature_importances(normalize),
@@ -92,3 +80,35 @@ def test_a_view_travels(pair):
     twin = pickle.loads(pickle.dumps(tree))
     assert_array_equal(twin.threshold, tree.threshold)
     assert repr(twin) == repr(tree)
+
+
+@pytest.mark.parametrize("shape", [{"max_depth": 3}, {"min_samples_leaf": 7}])
+def test_nodes_are_numbered_as_in_scikit_learn(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X[:, 0] * 3.0 + np.where(X[:, 1] > 0, X[:, 2], 0.1 * X[:, 3])
+    ours = DecisionTreeRegressor(exact=True, random_state=0, **shape).fit(X, y)
+    theirs = reference.DecisionTreeRegressor(random_state=0, **shape).fit(X, y)
+    for name in ("children_left", "children_right", "feature", "n_node_samples"):
+        np.testing.assert_array_equal(getattr(ours.tree_, name), getattr(theirs.tree_, name))
+    np.testing.assert_array_equal(ours.apply(X), theirs.apply(X))
+    np.testing.assert_array_equal(ours.tree_.apply(X), theirs.apply(X))
+    assert (ours.decision_path(X) != theirs.decision_path(X)).nnz == 0
+
+
+def test_a_category_is_found_under_the_number_of_its_node():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(6, size=300), rng.normal(size=300)])
+    tree = DecisionTreeRegressor(categorical_features=[0], max_depth=4).fit(X, X[:, 0] % 2 + 0.3 * X[:, 1]).tree_
+    assert set(tree.left_categories) == set(np.flatnonzero(tree.feature == 0))
+
+
+def test_leaves_of_ensembles_have_the_numbers_of_their_trees():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(4, max_depth=5, random_state=0).fit(X, y)
+    boosted = GradientBoostingRegressor(n_estimators=4, random_state=0).fit(X, y)
+    for model, members in ((forest, forest.estimators_), (boosted, boosted.estimators_.ravel())):
+        leaves = model.apply(X)
+        for number, member in enumerate(members):
+            np.testing.assert_array_equal(leaves[:, number], member.apply(X))
+            assert (member.tree_.children_left[leaves[:, number]] == -1).all()

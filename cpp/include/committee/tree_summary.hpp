@@ -23,4 +23,8 @@ struct TreeDescription {
 // their weighted mean. `criterion` says how the impurity of class weights is measured.
 TreeDescription describe_tree(const Trees& trees, std::size_t tree, const std::string& criterion);
 
+// For each node of the arena the number that it would have within its tree if nodes were numbered
+// depth-first, left before right, as in scikit-learn.
+std::vector<u32> number_depth_first(const Trees& trees);
+
 }  // namespace committee

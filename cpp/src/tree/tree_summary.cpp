@@ -83,7 +83,35 @@ void sum_up(const Trees& trees, std::span<const std::size_t> leaves, TreeDescrip
   }
 }
 
+// A node comes before its children: sizes of subtrees from the back, then numbers from the front.
+template <class T>
+void number_tree(const Trees& trees, std::size_t tree, std::span<u32> sizes, u32* numbers) {
+  const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
+  const std::size_t n_nodes = trees.n_nodes(tree);
+  for (std::size_t k = n_nodes; k-- > 0;) {
+    const u32 left = nodes[k].left;
+    sizes[k] = nodes[k].is_leaf() ? 1 : 1 + sizes[left] + sizes[left + 1];
+  }
+  numbers[0] = 0;
+  for (std::size_t k = 0; k < n_nodes; ++k) {
+    if (nodes[k].is_leaf()) continue;
+    const u32 left = nodes[k].left;
+    numbers[left] = numbers[k] + 1;
+    numbers[left + 1] = numbers[left] + sizes[left];
+  }
+}
+
 }  // namespace
+
+std::vector<u32> number_depth_first(const Trees& trees) {
+  std::vector<u32> numbers(trees.node_offsets[trees.n_trees]), sizes;
+  const auto number = trees.double_thresholds ? number_tree<double> : number_tree<float>;
+  for (std::size_t t = 0; t < trees.n_trees; ++t) {
+    sizes.resize(std::max(sizes.size(), trees.n_nodes(t)));
+    number(trees, t, sizes, numbers.data() + trees.node_offsets[t]);
+  }
+  return numbers;
+}
 
 TreeDescription describe_tree(const Trees& trees, std::size_t tree, const std::string& criterion) {
   if (tree >= trees.n_trees) {

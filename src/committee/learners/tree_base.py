@@ -15,7 +15,7 @@ from committee.engines import get_engine
 from committee.learners.training_arrays import make_training_arrays, target_attributes
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeEstimator, TreeRegressorMixin
 from committee.learners.tree_params import TreeSettings, count_features, make_grow_params, name_criterion
-from committee.learners.tree_rows import apply_trees, label_rows
+from committee.learners.tree_rows import find_leaves, label_rows
 from committee.learners.tree_view import TreeView, normalize_importances
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class BaseTree(TreeEstimator):
             Numbers of nodes, as in `tree_`.
         """
         trees = self.fitted_trees()
-        return apply_trees(trees, take_in_rows(self, X, self._schema), self.n_jobs)[:, 0]
+        return find_leaves(trees, take_in_rows(self, X, self._schema), self.n_jobs)[:, 0]
 
     def decision_path(self, X: Any, check_input: bool = True) -> csr_matrix:
         """Nodes that each row passes.

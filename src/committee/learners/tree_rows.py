@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from committee.engines import Loss, Trees
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["apply_trees", "label_rows", "predict_boosted", "predict_trees"]
+__all__ = ["apply_trees", "find_leaves", "label_rows", "predict_boosted", "predict_trees"]
 
 CombineMode: TypeAlias = Literal["mean", "sum", "vote"]
 
@@ -108,8 +108,32 @@ def predict_boosted(
     return _join(trees.predict_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
 
 
+def find_leaves(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
+    """Number of the leaf that each row ends in, in each tree, depth-first as in scikit-learn.
+
+    Parameters
+    ----------
+    trees : Trees
+        The arena.
+    rows : ndarray or CSR matrix of shape (n_rows, n_features)
+        From `committee.data.intake.take_in_rows`.
+    n_jobs : int or None
+        As in the estimators' parameter; a single row takes one thread.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_trees)
+    """
+    nodes = apply_trees(trees, rows, n_jobs)
+    nodes += np.asarray(trees.node_offsets[:-1], dtype=np.intp)
+    return trees.number_depth_first().take(nodes).astype(np.intp)
+
+
 def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
-    """Node that each row ends in, in each tree, of shape (n_rows, n_trees)."""
+    """Node that each row ends in, in each tree, of shape (n_rows, n_trees), in the order of the arena: level by level.
+
+    `find_leaves` gives the numbers that users see.
+    """
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
         return np.asarray(trees.apply(rows, jobs), dtype=np.intp)

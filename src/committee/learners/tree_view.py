@@ -30,10 +30,9 @@ class _NodeArrays(dict[str, Any]):
 class TreeView:
     """Arrays over the nodes of one tree, built from the compact form at the first access.
 
-    Nodes are numbered breadth-first, so that a child's number is always larger than its parent's (scikit-learn
-    numbers depth-first; everything else is as there). In a leaf, ``children_left`` and ``children_right`` are -1,
-    ``feature`` is -2 and ``threshold`` is -2.0. A test on a categorical feature has no threshold (NaN); the codes
-    that go left are in ``left_categories[node]``.
+    Nodes are numbered depth-first, left before right, as in scikit-learn. In a leaf, ``children_left`` and
+    ``children_right`` are -1, ``feature`` is -2 and ``threshold`` is -2.0. A test on a categorical feature has no
+    threshold (NaN); the codes that go left are in ``left_categories[node]``.
 
     Parameters
     ----------
@@ -60,12 +59,27 @@ class TreeView:
     @property
     def _nodes(self) -> Mapping[str, Any]:
         if self._cache is None:
-            nodes = _NodeArrays(self._trees.describe(self._tree, self._criterion))
+            nodes = _NodeArrays(self._describe())
             # Signed 64-bit integers, as in scikit-learn: a difference of counts must not wrap around.
             for name in nodes.keys() & {"children_left", "children_right", "feature", "depth", "n_node_samples"}:
                 nodes[name] = nodes[name].astype(np.int64)
             self._cache = nodes
         return self._cache
+
+    def _describe(self) -> dict[str, Any]:
+        """The arrays of the engine, which numbers nodes level by level, in the order of the numbers here."""
+        numbers, found = self._number_nodes(), self._trees.describe(self._tree, self._criterion)
+        order = np.argsort(numbers)
+        lefts = found.pop("left_categories")
+        nodes = {name: array[order] for name, array in found.items()}
+        for name in ("children_left", "children_right"):
+            child = nodes[name]
+            nodes[name] = np.where(child == TREE_LEAF, TREE_LEAF, numbers[child])
+        return {**nodes, "left_categories": {int(numbers[node]): codes for node, codes in lefts.items()}}
+
+    def _number_nodes(self) -> NDArray[np.int64]:
+        """The number of each node, in the engine's order."""
+        return self._trees.select(self._tree, self._tree + 1).number_depth_first().astype(np.int64)
 
     # Sizes, from the compact form.
 
@@ -207,7 +221,7 @@ class TreeView:
         ndarray of shape (n_rows,)
         """
         leaves = np.asarray(self._trees.select(self._tree, self._tree + 1).apply(X), dtype=np.intp)
-        return leaves[:, 0]
+        return self._number_nodes().take(leaves[:, 0])
 
     def predict(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Value of the leaf that each row ends in.

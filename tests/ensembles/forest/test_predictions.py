@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from committee import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from committee.learners.tree_rows import apply_trees
 
 
 def make_values(n=400, seed=0, noise=1.0):
@@ -65,7 +66,8 @@ def test_quantiles_with_weights_and_sparse_rows():
     params = {"n_estimators": 10, "min_samples_leaf": 5, "keep_leaf_samples": True, "random_state": 0}
     for bootstrap in (True, False):
         forest = RandomForestRegressor(bootstrap=bootstrap, **params).fit(X, y, sample_weight=weights)
-        mean = forest._leaf_record.row_weights(forest.apply(X)) @ forest._leaf_record.values
+        leaves = apply_trees(forest._trees, X, 1)
+        mean = forest._leaf_record.row_weights(leaves) @ forest._leaf_record.values
         np.testing.assert_allclose(mean, forest.predict(X), rtol=1e-9)
         sparse = RandomForestRegressor(bootstrap=bootstrap, **params).fit(csr_matrix(X), y, sample_weight=weights)
         np.testing.assert_array_equal(sparse.predict_quantiles(X, 0.3), forest.predict_quantiles(X, 0.3))

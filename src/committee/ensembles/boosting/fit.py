@@ -36,7 +36,7 @@ from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
 from committee.learners.tree_params import count_features
-from committee.learners.tree_rows import apply_trees
+from committee.learners.tree_rows import find_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -454,7 +454,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         ndarray of shape (n_samples, n_rounds), or (n_samples, n_rounds, n_scores) of a classifier or several outputs
             Numbers of nodes.
         """
-        leaves = apply_trees(self.fitted_trees(), take_in_rows(self, X, self._schema), self.n_jobs)
+        leaves = find_leaves(self.fitted_trees(), take_in_rows(self, X, self._schema), self.n_jobs)
         step = self._count_trees_per_round()
         return leaves if self._task == "regress" and step == 1 else leaves.reshape(len(leaves), -1, step)
 

@@ -25,7 +25,7 @@ from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator, add_columns
 from committee.learners.tree_params import TreeSettings, make_grow_params
-from committee.learners.tree_rows import apply_trees, predict_trees
+from committee.learners.tree_rows import find_leaves, predict_trees
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
             Numbers of nodes, as in the ``tree_`` of each member.
         """
         trees = self.fitted_trees()
-        return apply_trees(trees, take_in_rows(self, X, self._schema), self.n_jobs)
+        return find_leaves(trees, take_in_rows(self, X, self._schema), self.n_jobs)
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, NDArray[np.intp]]:
         """Nodes that each row passes, in every tree.

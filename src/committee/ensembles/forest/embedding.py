@@ -188,8 +188,12 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         return encoded if self.sparse_output else encoded.toarray()
 
     def _mark_leaves(self) -> NDArray[np.bool_]:
-        """Which nodes of the arena are leaves."""
-        is_leaf: NDArray[np.bool_] = self.fitted_trees().nodes["tag"] & _LEAF != 0
+        """Which nodes are leaves, tree by tree in the order of their numbers."""
+        trees = self.fitted_trees()
+        starts = np.asarray(trees.node_offsets, dtype=np.intp)
+        numbers = trees.number_depth_first() + np.repeat(starts[:-1], np.diff(starts))
+        is_leaf = np.empty(len(numbers), dtype=bool)
+        is_leaf[numbers] = trees.nodes["tag"] & _LEAF != 0
         return is_leaf
 
     def _list_leaves(self) -> list[NDArray[np.intp]]:

@@ -105,7 +105,7 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_quantiles) where q is an array
         """
-        leaves = self.apply(X)
+        leaves = apply_trees(self.fitted_trees(), take_in_rows(self, X, self._schema), self.n_jobs)
         record: LeafRecord | None = self.__dict__.get("_leaf_record")
         if record is None:
             raise NotFittedError(
