@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "committee/parallel.hpp"
 
@@ -84,17 +85,25 @@ RowWeights::RowWeights(std::span<const double> given, std::size_t n_rows) {
   values.assign(fixed.weights.begin(), fixed.weights.end());
   if (fixed.weights.empty()) total = n_rows;
   unit = fixed.unit;
-  encodings_.resize(values.size());
+  weighted = !values.empty();
+  positions_.resize(values.size());
   const bool repeated = repeats();
   u32 position = 0;
   for (std::size_t row = 0; row < values.size(); ++row) {
-    encodings_[row] = position;
+    positions_[row] = position;
     position += repeated ? values[row] : std::min(1u, values[row]);
   }
 }
 
-bool RowWeights::repeats() const {
-  return values.empty() || (integral && unit == 1.0 && total <= (u64{1} << kWholeBits));
+RowWeights::RowWeights(const WeightFacts& all, std::vector<u32> block_values,
+                       std::vector<u32> positions, std::size_t first)
+    : WeightFacts(all),
+      values(std::move(block_values)),
+      first_row(first),
+      positions_(std::move(positions)) {}
+
+bool WeightFacts::repeats() const {
+  return !weighted || (integral && unit == 1.0 && total <= (u64{1} << kWholeBits));
 }
 
 RowWeights RowWeights::multiplied(std::span<const double> factors) const {
@@ -112,96 +121,149 @@ RowWeights RowWeights::multiplied(std::span<const double> factors) const {
     scaled.total += scaled.values[i];
   }
   scaled.integral = false;
+  scaled.weighted = true;
   scaled.unit = std::ldexp(unit / kParts, excess);
   return scaled;
 }
 
-WordPlan plan_words(const RowWeights& weights, bool coarse) {
+WordPlan plan_words(const WeightFacts& weights, bool coarse) {
   WordPlan plan;
   const int total_bits = count_bits(weights.total);
   plan.coarse = coarse;
-  plan.narrow = coarse && weights.values.empty();
+  plan.narrow = coarse && !weights.weighted;
   plan.gradient_shift = std::max(total_bits, coarse ? kFixedBits - 14 : 0);
   plan.hessian_shift = std::max(total_bits, coarse ? kFixedBits - 15 : 0);
   plan.stochastic = kFixedBits - plan.gradient_shift < kEnoughBits;
   return plan;
 }
 
+std::vector<GradientPowers> find_fixed_powers(const Loss& loss) {
+  const LossShape& shape = loss.shape();
+  if (shape.gradient_power == LossShape::kUnbounded || shape.hessian_power == LossShape::kUnbounded)
+    return {};
+  return {loss.n_scores(), {shape.gradient_power, shape.hessian_power}};
+}
+
+std::vector<GradientPowers> find_powers(std::span<const double> largest, bool constant_hessian) {
+  const std::size_t n_scores = largest.size() / 2;
+  std::vector<GradientPowers> powers;
+  for (std::size_t k = 0; k < n_scores; ++k)
+    powers.push_back(
+        {find_power(largest[k]), constant_hessian ? 0 : find_power(largest[n_scores + k])});
+  return powers;
+}
+
 template <class Fill>
-void Gradients::convert(u32 n_scores, bool bounded, const RowWeights& weights, int n_threads,
-                        Fill&& fill) {
+std::vector<double> Gradients::convert(bool wanted, const RowWeights& weights, int n_threads,
+                                       Fill&& fill) {
+  const u32 n_scores = static_cast<u32>(facts_.powers.size());
+  const bool constant = facts_.constant_hessian;
   const std::size_t n_tasks = (n_rows_ + kTaskRows - 1) / kTaskRows;
-  std::vector<double> largest;
+  std::vector<double> largest(2 * n_scores, 0.0);
   std::mutex mutex;
-  const auto convert_all = [&] {
-    largest.assign(2 * n_scores, 0.0);
-    parallel_for(n_tasks, n_threads, [&](std::size_t task) {
-      std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
-      double* const g = block.data();
-      double* const h = constant_hessian_ ? nullptr : g + n_scores * kLossBlock;
-      const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
-      for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
-        const std::size_t end = std::min(last, begin + kLossBlock);
-        fill(begin, end, g, h);
-        if (!weights.values.empty()) clear_absent(weights, begin, end, block);
-        for (u32 k = 0; k < n_scores; ++k)
-          fix_block(g + k * kLossBlock, h ? h + k * kLossBlock : nullptr, end - begin, powers_[k],
-                    pairs_.data() + k * n_rows_ + begin);
-        for (u32 k = 0; !bounded && k < (constant_hessian_ ? n_scores : 2 * n_scores); ++k)
-          found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);
-      }
-      const std::lock_guard lock(mutex);
-      for (u32 k = 0; k < 2 * n_scores; ++k) largest[k] = std::max(largest[k], found[k]);
-    });
+  parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+    std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
+    double* const g = block.data();
+    double* const h = constant ? nullptr : g + n_scores * kLossBlock;
+    const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
+    for (std::size_t begin = task * kTaskRows; begin < last; begin += kLossBlock) {
+      const std::size_t end = std::min(last, begin + kLossBlock);
+      fill(begin, end, g, h);
+      if (!weights.values.empty()) clear_absent(weights, begin, end, block);
+      for (u32 k = 0; k < n_scores; ++k)
+        fix_block(g + k * kLossBlock, h ? h + k * kLossBlock : nullptr, end - begin,
+                  facts_.powers[k], pairs_.data() + k * n_rows_ + begin);
+      for (u32 k = 0; wanted && k < (constant ? n_scores : 2 * n_scores); ++k)
+        found[k] = find_largest(g + k * kLossBlock, end - begin, found[k]);
+    }
+    const std::lock_guard lock(mutex);
+    for (u32 k = 0; k < 2 * n_scores; ++k) largest[k] = std::max(largest[k], found[k]);
+  });
+  return largest;
+}
+
+// Sizes are taken to be those of the round before; where they have passed a power of two, once
+// more.
+template <class Fill>
+void Gradients::convert_twice(const RowWeights& weights, int n_threads, Fill&& fill) {
+  const std::vector<double> largest = convert(true, weights, n_threads, fill);
+  std::vector<GradientPowers> needed = find_powers(largest, facts_.constant_hessian);
+  if (needed == facts_.powers) return;
+  facts_.powers = std::move(needed);
+  convert(false, weights, n_threads, fill);
+}
+
+auto Gradients::fill_by(const Loss& loss, const ScoreView& view) const {
+  return [&](std::size_t begin, std::size_t end, double* g, double* h) {
+    loss.find_gradients(view, begin, end, g, h);
   };
-  convert_all();
-  if (bounded) return;
-  // Sizes were taken to be those of the round before; where they have passed a power of two, once
-  // more.
-  bool same = true;
-  for (u32 k = 0; k < n_scores; ++k) {
-    const GradientPowers needed{find_power(largest[k]),
-                                constant_hessian_ ? 0 : find_power(largest[n_scores + k])};
-    same = same && needed == powers_[k];
-    powers_[k] = needed;
-  }
-  if (!same) convert_all();
+}
+
+auto Gradients::fill_with(const double* gradients, const double* hessians) const {
+  return [=, this](std::size_t begin, std::size_t end, double* g, double* h) {
+    for (u32 k = 0; k < facts_.powers.size(); ++k) {
+      std::copy_n(gradients + k * n_rows_ + begin, end - begin, g + k * kLossBlock);
+      std::copy_n(hessians + k * n_rows_ + begin, end - begin, h + k * kLossBlock);
+    }
+  };
 }
 
 void Gradients::compute(const Loss& loss, const ScoreView& view, const RowWeights& weights,
                         int n_threads) {
   const LossShape& shape = loss.shape();
-  const bool bounded =
-      shape.gradient_power != LossShape::kUnbounded && shape.hessian_power != LossShape::kUnbounded;
-  for (GradientPowers& powers : powers_)
-    if (bounded) powers = {shape.gradient_power, shape.hessian_power};
-  constant_hessian_ = shape.constant_hessian && weights.values.empty();
+  std::vector<GradientPowers> fixed = find_fixed_powers(loss);
+  facts_.constant_hessian = shape.constant_hessian && !weights.weighted;
   if (shape.constant_hessian && n_rows_ * loss.n_scores() < kMinParallelRows) n_threads = 1;
-  convert(loss.n_scores(), bounded, weights, n_threads,
-          [&](std::size_t begin, std::size_t end, double* g, double* h) {
-            loss.find_gradients(view, begin, end, g, h);
-          });
+  if (fixed.empty()) {
+    convert_twice(weights, n_threads, fill_by(loss, view));
+  } else {
+    facts_.powers = std::move(fixed);
+    convert(false, weights, n_threads, fill_by(loss, view));
+  }
 }
 
 void Gradients::take(const double* gradients, const double* hessians, const RowWeights& weights,
                      int n_threads) {
-  const u32 n_scores = static_cast<u32>(powers_.size());
-  constant_hessian_ = false;
-  convert(n_scores, false, weights, n_threads,
-          [&](std::size_t begin, std::size_t end, double* g, double* h) {
-            for (u32 k = 0; k < n_scores; ++k) {
-              std::copy_n(gradients + k * n_rows_ + begin, end - begin, g + k * kLossBlock);
-              std::copy_n(hessians + k * n_rows_ + begin, end - begin, h + k * kLossBlock);
-            }
-          });
+  facts_.constant_hessian = false;
+  convert_twice(weights, n_threads, fill_with(gradients, hessians));
 }
 
-double Gradients::gradient_unit(u32 k) const {
-  return std::ldexp(1.0, powers_[k].gradient - kFixedBits);
+std::vector<double> Gradients::measure(const Loss& loss, const ScoreView& view,
+                                       const RowWeights& weights, int n_threads) {
+  facts_.constant_hessian = loss.shape().constant_hessian && !weights.weighted;
+  measured_ = true;
+  return convert(true, weights, n_threads, fill_by(loss, view));
 }
 
-double Gradients::hessian_unit(u32 k) const {
-  return std::ldexp(1.0, powers_[k].hessian - kFixedBits);
+std::vector<double> Gradients::measure(const double* gradients, const double* hessians,
+                                       const RowWeights& weights, int n_threads) {
+  facts_.constant_hessian = false;
+  measured_ = true;
+  return convert(true, weights, n_threads, fill_with(gradients, hessians));
+}
+
+void Gradients::fix(const Loss& loss, const ScoreView& view, const RowWeights& weights,
+                    std::vector<GradientPowers> powers, int n_threads) {
+  facts_.constant_hessian = loss.shape().constant_hessian && !weights.weighted;
+  if (std::exchange(measured_, false) && powers == facts_.powers) return;
+  facts_.powers = std::move(powers);
+  convert(false, weights, n_threads, fill_by(loss, view));
+}
+
+void Gradients::fix(const double* gradients, const double* hessians, const RowWeights& weights,
+                    std::vector<GradientPowers> powers, int n_threads) {
+  facts_.constant_hessian = false;
+  if (std::exchange(measured_, false) && powers == facts_.powers) return;
+  facts_.powers = std::move(powers);
+  convert(false, weights, n_threads, fill_with(gradients, hessians));
+}
+
+double GradientFacts::gradient_unit(u32 k) const {
+  return std::ldexp(1.0, powers[k].gradient - kFixedBits);
+}
+
+double GradientFacts::hessian_unit(u32 k) const {
+  return std::ldexp(1.0, powers[k].hessian - kFixedBits);
 }
 
 namespace {
@@ -262,11 +324,12 @@ i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u
 
 }  // namespace
 
-i64 make_narrow_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
-                      std::size_t begin, std::size_t end, u32* words) {
+i64 make_narrow_words(const FixedGradientPair* gradients, const RowWeights& weights,
+                      const WordPlan& plan, u64 key, std::size_t begin, std::size_t end,
+                      u32* words) {
   const auto make =
       plan.constant_hessian ? make_plain_words<true, u32> : make_plain_words<false, u32>;
-  return make(gradients + begin, plan, key, begin, end - begin, words);
+  return make(gradients + begin, plan, key, weights.first_row + begin, end - begin, words);
 }
 
 i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, const WordPlan& plan,
@@ -275,7 +338,7 @@ i64 make_words(const FixedGradientPair* gradients, const RowWeights& weights, co
   if (weights.values.empty() && plan.stochastic) {
     const auto make =
         plan.constant_hessian ? make_plain_words<true, i64> : make_plain_words<false, i64>;
-    return make(gradients + begin, plan, key, begin, n, words);
+    return make(gradients + begin, plan, key, weights.first_row + begin, n, words);
   }
   gradients += begin;
   const WordRounding by{plan.gradient_shift, plan.hessian_shift, plan.stochastic, key};

@@ -213,25 +213,26 @@ i64 Records::word(std::size_t row) const {
 
 void Records::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
   for (const BundleBlock& block : blocks_)
-    add_block<true>(block, words_.narrow, {rows, 0, n}, entries_per_bundle_, histogram);
+    add_block<true>(block, words_.narrow, {rows, 0, n}, layout_->entries_per_bundle(), histogram);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, i64* histogram) const {
   for (const BundleBlock& block : blocks_)
-    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin}, entries_per_bundle_,
-                     histogram);
+    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin},
+                     layout_->entries_per_bundle(), histogram);
 }
 
 void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
                          i64* histogram) const {
   for (const BundleBlock& block : blocks_)
-    add_vector_block(block, {rows, 0, n}, entries_per_bundle_, of_rows, histogram);
+    add_vector_block(block, {rows, 0, n}, layout_->entries_per_bundle(), of_rows, histogram);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
                         i64* histogram) const {
   for (const BundleBlock& block : blocks_)
-    add_vector_block(block, {nullptr, begin, end - begin}, entries_per_bundle_, of_rows, histogram);
+    add_vector_block(block, {nullptr, begin, end - begin}, layout_->entries_per_bundle(), of_rows,
+                     histogram);
 }
 
 }  // namespace committee

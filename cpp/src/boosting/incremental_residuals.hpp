@@ -17,30 +17,25 @@ namespace committee {
 class Residuals {
  public:
   // Whether the words of the round before may be updated for the next round.
-  static bool suit(const Loss& loss, const RowWeights& weights, const BoostingParams& params,
-                   const Records& records);
-  Residuals(Records& records, BoostingGrower& grower, const RowWeights& weights, int n_threads)
-      : records_(records), grower_(grower), weights_(weights), n_threads_(n_threads) {}
+  static bool suit(const Loss& loss, const WeightFacts& weights, const BoostingParams& params,
+                   const RecordLayout& layout);
+  Residuals(BoostingGrower& grower, const WeightFacts& weights)
+      : grower_(grower), weights_(weights) {}
 
   // Scores, or words, were changed by others.
   void forget() { current_ = false; }
   // Makes sure that the words are those of the scores, and that their unit suits them.
-  void prepare(const ScoreView& view);
+  void prepare();
   void plan(SearchPlan& plan) const;
   // As set_leaf_values, of the tree grown last.
-  void settle(const SearchPlan& plan, double learning_rate, GrownTree& tree, double* scores);
+  void settle(const SearchPlan& plan, double learning_rate, GrownTree& tree);
 
  private:
-  double find_largest(const ScoreView& view) const;
-  void find_bound();
-  void start(const ScoreView& view);
+  void start();
 
-  Records& records_;
   BoostingGrower& grower_;
-  const RowWeights& weights_;
-  const int n_threads_;
+  const WeightFacts& weights_;
   bool current_ = false;
-  std::size_t n_rows_ = 0;
   int gradient_bits_ = 0;  // no gradient is larger than 2^gradient_bits_ units
   WordHalves halves_;
   double unit_ = 1.0;

@@ -24,15 +24,15 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
   leaf.best = BoostSplit{};
   NodeSearch search(*plan_, describe_node(leaf));
   const std::vector<u8> chosen = choose_features(leaf);
-  std::vector<BoostSplit> found(data_.n_cols);
-  std::vector<u8> counted(data_.n_cols, 0);
+  std::vector<BoostSplit> found(bins_.size());
+  std::vector<u8> counted(bins_.size(), 0);
   for (const std::vector<u32>& features : bundle_features_)
     for (const u32 feature : features)
       if (chosen.empty() || chosen[feature] != 0)
         search_feature(leaf, feature, search, found[feature]);
   for (;;) {
     u32 best = 0;
-    for (u32 feature = 1; feature < data_.n_cols; ++feature)
+    for (u32 feature = 1; feature < bins_.size(); ++feature)
       if (found[feature].beats(found[best])) best = feature;
     if (!found[best].found()) break;
     if (counted[best] != 0) {
@@ -48,43 +48,28 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
 
 void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
-  const ColumnEncoding& encoding = records_.encoding(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
-  const bool weighted = !weights_.values.empty();
-  std::vector<u32> counts(std::max<std::size_t>(kHistogramBins, encoding.n_bins + 1), 0);
-  std::vector<u64> weights(weighted ? counts.size() : 0, 0);
-  const auto count_rows = [&](auto&& bin_of) {
-    for (std::size_t i = leaf.begin; i < leaf.end; ++i) ++counts[bin_of(rows_[i].row)];
-    for (std::size_t i = leaf.begin; weighted && i < leaf.end; ++i)
-      weights[bin_of(rows_[i].row)] += weights_.values[rows_[i].row];
-  };
+  std::vector<u32> counts;
+  std::vector<u64> weights;
+  rows_.count_bins(leaf.rows, feature, counts, weights);
   ColumnView view = describe_column(feature);
   std::vector<i64> wide_histogram;
   i64 room[kHistogramBins];
-  if (bins.wide) {
-    const u32* codes = data_.wide[feature].data();
-    count_rows([&](u32 row) { return codes[row] == kMissingCode ? encoding.n_bins : codes[row]; });
-    accumulate_wide(leaf, feature, wide_histogram);
+  if (bins_[feature].wide) {
+    rows_.sum_levels(leaf.rows, feature, wide_histogram);
     view.histogram = wide_histogram.data();
   } else {
-    const u8* column = data_.column(feature);
-    count_rows([&](u32 row) { return column[row]; });
-    if (encoding.has_missing) {
-      counts[encoding.n_bins] = counts[kMissingBin];
-      if (weighted) weights[encoding.n_bins] = weights[kMissingBin];
-    }
-    view.histogram = records_.column_histogram(feature, leaf.histogram, leaf.total, room);
+    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room);
   }
   view.counts = counts.data();
-  view.weights = weighted ? weights.data() : nullptr;
+  view.weights = weights.empty() ? nullptr : weights.data();
   view.least_weight = find_least_weight(params_.min_weight_leaf, weights_.total);
   view.total_weight = leaf.weight;
   search.scan(view, best);
 }
 
 ColumnView BoostingGrower::describe_column(u32 feature) const {
-  const ColumnEncoding& encoding = records_.encoding(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
+  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnBins& bins = bins_[feature];
   ColumnView view;
   view.feature = feature;
   view.n_bins = encoding.n_bins;
@@ -142,11 +127,12 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
 }
 
 void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const {
-  if (bundle >= records_.n_bundles()) return;
-  const std::size_t step = records_.entries_per_bundle() * width_;
+  if (bundle >= layout_.n_bundles()) return;
+  const std::size_t step = layout_.entries_per_bundle() * width_;
   i64* const histogram = pair.leaves[0]->histogram + bundle * step;
-  for (std::size_t t = 0; merge && t < thread_histograms_.size(); ++t)
-    for (std::size_t i = 0; i < step; ++i) histogram[i] += thread_histograms_[t][bundle * step + i];
+  if (merge)
+    for (const i64* part : rows_.partial_histograms())
+      for (std::size_t i = 0; i < step; ++i) histogram[i] += part[bundle * step + i];
   if (!pair.leaves[1]) return;
   i64* const rest = pair.leaves[1]->histogram + bundle * step;
   for (std::size_t i = 0; i < step; ++i) rest[i] -= histogram[i];
@@ -155,26 +141,15 @@ void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle, b
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                                     BoostSplit& best) const {
   ColumnView view = describe_column(feature);
-  if ((*data_.bins)[feature].wide) {
+  if (bins_[feature].wide) {
     std::vector<i64> histogram;
-    accumulate_wide(leaf, feature, histogram);
+    rows_.sum_levels(leaf.rows, feature, histogram);
     view.histogram = histogram.data();
     search.scan(view, best);
   } else {
     alignas(64) i64 room[kHistogramBins];
-    view.histogram = records_.column_histogram(feature, leaf.histogram, leaf.total, room);
+    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room);
     search.scan(view, best);
-  }
-}
-
-void BoostingGrower::accumulate_wide(const OpenLeaf& leaf, u32 feature,
-                                     std::vector<i64>& histogram) const {
-  const ColumnEncoding& encoding = records_.encoding(feature);
-  histogram.assign(encoding.n_bins + 1, 0);
-  const u32* codes = data_.wide[feature].data();
-  for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-    const u32 row = rows_[i].row;
-    histogram[codes[row] == kMissingCode ? encoding.n_bins : codes[row]] += records_.word(row);
   }
 }
 
@@ -186,15 +161,14 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   const auto add = [&](const i64* words) {
     for (u32 k = 0; k < width_; ++k) first[k] += words[k];
   };
-  if (records_.n_bundles() > 0) {
-    for (std::size_t bin = 0; bin < records_.entries_per_bundle(); ++bin) {
+  if (layout_.n_bundles() > 0) {
+    for (std::size_t bin = 0; bin < layout_.entries_per_bundle(); ++bin) {
       add(pair.leaves[0]->histogram + bin * width_);
-      for (std::size_t t = 0; merge && t < thread_histograms_.size(); ++t)
-        add(thread_histograms_[t] + bin * width_);
+      if (merge)
+        for (const i64* part : rows_.partial_histograms()) add(part + bin * width_);
     }
   } else {
-    for (std::size_t i = pair.leaves[0]->begin; i < pair.leaves[0]->end; ++i)
-      add(vectors_.row(rows_[i].row));
+    rows_.sum_vectors(pair.leaves[0]->rows, first);
   }
   if (!pair.leaves[1]) return;
   for (u32 k = 0; k < width_; ++k) pair.leaves[1]->totals[k] -= first[k];
@@ -202,22 +176,16 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
                                     BoostSplit& best) const {
-  const ColumnEncoding& encoding = records_.encoding(feature);
-  const ColumnBins& bins = (*data_.bins)[feature];
+  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnBins& bins = bins_[feature];
   std::vector<i64> room;
   VectorColumn column{feature, encoding.n_bins, encoding.has_missing, bins.categorical, nullptr};
   if (bins.wide) {
-    room.assign((encoding.n_bins + 1) * width_, 0);
     column.has_missing = true;
-    const u32* codes = data_.wide[feature].data();
-    for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
-      const u32 row = rows_[i].row,
-                category = codes[row] == kMissingCode ? encoding.n_bins : codes[row];
-      for (u32 k = 0; k < width_; ++k) room[category * width_ + k] += vectors_.row(row)[k];
-    }
+    rows_.sum_levels(leaf.rows, feature, room);
     column.histogram = room.data();
   } else {
-    column.histogram = records_.column_histogram(feature, leaf.histogram, leaf.totals, room);
+    column.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.totals, room);
   }
   search.scan(column, best);
 }
@@ -239,11 +207,11 @@ void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64
 // Whether a leaf may look at each feature; empty: at all of them.
 std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
   const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
-  if (!draws && !leaf.groups && tree_features_.size() == data_.n_cols) return {};
+  if (!draws && !leaf.groups && tree_features_.size() == bins_.size()) return {};
   std::vector<u32> features = tree_features_;
   draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
   draw_features(features, params_.colsample_node, leaf.key, 0);
-  std::vector<u8> chosen(data_.n_cols, 0);
+  std::vector<u8> chosen(bins_.size(), 0);
   for (const u32 f : features) {
     chosen[f] = leaf.groups ? 0 : 1;
     for (std::size_t k = 0; leaf.groups && k < leaf.groups->size(); ++k)

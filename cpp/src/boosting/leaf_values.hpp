@@ -13,25 +13,21 @@ struct StoredTree {
 
 struct LeafUpdate {
   const Loss& loss;
-  ScoreView view;
-  const Gradients& gradients;
-  const RowWeights& weights;
+  const GradientFacts& gradients;
+  const WeightFacts& weights;
   const SearchPlan& plan;
   double learning_rate;
   u32 score;  // that the values are for: all of the tree's, or one of the vector
-  int n_threads;
 };
 
-// The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block
-// finds its rows of every leaf, and what it has of them in its cache.
-std::span<const RowItem> select_block(std::span<const RowItem> rows, std::size_t begin,
-                                      std::size_t end);
-
 // Sets the values of the tree grown last, from exact sums over the rows of each leaf or, where the
-// loss asks for it, from their residuals, and adds them to scores[row]. `column`: of the score in
+// loss asks for it, from their residuals, and adds them to the scores. `column`: of the score in
 // the leaves, which may be vectors.
 void set_leaf_values(const LeafUpdate& update, const BoostingGrower& grower, u32 column,
-                     GrownTree& tree, double* scores);
+                     GrownTree& tree);
+
+// The leaf that a row of a table in the same bins ends in.
+u32 find_stored_leaf(const StoredTree& stored, const BinnedMatrix& data, std::size_t row);
 
 // factor * value of the leaf of each row, added to scores[row]; of vectors to scores[k * n_rows +
 // row].

@@ -4,28 +4,27 @@
 
 namespace committee {
 
-void VectorWords::write(std::span<const TreeScore> scores, const RowWeights& weights,
+void VectorWords::write(const Gradients& gradients, u32 first_score, const RowWeights& weights,
                         const WordPlan& plan, u64 key, std::size_t begin, std::size_t end) {
   i64 words[kBlock];
-  for (std::size_t k = 0; k < scores.size(); ++k) {
-    make_words(scores[k].gradients, weights, plan, combine_keys(key, k), begin, end, words);
+  const u32 n_scores = width_ - 1;
+  for (u32 k = 0; k < n_scores; ++k) {
+    make_words(gradients.pairs(first_score + k), weights, plan, combine_keys(key, k), begin, end,
+               words);
     i64* at = words_.data() + begin * width_ + k;
     for (std::size_t i = 0; i < end - begin; ++i, at += width_) *at = words[i];
   }
   for (std::size_t i = begin; i < end; ++i)
-    words_[i * width_ + scores.size()] = (i64{weights[i]} << 32) + 1;
+    words_[i * width_ + n_scores] = (i64{weights[i]} << 32) + 1;
 }
 
-VectorSearch::VectorSearch(std::span<const TreeScore> scores, std::vector<i64> total)
-    : scores_(scores),
-      params_(*scores[0].plan.params),
-      total_(std::move(total)),
-      left_(total_.size()) {
+VectorSearch::VectorSearch(std::span<const SearchPlan> scores, std::vector<i64> total)
+    : scores_(scores), params_(*scores[0].params), total_(std::move(total)), left_(total_.size()) {
   for (u32 k = 0; k < scores_.size(); ++k) own_sum_ += measure(k, total_[k]);
 }
 
 double VectorSearch::measure(u32 score, i64 word) const {
-  const SearchPlan& plan = scores_[score].plan;
+  const SearchPlan& plan = scores_[score];
   const double g = static_cast<double>(gradient_of(word)) * plan.gradient_unit,
                h = static_cast<double>(hessian_of(word)) * plan.hessian_unit;
   const double whole = h + params_.reg_lambda + extra_l2_;
@@ -36,7 +35,7 @@ double VectorSearch::measure(u32 score, i64 word) const {
 }
 
 double VectorSearch::count_copies(i64 word) const {
-  return static_cast<double>(gradient_of(word)) * scores_[0].plan.weight_unit;
+  return static_cast<double>(gradient_of(word)) * scores_[0].weight_unit;
 }
 
 bool VectorSearch::is_allowed() const {
@@ -46,8 +45,8 @@ bool VectorSearch::is_allowed() const {
   // A side's sum of hessians is the mean over the scores.
   double left = 0.0, whole = 0.0;
   for (std::size_t k = 0; k < last; ++k) {
-    left += static_cast<double>(hessian_of(left_[k])) * scores_[k].plan.hessian_unit;
-    whole += static_cast<double>(hessian_of(total_[k])) * scores_[k].plan.hessian_unit;
+    left += static_cast<double>(hessian_of(left_[k])) * scores_[k].hessian_unit;
+    whole += static_cast<double>(hessian_of(total_[k])) * scores_[k].hessian_unit;
   }
   const double least = params_.min_child_weight * static_cast<double>(last);
   return left >= least && whole - left >= least;

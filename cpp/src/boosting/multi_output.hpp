@@ -10,12 +10,6 @@
 
 namespace committee {
 
-// What one score of a round brings to a tree.
-struct TreeScore {
-  const FixedGradientPair* gradients = nullptr;
-  SearchPlan plan;
-};
-
 // Words of all scores, row by row.
 class VectorWords {
  public:
@@ -27,8 +21,8 @@ class VectorWords {
   const i64* row(std::size_t row) const { return words_.data() + row * width_; }
   // Words of rows begin .. end - 1, at most kBlock of them.
   static constexpr std::size_t kBlock = 512;
-  void write(std::span<const TreeScore> scores, const RowWeights& weights, const WordPlan& plan,
-             u64 key, std::size_t begin, std::size_t end);
+  void write(const Gradients& gradients, u32 first_score, const RowWeights& weights,
+             const WordPlan& plan, u64 key, std::size_t begin, std::size_t end);
   std::size_t bytes() const { return words_.size() * sizeof(i64); }
 
  private:
@@ -46,7 +40,7 @@ struct VectorColumn {
 class VectorSearch {
  public:
   // `total`: sums over the node, [width].
-  VectorSearch(std::span<const TreeScore> scores, std::vector<i64> total);
+  VectorSearch(std::span<const SearchPlan> scores, std::vector<i64> total);
   // Takes the best split of the column into `best` if it is better; best.left then counts rows.
   void scan(const VectorColumn& column, BoostSplit& best);
   const std::vector<i64>& total() const { return total_; }
@@ -61,7 +55,7 @@ class VectorSearch {
   void scan_categories(const VectorColumn& column, BoostSplit& best);
   void scan_prefixes(const VectorColumn& column, std::span<const u32> order, BoostSplit& best);
 
-  const std::span<const TreeScore> scores_;
+  const std::span<const SearchPlan> scores_;
   const BoostingParams& params_;
   const std::vector<i64> total_;
   std::vector<i64> left_;  // of the split at hand

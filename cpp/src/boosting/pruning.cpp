@@ -24,8 +24,9 @@ void BoostingGrower::prune() {
     split_bins.push_back(split_bins_[before]);
     gains.push_back(node_gains_[before]);
     if (tree_.is_leaf(node)) {
-      leaves_.push_back(node_ranges_[before]);
+      leaves_.push_back(node_leaves_[before]);
       leaves_.back().node = node;
+      rows_.unsplit(leaves_.back().rows);
     }
     tree_.weight[node] = tree_.impurity[node] = 0.0;
   }

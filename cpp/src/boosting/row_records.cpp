@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -13,34 +14,7 @@ namespace committee {
 
 namespace {
 
-// Columns with at most this many bins may share a byte; finding out pays only with many rows.
-constexpr u32 kMostJointBins = 32;
-constexpr std::size_t kLeastJointRows = 2048;
-constexpr u32 kMostCodes = 256, kFewCodes = 64;
-// After so many columns in a row that do not fit, a bundle is taken to be full.
-constexpr int kMostMisfits = 4;
-// Rows save an update for each column that gives up its byte, but the histograms of all bundles are
-// as large as the largest, and every node clears, subtracts and scans them: so many updates an
-// entry (measured with trees of 31 leaves).
-constexpr double kUpdatesPerEntry = 100.0;
 constexpr std::size_t kCopyRows = 1024;
-constexpr u32 kMostBundles = 60;  // of a block: the word of 4 bytes fits into the cache line, too
-
-// Entries of a bundle that has so many bins: powers of two from 16 on, so that neighbouring bundles
-// start on a cache line.
-std::size_t round_entries(std::size_t most) {
-  return std::max<std::size_t>(16, std::bit_ceil(most));
-}
-
-std::size_t round_stride(std::size_t bytes) {
-  return bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
-}
-
-// Rows that were absent from the learning of the bins may miss a value where no other row does;
-// they add nothing to any entry, but the entry must exist.
-u8 read_bin(u8 bin, const ColumnEncoding& encoding) {
-  return bin != kMissingBin ? bin : encoding.has_missing ? static_cast<u8>(encoding.n_bins) : u8{0};
-}
 
 // The bin that most of the first rows have.
 u8 find_common(const u8* bins, std::size_t n) {
@@ -96,139 +70,51 @@ void copy_eight_rows(BundleBlock& block, const u8* const* sources,
   }
 }
 
-}  // namespace
+// Joins columns by the rows of a table, whose codes it keeps.
+class RowJoiner {
+ public:
+  RowJoiner(const BinnedMatrix& data, const RowWeights& weights)
+      : data_(data), weights_(weights), encodings_(describe_columns(*data.bins)) {
+    for (std::size_t i = 0; i < data.n_rows; ++i) n_present_ += weights[i] > 0;
+  }
+  bool try_join(JointColumns& joint, u32 column, u32 most_codes);
+  std::vector<std::vector<u8>> codes;  // of each joint, per row
 
-Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Layout& layout,
-                 int n_threads)
-    : n_rows_(data.n_rows), encodings_(data.n_cols) {
-  for (u32 c = 0; c < data.n_cols; ++c) {
-    const ColumnBins& bins = (*data.bins)[c];
-    encodings_[c].n_bins = bins.n_bins;
-    encodings_[c].has_missing = bins.has_missing;
-  }
-  // Columns are joined by the rows that weigh something, as many as they stand for.
-  const double n_copies = static_cast<double>(weights.total) * weights.unit;
-  std::vector<Joint> joints;
-  if (layout.join && n_copies >= kLeastJointRows) {
-    joints = join_columns(data, weights);
-    if (!pays_to_join(data, joints, n_copies)) joints.clear();
-  }
-  for (u32 c = 0; c < data.n_cols; ++c) {
-    ColumnEncoding& encoding = encodings_[c];
-    const bool shares = std::any_of(joints.begin(), joints.end(), [&](const Joint& joint) {
-      return std::find(joint.columns.begin(), joint.columns.end(), c) != joint.columns.end();
-    });
-    if (shares || encoding.n_entries() < 2 || (*data.bins)[c].wide) continue;
-    encoding.bundle = static_cast<u32>(n_bundles_++);
-    entries_per_bundle_ = std::max<std::size_t>(entries_per_bundle_, encoding.n_entries());
-  }
-  for (const Joint& joint : joints) encode_joint(joint, static_cast<u32>(n_bundles_++));
-  entries_per_bundle_ = round_entries(entries_per_bundle_);
-  lay_out(weights, layout.precise || !weights.repeats());
-  copy_bytes(data, joints, n_threads);
-}
+ private:
+  static constexpr u32 kMostEntries = 256 * 32;  // codes, and bins of a column
+  const BinnedMatrix& data_;
+  const RowWeights& weights_;
+  const std::vector<ColumnEncoding> encodings_;
+  std::vector<u32> n_rows_;  // of each code of the joint at hand, that weigh something
+  u32 n_present_ = 0;
+};
 
-Records::Records(const Records& other)
-    : n_rows_(other.n_rows_),
-      encodings_(other.encodings_),
-      n_bundles_(other.n_bundles_),
-      entries_per_bundle_(other.entries_per_bundle_),
-      words_(other.words_) {
-  for (const BundleBlock& block : other.blocks_) {
-    AlignedBuffer<u8> bytes(block.bytes.size());
-    std::copy_n(block.bytes.data(), block.bytes.size(), bytes.data());
-    blocks_.push_back(
-        {block.stride, block.tail, block.first_bundle, block.n_bundles, std::move(bytes)});
-  }
-}
-
-// Columns of few values, greedily, as long as no more combinations of them occur than a bundle
-// has entries, which all bundles have as many of: 256, or 64 where that is enough for them.
-std::vector<Records::Joint> Records::join_columns(const BinnedMatrix& data,
-                                                  const RowWeights& weights) const {
-  std::vector<u32> waiting;
-  u32 most_alone = 0;
-  for (u32 c = 0; c < data.n_cols; ++c) {
-    const u32 n_entries = encodings_[c].n_entries();
-    if (n_entries < 2 || (*data.bins)[c].wide) continue;
-    if (n_entries <= kMostJointBins) {
-      waiting.push_back(c);
-    } else {
-      most_alone = std::max(most_alone, n_entries);
-    }
-  }
-  const u32 most_codes = most_alone == 0 || most_alone > kFewCodes ? kMostCodes : kFewCodes;
-  std::stable_sort(waiting.begin(), waiting.end(), [&](u32 a, u32 b) {
-    return encodings_[a].n_entries() < encodings_[b].n_entries();
-  });
-  u32 n_present = 0;
-  for (std::size_t i = 0; i < n_rows_; ++i) n_present += weights[i] > 0;
-  std::vector<Joint> joints;
-  while (waiting.size() > 1) {
-    Joint joint;
-    joint.codes.assign((n_rows_ + 7) / 8 * 8, 0);  // eight are read at once
-    joint.n_rows = {n_present};
+bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
+  if (joint.columns.empty()) {
+    codes.emplace_back((data_.n_rows + 7) / 8 * 8, u8{0});  // eight are read at once
+    n_rows_ = {n_present_};
     joint.code_bins.resize(1);
-    std::vector<u32> left_over;
-    int misfits = 0;
-    for (const u32 c : waiting) {
-      if (misfits < kMostMisfits && join_column(joint, c, data.column(c), weights, most_codes)) {
-        misfits = 0;
-      } else {
-        left_over.push_back(c);
-        ++misfits;
-      }
-    }
-    if (joint.columns.size() < 2) break;
-    joints.push_back(std::move(joint));
-    waiting = std::move(left_over);
   }
-  return joints;
-}
-
-bool Records::pays_to_join(const BinnedMatrix& data, const std::vector<Joint>& joints,
-                           double n_copies) const {
-  std::vector<u8> shares(data.n_cols, 0);
-  std::size_t n_shared = 0, most_joined = 0, most = 0, n_alone = 0;
-  for (const Joint& joint : joints) {
-    for (const u32 c : joint.columns) shares[c] = 1;
-    n_shared += joint.columns.size() - 1;
-    most_joined = std::max(most_joined, joint.code_bins.size());
-  }
-  for (u32 c = 0; c < data.n_cols; ++c) {
-    const std::size_t n_entries = encodings_[c].n_entries();
-    if (n_entries < 2 || (*data.bins)[c].wide) continue;
-    ++n_alone;
-    most = std::max(most, n_entries);
-    if (!shares[c]) most_joined = std::max(most_joined, n_entries);
-  }
-  const auto count = [](std::size_t n, std::size_t n_entries) {
-    return static_cast<double>(n * round_entries(n_entries));
-  };
-  const double more_entries = count(n_alone - n_shared, most_joined) - count(n_alone, most);
-  return static_cast<double>(n_shared) * n_copies >= kUpdatesPerEntry * more_entries;
-}
-
-bool Records::join_column(Joint& joint, u32 column, const u8* bins, const RowWeights& weights,
-                          u32 most_codes) const {
+  const u8* const bins = data_.column(column);
+  std::vector<u8>& row_codes = codes.back();
   const ColumnEncoding& encoding = encodings_[column];
   const u32 n_entries = encoding.n_entries(), n_old = static_cast<u32>(joint.code_bins.size());
   // Rows of the most frequent bin keep their codes, and are not looked at.
-  const u8 common = find_common(bins, n_rows_);
+  const u8 common = find_common(bins, data_.n_rows);
   const u8 rest = read_bin(common, encoding);
-  std::array<u32, kMostCodes * kMostJointBins> counts{};
+  std::array<u32, kMostEntries> counts{};
   const auto visit_others = [&](auto&& use) {
-    for_each_other(bins, n_rows_, common, [&](std::size_t i) {
-      if (weights[i] > 0) use(joint.codes[i], read_bin(bins[i], encoding));
+    for_each_other(bins, data_.n_rows, common, [&](std::size_t i) {
+      if (weights_[i] > 0) use(row_codes[i], read_bin(bins[i], encoding));
     });
   };
   visit_others([&](u8 code, u8 bin) { ++counts[code * n_entries + bin]; });
-  std::array<u32, kMostCodes * kMostJointBins> code_of{};
-  std::vector<u32> n_rows = joint.n_rows;
+  std::array<u32, kMostEntries> code_of{};
+  std::vector<u32> n_rows = n_rows_;
   std::vector<std::vector<u8>> code_bins = joint.code_bins;
   for (u32 code = 0; code < n_old; ++code) {
     u32* const own = counts.data() + code * n_entries;
-    own[rest] += joint.n_rows[code] - std::accumulate(own, own + n_entries, u32{0});
+    own[rest] += n_rows_[code] - std::accumulate(own, own + n_entries, u32{0});
     // The first that occurs keeps the code: the rest, if it does.
     bool kept = false;
     for (u32 k = 0; k < n_entries; ++k) {
@@ -246,62 +132,111 @@ bool Records::join_column(Joint& joint, u32 column, const u8* bins, const RowWei
     }
   }
   visit_others([&](u8& code, u8 bin) { code = static_cast<u8>(code_of[code * n_entries + bin]); });
-  joint.n_rows = std::move(n_rows);
+  n_rows_ = std::move(n_rows);
   joint.code_bins = std::move(code_bins);
   joint.columns.push_back(column);
   return true;
 }
 
-void Records::encode_joint(const Joint& joint, u32 bundle) {
-  entries_per_bundle_ = std::max<std::size_t>(entries_per_bundle_, joint.code_bins.size());
-  for (std::size_t j = 0; j < joint.columns.size(); ++j) {
-    ColumnEncoding& encoding = encodings_[joint.columns[j]];
-    encoding.bundle = bundle;
-    encoding.joint = true;
-    std::vector<u32> n_codes(encoding.n_entries(), 0);
-    for (const std::vector<u8>& bins : joint.code_bins) ++n_codes[bins[j]];
-    encoding.rest =
-        static_cast<u8>(std::max_element(n_codes.begin(), n_codes.end()) - n_codes.begin());
-    for (std::size_t code = 0; code < joint.code_bins.size(); ++code)
-      if (joint.code_bins[code][j] != encoding.rest)
-        encoding.codes.emplace_back(static_cast<u8>(code), joint.code_bins[code][j]);
+}  // namespace
+
+Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Options& options,
+                 int n_threads)
+    : n_rows_(data.n_rows) {
+  RowJoiner joiner(data, weights);
+  std::vector<JointColumns> joints;
+  if (options.join)
+    joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
+      return joiner.try_join(joint, column, most);
+    });
+  joiner.codes.resize(joints.size());
+  layout_ =
+      std::make_shared<const RecordLayout>(*data.bins, std::move(joints), weights, options.precise);
+  lay_out();
+  copy_bytes(data, joiner.codes, n_threads);
+}
+
+Records::Records(const BinnedMatrix& data, std::shared_ptr<const RecordLayout> layout,
+                 int n_threads)
+    : n_rows_(data.n_rows), layout_(std::move(layout)) {
+  lay_out();
+  copy_bytes(data, find_joint_codes(data, *layout_), n_threads);
+}
+
+Records::Records(const Records& other)
+    : n_rows_(other.n_rows_), layout_(other.layout_), words_(other.words_) {
+  for (const BundleBlock& block : other.blocks_) {
+    AlignedBuffer<u8> bytes(block.bytes.size());
+    std::copy_n(block.bytes.data(), block.bytes.size(), bytes.data());
+    blocks_.push_back(
+        {block.stride, block.tail, block.first_bundle, block.n_bundles, std::move(bytes)});
   }
 }
 
-// A word of 8 bytes where it costs nothing, or where 16 bits a half would not do: few rows leave
-// room for more bits, and weights need them.
-void Records::lay_out(const RowWeights& weights, bool precise) {
-  const std::size_t n_blocks =
-      std::max<std::size_t>(1, (n_bundles_ + kMostBundles - 1) / kMostBundles);
-  const std::size_t most = (n_bundles_ + n_blocks - 1) / n_blocks;
-  const bool free = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
-  const bool few_rows = weights.total <= (u64{1} << 16);
-  words_ = plan_words(weights, !precise && !free && !(few_rows && most <= 56));
-  const std::size_t word_bytes = words_.narrow ? 4 : 8;
-  const std::size_t per_block = std::min<std::size_t>(most, 64 - word_bytes);
-  for (std::size_t first = 0; first < std::max<std::size_t>(1, n_bundles_); first += per_block) {
+std::vector<std::vector<u8>> find_joint_codes(const BinnedMatrix& data,
+                                              const RecordLayout& layout) {
+  std::vector<std::vector<u8>> codes;
+  for (const JointColumns& joint : layout.joints()) {
+    std::map<std::string, u8> code_of;
+    for (std::size_t code = 0; code < joint.code_bins.size(); ++code)
+      code_of.emplace(std::string(joint.code_bins[code].begin(), joint.code_bins[code].end()),
+                      static_cast<u8>(code));
+    std::vector<u8>& own = codes.emplace_back((data.n_rows + 7) / 8 * 8, u8{0});
+    std::string bins(joint.columns.size(), '\0');
+    for (std::size_t row = 0; row < data.n_rows; ++row) {
+      for (std::size_t j = 0; j < bins.size(); ++j)
+        bins[j] = static_cast<char>(
+            read_bin(data.column(joint.columns[j])[row], layout.encoding(joint.columns[j])));
+      // Combinations of rows that weigh nothing need not have a code.
+      const auto found = code_of.find(bins);
+      if (found != code_of.end()) own[row] = found->second;
+    }
+  }
+  return codes;
+}
+
+std::set<std::string> list_combinations(const BinnedMatrix& data, const RowWeights& weights,
+                                        std::span<const u32> columns, std::size_t most) {
+  const std::vector<ColumnEncoding> encodings = describe_columns(*data.bins);
+  std::set<std::string> found;
+  std::string bins(columns.size(), '\0');
+  for (std::size_t row = 0; row < data.n_rows && found.size() <= most; ++row) {
+    if (weights[row] == 0) continue;
+    for (std::size_t j = 0; j < bins.size(); ++j)
+      bins[j] = static_cast<char>(read_bin(data.column(columns[j])[row], encodings[columns[j]]));
+    found.insert(bins);
+  }
+  return found;
+}
+
+void Records::lay_out() {
+  words_ = layout_->words();
+  const std::size_t n_bundles = layout_->n_bundles(), per_block = layout_->bundles_per_block();
+  for (std::size_t first = 0; first < std::max<std::size_t>(1, n_bundles); first += per_block) {
     BundleBlock block;
     block.first_bundle = static_cast<u32>(first);
-    block.n_bundles = static_cast<u32>(std::min(per_block, n_bundles_ - first));
-    block.stride = round_stride(block.n_bundles + word_bytes);
-    block.tail = block.stride - word_bytes;
+    block.n_bundles = static_cast<u32>(std::min(per_block, n_bundles - first));
+    block.stride = round_stride(block.n_bundles + words_.bytes());
+    block.tail = block.stride - words_.bytes();
     block.bytes = AlignedBuffer<u8>(n_rows_ * block.stride + 64);
     blocks_.push_back(std::move(block));
     if (per_block == 0) break;
   }
 }
 
-void Records::copy_bytes(const BinnedMatrix& data, const std::vector<Joint>& joints,
+void Records::copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
                          int n_threads) {
-  std::vector<const u8*> sources(n_bundles_);
-  std::vector<const ColumnEncoding*> remapped(n_bundles_, nullptr);
-  for (u32 c = 0; c < encodings_.size(); ++c) {
-    if (encodings_[c].bundle == ColumnEncoding::kNoBundle || encodings_[c].joint) continue;
-    sources[encodings_[c].bundle] = data.column(c);
-    if (encodings_[c].n_bins != kMissingBin) remapped[encodings_[c].bundle] = &encodings_[c];
+  const std::size_t n_bundles = layout_->n_bundles();
+  std::vector<const u8*> sources(n_bundles);
+  std::vector<const ColumnEncoding*> remapped(n_bundles, nullptr);
+  for (u32 c = 0; c < layout_->n_columns(); ++c) {
+    const ColumnEncoding& encoding = layout_->encoding(c);
+    if (encoding.bundle == ColumnEncoding::kNoBundle || encoding.joint) continue;
+    sources[encoding.bundle] = data.column(c);
+    if (encoding.n_bins != kMissingBin) remapped[encoding.bundle] = &encoding;
   }
-  for (std::size_t j = 0; j < joints.size(); ++j)
-    sources[n_bundles_ - joints.size() + j] = joints[j].codes.data();
+  for (std::size_t j = 0; j < joint_codes.size(); ++j)
+    sources[n_bundles - joint_codes.size() + j] = joint_codes[j].data();
   parallel_for((n_rows_ + kCopyRows - 1) / kCopyRows, n_threads, [&](std::size_t task) {
     const std::size_t last = std::min(n_rows_, (task + 1) * kCopyRows);
     for (BundleBlock& block : blocks_) {
@@ -346,38 +281,6 @@ std::size_t Records::bytes() const {
   std::size_t bytes = 0;
   for (const BundleBlock& block : blocks_) bytes += block.bytes.size();
   return bytes;
-}
-
-const i64* Records::column_histogram(u32 column, const i64* histogram, std::span<const i64> total,
-                                     std::vector<i64>& room) const {
-  const ColumnEncoding& encoding = encodings_[column];
-  const std::size_t width = total.size();
-  const i64* shared = histogram + encoding.bundle * entries_per_bundle_ * width;
-  if (!encoding.joint) return shared;
-  room.assign(encoding.n_entries() * width, 0);
-  i64* const rest = room.data() + encoding.rest * width;
-  std::copy(total.begin(), total.end(), rest);
-  for (const auto& [code, bin] : encoding.codes) {
-    for (std::size_t k = 0; k < width; ++k) {
-      room[bin * width + k] += shared[code * width + k];
-      rest[k] -= shared[code * width + k];
-    }
-  }
-  return room.data();
-}
-
-const i64* Records::column_histogram(u32 column, const i64* histogram, i64 total, i64* room) const {
-  const ColumnEncoding& encoding = encodings_[column];
-  const i64* shared = histogram + encoding.bundle * entries_per_bundle_;
-  if (!encoding.joint) return shared;
-  std::fill_n(room, encoding.n_entries(), i64{0});
-  i64 listed = 0;
-  for (const auto& [code, bin] : encoding.codes) {
-    room[bin] += shared[code];
-    listed += shared[code];
-  }
-  room[encoding.rest] = total - listed;
-  return room;
 }
 
 }  // namespace committee

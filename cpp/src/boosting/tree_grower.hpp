@@ -3,21 +3,23 @@
 // gradients, histograms that stay with the open leaves (the smaller child is built, its sibling is
 // the parent less it), rows that stay in the order of the leaves, so that scores are updated
 // without a tree walk, and histogram entries of one packed word that are scanned four at a time.
+// Its rows are behind an interface (leaf_rows.hpp), and may lie elsewhere.
 #pragma once
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <optional>
 
-#include "boosting/multi_output.hpp"
+#include "boosting/leaf_rows.hpp"
 #include "committee/parallel.hpp"
 #include "committee/tree.hpp"
 
 namespace committee {
 
-// A leaf of the tree grown last, with the positions of its rows in the grower's lists.
+// A leaf of the tree grown last.
 struct GrownLeaf {
-  u32 node = 0;
-  std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
+  u32 node = 0, rows = 0;  // number of its rows' leaf, as LeafRows knows it
+  std::size_t n_rows = 0;
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   i64 total = 0;  // sum of the words; of vectors the number of rows
@@ -25,24 +27,25 @@ struct GrownLeaf {
   std::array<const i64*, 2> kept_histograms = {};
 };
 
+// What a grower knows of the table.
+struct GrowerTable {
+  const std::vector<ColumnBins>* bins = nullptr;
+  const RecordLayout* layout = nullptr;
+  const WeightFacts* weights = nullptr;  // as the trees of this round see them
+};
+
 class BoostingGrower {
  public:
   // `n_scores`: that a tree is grown for; more than one: its leaves are vectors.
-  BoostingGrower(const BinnedMatrix& data, Records& records, const RowWeights& weights,
-                 const BoostingParams& params, u32 n_scores, int n_threads);
-  // Rows of the next trees, ascending: those that grow them, and those that are only partitioned.
-  void choose_rows(std::vector<u32> sample, std::vector<u32> held_out);
-  // `tree`: its number in the ensemble, for the random keys. Leaf values are left at zero.
-  GrownTree grow(std::span<const TreeScore> scores, u64 tree, InterruptWatch& watch);
+  BoostingGrower(const GrowerTable& table, LeafRows& rows, const BoostingParams& params,
+                 u32 n_scores, int n_threads);
+  // A tree for the scores from `first_score` on. `tree`: its number in the ensemble, for the random
+  // keys. Leaf values are left at zero.
+  GrownTree grow(std::span<const SearchPlan> scores, u32 first_score, u64 tree,
+                 InterruptWatch& watch);
 
   const std::vector<GrownLeaf>& leaves() const { return leaves_; }
-  // Rows of a leaf, ascending: those that have grown it, and those that were only partitioned.
-  std::span<const RowItem> rows_of(const GrownLeaf& leaf) const {
-    return {rows_.data() + leaf.begin, leaf.end - leaf.begin};
-  }
-  std::span<const RowItem> held_out_of(const GrownLeaf& leaf) const {
-    return {held_out_.data() + leaf.out_begin, leaf.out_end - leaf.out_begin};
-  }
+  LeafRows& rows() const { return rows_; }
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
   const std::vector<u32>& split_bins() const { return split_bins_; }
   std::size_t bytes() const;
@@ -53,7 +56,6 @@ class BoostingGrower {
   const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
  private:
-  enum class Side : u8 { none, left, right };
   struct OpenLeaf : GrownLeaf {
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
@@ -63,24 +65,23 @@ class BoostingGrower {
     bool counted = false;  // the best split is known to leave enough rows on both sides
     bool expanded = false;
     BoostSplit best;
-    std::size_t n_left = 0;
-    Side built = Side::none;  // child whose histogram was built while the rows were partitioned
+    SplitSums sides;
+    LeafSplit partition;                             // by which it was expanded
     std::shared_ptr<const std::vector<u64>> groups;  // interaction groups still open
     std::unique_ptr<OpenLeaf> left, right;
-    std::size_t size() const { return end - begin; }
   };
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
 
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_incremental_root();
-  // Makes the words of rows begin .. end - 1 and adds them to the histogram, if any; their sum.
-  i64 fill_root(std::size_t begin, std::size_t end, i64* histogram);
-  u64 sum_row_weights(std::size_t begin, std::size_t end) const;  // of the list
+  void describe_root(OpenLeaf& root, const RootSums& sums);
   NodeFacts describe_node(const OpenLeaf& leaf) const {
-    return {leaf.total, leaf.size(), leaf.weight, leaf.lower, leaf.upper};
+    return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper};
   }
   u32 add_node(const OpenLeaf& leaf);
-  void add_rows(const RowItem* rows, std::size_t n, i64* histogram) const;
+  std::vector<OpenLeaf*> list_next(LeafQueue& queue, std::size_t most);
+  void expand_step(LeafQueue& queue, std::size_t n_left);
+  LeafSplit plan_split(const OpenLeaf& leaf, bool last, bool parallel);
   void expand_next(LeafQueue& queue, std::size_t n_left);
   void expand(OpenLeaf& leaf, bool last, bool parallel);
   void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
@@ -90,19 +91,9 @@ class BoostingGrower {
   bool is_worthwhile(const OpenLeaf& leaf) const;
   bool is_shared(const OpenLeaf& leaf) const;
   bool is_too_small(const OpenLeaf& leaf) const;
+  bool needs_histograms(const OpenLeaf& leaf, bool last) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
-  // `built`: each thread adds its rows of that side to a histogram of its own, the first one to
-  // `histogram`.
-  struct Partitioning {
-    bool parallel = false;
-    Side built = Side::none;
-    i64* histogram = nullptr;
-  };
-  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* scratch, const BoostSplit& best,
-                             const Partitioning& how) const;
-  static std::size_t join_parts(RowItem* rows, std::size_t n, RowItem* scratch,
-                                std::span<const std::size_t> n_left);
   void make_children(OpenLeaf& leaf);
   void fill_children(OpenLeaf& leaf, i64* built, bool searched);
   struct Siblings {
@@ -134,7 +125,6 @@ class BoostingGrower {
   bool may_split(const OpenLeaf& leaf) const;
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;
-  void accumulate_wide(const OpenLeaf& leaf, u32 feature, std::vector<i64>& histogram) const;
   void prune();  // after growing: merges leaves whose gain is below ccp_alpha
   GrownTree::Split describe(const OpenLeaf& leaf) const;
 
@@ -144,40 +134,36 @@ class BoostingGrower {
     if (!plan_->incremental) return_histogram(histogram);
   }
   void reclaim_histograms();
-  void borrow_thread_histograms();
 
-  const BinnedMatrix& data_;
-  Records& records_;
-  const RowWeights& weights_;
+  const std::vector<ColumnBins>& bins_;
+  const RecordLayout& layout_;
+  const WeightFacts& weights_;
+  LeafRows& rows_;
   const BoostingParams& params_;
   const u32 n_scores_;
   const int n_threads_;
   const u32 width_;              // words of an entry
   const std::size_t n_entries_;  // words of a node
-  std::size_t n_rows_ = 0, n_held_out_ = 0;
-  std::vector<u32> sample_, out_sample_;  // as chosen; empty sample: every row
-  AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
   std::vector<AlignedBuffer<i64>> histograms_;
   AlignedBuffer<i64> root_histogram_;  // updated incrementally
   i64 root_total_ = 0;
   std::vector<i64*> free_histograms_;
-  std::vector<i64*> thread_histograms_;
   std::mutex histograms_mutex_;
   std::vector<std::vector<u64>> feature_groups_;
   std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
 
   // Of the tree at hand.
-  std::span<const TreeScore> scores_;
+  std::span<const SearchPlan> scores_;
   const SearchPlan* plan_ = nullptr;  // of the first score
-  WordPlan word_plan_;
-  VectorWords vectors_;
+  u32 first_score_ = 0;
+  std::atomic<u32> next_rows_ = 0;  // numbers of leaves
   double least_gain_ = 0.0;
   u64 tree_number_ = 0, next_order_ = 0;
   std::vector<u32> tree_features_;
   GrownTree tree_;
   std::vector<u32> split_bins_;
   std::vector<double> node_gains_;
-  std::vector<GrownLeaf> node_ranges_;  // per node, if the tree will be pruned
+  std::vector<GrownLeaf> node_leaves_;  // per node, if the tree will be pruned
   std::vector<GrownLeaf> leaves_;
 };
 

@@ -1,0 +1,47 @@
+// All that a fit does with its rows between the trees: scores, gradients, samples, losses. As with
+// the rows of leaves (leaf_rows.hpp), these may lie in this process (LocalRows) or in blocks
+// elsewhere.
+#pragma once
+#include "boosting/leaf_values.hpp"
+
+namespace committee {
+
+class BoostingRows {
+ public:
+  virtual ~BoostingRows() = default;
+  virtual std::size_t n_rows() const = 0;
+  virtual const std::vector<ColumnBins>& bins() const = 0;
+  virtual const RecordLayout& layout() const = 0;
+  // Of the weights as the trees of this round see them; the same object throughout.
+  virtual const WeightFacts& weights() const = 0;
+  virtual const GradientFacts& gradients() const = 0;
+  virtual LeafRows& leaves() = 0;
+  // Rows of other trees that can be grown at the same time, if their copies are to take no more
+  // bytes than this.
+  virtual std::vector<LeafRows*> make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) = 0;
+  virtual std::size_t bytes() const = 0;
+
+  // Scores [score][row].
+  virtual const double* scores() = 0;
+  virtual void set_scores(const double* scores) = 0;
+  virtual void add_constant(std::span<const double> per_score) = 0;
+  // factor times the leaf values of a tree, added to the scores.
+  virtual void add_tree(const StoredTree& stored, double factor) = 0;
+
+  // What the loss learns from the residuals before a round.
+  virtual void adapt_loss() = 0;
+  virtual void compute_gradients() = 0;
+  virtual void take_gradients(const double* gradients, const double* hessians) = 0;
+
+  // Rows of the next trees, ascending: those that grow them, and those that are only partitioned.
+  virtual void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) = 0;
+  // Gradient-based one-side sampling [Ke2017]: the rows with the largest gradients, and a sample of
+  // the others, each of which then counts for those that it stands for. `tree`: number of the next.
+  // Returns the rows that are left out.
+  virtual std::vector<u32> draw_by_gradient(u64 tree) = 0;
+
+  // Weighted mean loss of all rows, or of these.
+  virtual double measure_loss(std::span<const u32> rows) = 0;
+};
+
+}  // namespace committee

@@ -1,0 +1,104 @@
+// The rows of the leaves of a tree in growth. The grower (tree_grower.hpp) has the queue of leaves,
+// the search for splits and the tree; whatever looks at a row is done here. Rows may lie in the
+// memory of this process (LocalLeafRows) or in blocks elsewhere: all that comes back is sums of
+// integers, and the tree is the same.
+#pragma once
+#include "boosting/multi_output.hpp"
+
+namespace committee {
+
+enum class Side : u8 { none, left, right };
+
+// What a tree is grown for: scores first_score .. first_score + n_scores - 1.
+struct TreeStart {
+  u32 first_score = 0, n_scores = 1;
+  u64 tree = 0;  // its number in the ensemble, for the random keys
+};
+
+// Of all rows that a tree is grown from.
+struct RootSums {
+  std::size_t n_rows = 0;
+  u64 weight = 0;
+  i64 total = 0;  // sum of the words; of vectors the number of rows
+};
+
+// A leaf, whose rows go to two others. Leaves are numbers that the grower gives; 0 is the root.
+struct LeafSplit {
+  u32 leaf = 0, left = 0, right = 0;
+  const BoostSplit* by = nullptr;
+  Side built = Side::none;  // child whose histogram is wanted
+};
+
+struct SplitSums {
+  std::size_t n_left = 0;
+  u64 left_weight = 0;
+};
+
+// Of the gradients and hessians in fixed point, and of the weights.
+struct FixedSums {
+  i64 gradient = 0, hessian = 0, weight = 0;
+};
+
+// Words that follow the residuals of squared error (incremental_residuals.hpp): the gradient is a
+// multiple of 1 / scale.
+struct ResidualWords {
+  WordHalves halves;
+  double scale = 1.0;
+};
+
+class LeafRows {
+ public:
+  virtual ~LeafRows() = default;
+
+  // Makes the words of a tree; all rows that it is grown from are in the root, whose histogram is
+  // written.
+  virtual RootSums open_root(const TreeStart& start, i64* histogram) = 0;
+  // The same with the words as they are, and without a histogram.
+  virtual RootSums reopen_root() = 0;
+
+  // So many leaves are split in one step, before any of them is looked at; none: each when its time
+  // comes.
+  virtual std::size_t leaves_per_step() const { return 0; }
+  virtual void split_ahead(std::span<const LeafSplit>) {}
+  // The rows of both sides, and the histogram of one where it is wanted; `parallel`: by all
+  // threads.
+  virtual SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) = 0;
+  // The rows of the leaf that do not grow the tree go where the split sends them, now that it is
+  // known where it sends missing values that no row of the leaf has.
+  virtual void split_held_out(const LeafSplit& how) = 0;
+  // Parts of the histograms written last, which have to be added to them.
+  virtual std::span<i64* const> partial_histograms() const { return {}; }
+  // A leaf gets back the rows of its children, and of theirs.
+  virtual void unsplit(u32 leaf) = 0;
+
+  // Adds the rows of a leaf to a histogram.
+  virtual void add_rows(u32 leaf, i64* histogram) = 0;
+  // Rows of a leaf in each bin of a column (missing values in the one behind the last), and their
+  // weight where rows have weights.
+  virtual void count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
+                          std::vector<u64>& weights) = 0;
+  // Histogram of a leaf over the levels of a column that has no bins.
+  virtual void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) = 0;
+  // Sums of the words of a leaf, where these are vectors.
+  virtual void sum_vectors(u32 leaf, std::vector<i64>& totals) = 0;
+
+  // After the tree has grown: what the values of its leaves are made of, and their way into the
+  // scores.
+  virtual std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score) = 0;
+  // The quantile of the residuals of each leaf, or Huber's centre of them.
+  virtual std::vector<double> find_middles(std::span<const u32> leaves, u32 score) = 0;
+  virtual void add_values(std::span<const u32> leaves, u32 score,
+                          std::span<const double> values) = 0;
+
+  // Residuals that are followed from tree to tree: the largest, words of them, the largest
+  // gradient that a word has, and the root's histogram and total.
+  virtual double find_largest_residual() = 0;
+  virtual void write_residuals(const ResidualWords& words) = 0;
+  virtual i64 find_largest_word(const WordHalves& halves) = 0;
+  virtual i64 sum_words(i64* histogram) = 0;
+  // Adds values to the scores of the leaves' rows, and changes to their words.
+  virtual void settle(std::span<const u32> leaves, std::span<const double> values,
+                      std::span<const i64> changes) = 0;
+};
+
+}  // namespace committee

@@ -1,0 +1,288 @@
+#include "boosting/local_leaf_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "committee/parallel.hpp"
+
+namespace committee {
+
+namespace {
+
+constexpr std::size_t kFillRows =
+    512;  // rows between making their words and adding them to the histogram
+
+bool comes_before(const RowItem& a, const RowItem& b) {
+  return a.row < b.row;
+}
+
+}  // namespace
+
+LocalLeafRows::LocalLeafRows(const SharedRows& shared, Records& records, u32 width, int n_threads)
+    : shared_(shared),
+      records_(records),
+      width_(width),
+      n_threads_(n_threads),
+      n_entries_(records.layout().n_entries() * width) {
+  if (width_ > 1) vectors_ = VectorWords(shared.data->n_rows, width - 1);
+  const std::vector<u32>& weights = shared.weights->values;
+  if (std::count(weights.begin(), weights.end(), 0u) == 0) {
+    choose_all_rows();
+  } else {
+    std::vector<u32> present;
+    for (u32 row = 0; row < weights.size(); ++row)
+      if (weights[row] > 0) present.push_back(row);
+    choose_rows(std::move(present), {});
+  }
+  for (int t = 1; t < n_threads; ++t)
+    thread_histograms_.push_back(
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+}
+
+void LocalLeafRows::choose_all_rows() {
+  all_ = true;
+  sample_.clear();
+  out_sample_.clear();
+  reserve_rows();
+}
+
+void LocalLeafRows::choose_rows(std::vector<u32> sample, std::vector<u32> held_out) {
+  all_ = false;
+  sample_ = std::move(sample);
+  out_sample_ = std::move(held_out);
+  reserve_rows();
+}
+
+void LocalLeafRows::reserve_rows() {
+  n_rows_ = all_ ? shared_.data->n_rows : sample_.size();
+  n_held_out_ = out_sample_.size();
+  if (rows_.size() < n_rows_) {
+    rows_ = AlignedBuffer<RowItem>(n_rows_);
+    scratch_ = AlignedBuffer<RowItem>(n_rows_);
+  }
+  if (held_out_.size() < n_held_out_) {
+    held_out_ = AlignedBuffer<RowItem>(n_held_out_);
+    out_scratch_ = AlignedBuffer<RowItem>(n_held_out_);
+  }
+}
+
+std::size_t LocalLeafRows::bytes() const {
+  return thread_histograms_.size() * n_entries_ * sizeof(i64) + vectors_.bytes() +
+         (rows_.size() + scratch_.size() + held_out_.size() + out_scratch_.size()) *
+             sizeof(RowItem);
+}
+
+LocalLeafRows::Range LocalLeafRows::range_of(u32 leaf) const {
+  const std::lock_guard lock(ranges_mutex_);
+  return ranges_[leaf];
+}
+
+void LocalLeafRows::set_ranges(std::initializer_list<std::pair<u32, Range>> ranges) {
+  const std::lock_guard lock(ranges_mutex_);
+  for (const auto& [leaf, range] : ranges) {
+    if (ranges_.size() <= leaf) ranges_.resize(2 * leaf + 1);
+    ranges_[leaf] = range;
+  }
+}
+
+std::span<const RowItem> LocalLeafRows::rows_of(u32 leaf) const {
+  const Range range = range_of(leaf);
+  return {rows_.data() + range.begin, range.size()};
+}
+
+std::span<const RowItem> LocalLeafRows::held_out_of(u32 leaf) const {
+  const Range range = range_of(leaf);
+  return {held_out_.data() + range.out_begin, range.out_end - range.out_begin};
+}
+
+u64 LocalLeafRows::sum_row_weights(std::size_t begin, std::size_t end) const {
+  const std::vector<u32>& values = shared_.weights->values;
+  if (values.empty()) return end - begin;
+  u64 weight = 0;
+  for (std::size_t i = begin; i < end; ++i) weight += values[rows_[i].row];
+  return weight;
+}
+
+// --- the root ---------------------------------------------------------------------------------
+
+i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::size_t end,
+                             i64* histogram) {
+  // No part of the seed: a seed changes only what is drawn, and rounding draws nothing.
+  const u64 key = combine_keys(combine_keys(0, static_cast<u64>(Purpose::rounding)), start.tree);
+  const Gradients& gradients = *shared_.gradients;
+  WordPlan plan = records_.words();
+  plan.constant_hessian = gradients.facts().constant_hessian;
+  if (width_ > 1) {
+    vectors_.write(gradients, start.first_score, *shared_.weights, plan, key, begin, end);
+    if (histogram) records_.add_range(begin, end, {vectors_.data(), width_}, histogram);
+    return static_cast<i64>(end - begin);
+  }
+  const FixedGradientPair* const pairs = gradients.pairs(start.first_score);
+  i64 total;
+  if (plan.narrow) {
+    u32 words[kFillRows];
+    total = make_narrow_words(pairs, *shared_.weights, plan, key, begin, end, words);
+    records_.write_words(begin, end, words);
+  } else {
+    i64 words[kFillRows];
+    total = make_words(pairs, *shared_.weights, plan, key, begin, end, words);
+    records_.write_words(begin, end, words);
+  }
+  if (histogram) records_.add_range(begin, end, histogram);
+  return total;
+}
+
+// Words of all rows and, where all of them grow the tree, their list, histogram and sum.
+i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
+  const std::size_t n = shared_.data->n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
+  std::vector<i64> totals(n_blocks, 0);
+  parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
+    std::fill_n(own, n_entries_, i64{0});
+    const std::size_t last = n * (block + 1) / n_blocks;
+    for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
+      const std::size_t end = std::min(last, begin + kFillRows);
+      const i64 total = fill_root(start, begin, end, all_ ? own : nullptr);
+      if (!all_) continue;
+      totals[block] += total;
+      for (std::size_t i = begin; i < end; ++i) rows_[i].row = static_cast<u32>(i);
+    }
+  });
+  return std::accumulate(totals.begin(), totals.end(), i64{0});
+}
+
+i64 LocalLeafRows::add_sample(i64* histogram) {
+  for (std::size_t i = 0; i < sample_.size(); ++i) rows_[i] = {sample_[i]};
+  for (std::size_t i = 0; i < n_held_out_; ++i) held_out_[i] = {out_sample_[i]};
+  const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
+  std::vector<i64> totals(n_blocks, 0);
+  parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+    const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
+    add_listed(rows_.data() + begin, end - begin,
+               block == 0 ? histogram : thread_histograms_[block - 1]);
+    for (std::size_t i = begin; i < end; ++i)
+      totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
+  });
+  return std::accumulate(totals.begin(), totals.end(), i64{0});
+}
+
+RootSums LocalLeafRows::describe_root(i64 total) {
+  ranges_.clear();
+  set_ranges({{0, {0, n_rows_, 0, n_held_out_}}});
+  return {n_rows_, sum_row_weights(0, n_rows_), total};
+}
+
+RootSums LocalLeafRows::open_root(const TreeStart& start, i64* histogram) {
+  const i64 all = fill_all(start, histogram);
+  return describe_root(all_ ? all : add_sample(histogram));
+}
+
+RootSums LocalLeafRows::reopen_root() {
+  for (std::size_t i = 0; i < n_rows_; ++i) rows_[i].row = all_ ? static_cast<u32>(i) : sample_[i];
+  return describe_root(0);
+}
+
+// --- splits -----------------------------------------------------------------------------------
+
+SplitSums LocalLeafRows::split(const LeafSplit& how, bool parallel, i64* histogram) {
+  Range parent = range_of(how.leaf);
+  const std::size_t n_left =
+      partition_rows(rows_.data() + parent.begin, parent.size(), scratch_.data() + parent.begin,
+                     *how.by, {parallel, how.built, histogram});
+  const std::size_t middle = parent.begin + n_left;
+  parent.left = how.left;
+  parent.right = how.right;
+  // Until rows that do not grow the tree are partitioned, they count as those of the right side.
+  set_ranges({{how.leaf, parent},
+              {how.left, {parent.begin, middle, parent.out_begin, parent.out_begin}},
+              {how.right, {middle, parent.end, parent.out_begin, parent.out_end}}});
+  return {n_left, sum_row_weights(parent.begin, middle)};
+}
+
+void LocalLeafRows::split_held_out(const LeafSplit& how) {
+  if (n_held_out_ == 0) return;
+  const Range parent = range_of(how.leaf);
+  Range left = range_of(how.left), right = range_of(how.right);
+  left.out_end = right.out_begin =
+      parent.out_begin + partition_rows(held_out_.data() + parent.out_begin,
+                                        parent.out_end - parent.out_begin,
+                                        out_scratch_.data() + parent.out_begin, *how.by, {});
+  set_ranges({{how.left, left}, {how.right, right}});
+}
+
+void LocalLeafRows::unsplit(u32 leaf) {
+  Range range = range_of(leaf);
+  if (range.left == range.right) return;
+  unsplit(range.left);
+  unsplit(range.right);
+  const Range left = range_of(range.left);
+  std::inplace_merge(rows_.data() + range.begin, rows_.data() + left.end, rows_.data() + range.end,
+                     comes_before);
+  std::inplace_merge(held_out_.data() + range.out_begin, held_out_.data() + left.out_end,
+                     held_out_.data() + range.out_end, comes_before);
+  range.left = range.right = 0;
+  set_ranges({{leaf, range}});
+}
+
+// --- sums over the rows of a leaf -------------------------------------------------------------
+
+void LocalLeafRows::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
+  if (width_ > 1) {
+    records_.add_listed(rows, n, {vectors_.data(), width_}, histogram);
+  } else {
+    records_.add_listed(rows, n, histogram);
+  }
+}
+
+void LocalLeafRows::add_rows(u32 leaf, i64* histogram) {
+  const std::span<const RowItem> rows = rows_of(leaf);
+  add_listed(rows.data(), rows.size(), histogram);
+}
+
+void LocalLeafRows::count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
+                               std::vector<u64>& weights) {
+  const ColumnEncoding& encoding = records_.layout().encoding(feature);
+  const std::vector<u32>& values = shared_.weights->values;
+  counts.assign(std::max<std::size_t>(kHistogramBins, encoding.n_bins + 1), 0);
+  weights.assign(values.empty() ? 0 : counts.size(), 0);
+  const auto count_rows = [&](auto&& bin_of) {
+    for (const RowItem& item : rows_of(leaf)) ++counts[bin_of(item.row)];
+    if (values.empty()) return;
+    for (const RowItem& item : rows_of(leaf)) weights[bin_of(item.row)] += values[item.row];
+  };
+  if ((*shared_.data->bins)[feature].wide) {
+    const u32* codes = shared_.data->wide[feature].data();
+    count_rows([&](u32 row) { return codes[row] == kMissingCode ? encoding.n_bins : codes[row]; });
+    return;
+  }
+  const u8* column = shared_.data->column(feature);
+  count_rows([&](u32 row) { return column[row]; });
+  if (!encoding.has_missing) return;
+  counts[encoding.n_bins] = counts[kMissingBin];
+  if (!weights.empty()) weights[encoding.n_bins] = weights[kMissingBin];
+}
+
+void LocalLeafRows::sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) {
+  const u32 n_levels = records_.layout().encoding(feature).n_bins;
+  histogram.assign((n_levels + 1) * width_, 0);
+  const u32* codes = shared_.data->wide[feature].data();
+  for (const RowItem& item : rows_of(leaf)) {
+    const u32 level = codes[item.row] == kMissingCode ? n_levels : codes[item.row];
+    if (width_ == 1) {
+      histogram[level] += records_.word(item.row);
+    } else {
+      const i64* const words = vectors_.row(item.row);
+      for (u32 k = 0; k < width_; ++k) histogram[level * width_ + k] += words[k];
+    }
+  }
+}
+
+void LocalLeafRows::sum_vectors(u32 leaf, std::vector<i64>& totals) {
+  totals.assign(width_, 0);
+  for (const RowItem& item : rows_of(leaf)) {
+    const i64* const words = vectors_.row(item.row);
+    for (u32 k = 0; k < width_; ++k) totals[k] += words[k];
+  }
+}
+
+}  // namespace committee

@@ -1,0 +1,100 @@
+// Rows of leaves in this process: a list of rows in the order of the leaves, ascending in each.
+#pragma once
+#include <mutex>
+
+#include "boosting/leaf_rows.hpp"
+
+namespace committee {
+
+// What all growers of a fit share of its rows.
+struct SharedRows {
+  const BinnedMatrix* data = nullptr;
+  const RowWeights* weights = nullptr;  // as the trees of this round see them
+  const Gradients* gradients = nullptr;
+  const Loss* loss = nullptr;
+  const double* target = nullptr;
+  double* scores = nullptr;  // [score][row]
+  ScoreView view() const { return {target, scores, data->n_rows}; }
+};
+
+class LocalLeafRows final : public LeafRows {
+ public:
+  // `width`: words of a histogram's entry.
+  LocalLeafRows(const SharedRows& shared, Records& records, u32 width, int n_threads);
+  // Rows of the next trees: all of them; or, ascending, those that grow them and those that are
+  // only partitioned.
+  void choose_all_rows();
+  void choose_rows(std::vector<u32> sample, std::vector<u32> held_out);
+  std::size_t bytes() const;
+  const Records& records() const { return records_; }
+
+  RootSums open_root(const TreeStart& start, i64* histogram) override;
+  RootSums reopen_root() override;
+  SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) override;
+  void split_held_out(const LeafSplit& how) override;
+  std::span<i64* const> partial_histograms() const override { return thread_histograms_; }
+  void unsplit(u32 leaf) override;
+  void add_rows(u32 leaf, i64* histogram) override;
+  void count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
+                  std::vector<u64>& weights) override;
+  void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) override;
+  void sum_vectors(u32 leaf, std::vector<i64>& totals) override;
+  std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score) override;
+  std::vector<double> find_middles(std::span<const u32> leaves, u32 score) override;
+  void add_values(std::span<const u32> leaves, u32 score, std::span<const double> values) override;
+  double find_largest_residual() override;
+  void write_residuals(const ResidualWords& words) override;
+  i64 find_largest_word(const WordHalves& halves) override;
+  i64 sum_words(i64* histogram) override;
+  void settle(std::span<const u32> leaves, std::span<const double> values,
+              std::span<const i64> changes) override;
+  std::span<const RowItem> rows_of(u32 leaf) const;
+
+ private:
+  struct Range {
+    std::size_t begin = 0, end = 0, out_begin = 0, out_end = 0;
+    u32 left = 0, right = 0;  // 0: not split
+    std::size_t size() const { return end - begin; }
+  };
+  // `built`: each thread adds its rows of that side to a histogram of its own, the first one to
+  // `histogram`.
+  struct Partitioning {
+    bool parallel = false;
+    Side built = Side::none;
+    i64* histogram = nullptr;
+  };
+  Range range_of(u32 leaf) const;
+  void set_ranges(std::initializer_list<std::pair<u32, Range>> ranges);
+  void reserve_rows();
+  i64 fill_root(const TreeStart& start, std::size_t begin, std::size_t end, i64* histogram);
+  i64 fill_all(const TreeStart& start, i64* histogram);
+  i64 add_sample(i64* histogram);
+  RootSums describe_root(i64 total);
+  u64 sum_row_weights(std::size_t begin, std::size_t end) const;  // of the list
+  void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
+  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* scratch, const BoostSplit& best,
+                             const Partitioning& how) const;
+  std::span<const RowItem> held_out_of(u32 leaf) const;
+
+  const SharedRows& shared_;
+  Records& records_;
+  const u32 width_;
+  const int n_threads_;
+  const std::size_t n_entries_;  // words of a histogram
+  VectorWords vectors_;
+  std::size_t n_rows_ = 0, n_held_out_ = 0;
+  bool all_ = true;  // no sample was chosen
+  std::vector<u32> sample_, out_sample_;
+  AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
+  std::vector<Range> ranges_;  // of each leaf
+  mutable std::mutex ranges_mutex_;
+  std::vector<AlignedBuffer<i64>> thread_buffers_;
+  std::vector<i64*> thread_histograms_;
+};
+
+// The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block
+// finds its rows of every leaf, and what it has of them in its cache.
+std::span<const RowItem> select_block(std::span<const RowItem> rows, std::size_t begin,
+                                      std::size_t end);
+
+}  // namespace committee

@@ -1,0 +1,162 @@
+#include "boosting/local_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+namespace committee {
+
+LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
+                     const BoostingParams& params, int n_threads)
+    : LocalRows(
+          input, weights, loss, params,
+          Records(*input.data, weights, {params.joint_columns, params.goss_other > 0.0}, n_threads),
+          n_threads) {}
+
+LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
+                     const BoostingParams& params, std::shared_ptr<const RecordLayout> layout,
+                     int n_threads)
+    : LocalRows(input, weights, loss, params, Records(*input.data, std::move(layout), n_threads),
+                n_threads) {}
+
+LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
+                     const BoostingParams& params, Records&& records, int n_threads)
+    : input_(input),
+      weights_(weights),
+      loss_(loss),
+      params_(params),
+      n_threads_(n_threads),
+      drawn_(weights),
+      records_(std::move(records)),
+      gradients_(input.data->n_rows, loss.n_scores()),
+      scores_(input.data->n_rows * loss.n_scores(), 0.0),
+      shared_{input.data, &drawn_, &gradients_, &loss, input.target.data(), scores_.data()},
+      leaves_(shared_, records_,
+              params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1, n_threads) {}
+
+std::vector<LeafRows*> LocalRows::make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) {
+  std::vector<LeafRows*> made;
+  if (n_trees * records_.bytes() > most_bytes) return made;
+  for (std::size_t k = 0; k < n_trees; ++k) {
+    apart_.push_back(std::make_unique<Apart>(shared_, records_));
+    made.push_back(&apart_.back()->leaves);
+  }
+  return made;
+}
+
+std::size_t LocalRows::bytes() const {
+  std::size_t bytes = records_.bytes() + leaves_.bytes();
+  for (const auto& apart : apart_) bytes += apart->records.bytes() + apart->leaves.bytes();
+  return bytes + scores_.size() * (sizeof(double) + sizeof(FixedGradientPair));
+}
+
+void LocalRows::set_scores(const double* scores) {
+  std::copy_n(scores, scores_.size(), scores_.data());
+}
+
+void LocalRows::add_constant(std::span<const double> per_score) {
+  for (u32 k = 0; k < per_score.size(); ++k)
+    for (std::size_t i = 0; i < n_rows(); ++i) scores_[k * n_rows() + i] += per_score[k];
+}
+
+void LocalRows::add_tree(const StoredTree& stored, double factor) {
+  add_stored_tree(stored, *input_.data, factor, n_threads_,
+                  scores_.data() + stored.slot * n_rows());
+}
+
+void LocalRows::adapt_loss() {
+  loss_.adapt(view(), n_rows(), weights_.values);
+}
+
+void LocalRows::compute_gradients() {
+  gradients_.compute(loss_, view(), weights_, n_threads_);
+}
+
+void LocalRows::take_gradients(const double* gradients, const double* hessians) {
+  gradients_.take(gradients, hessians, weights_, n_threads_);
+}
+
+void LocalRows::choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) {
+  leaves_.choose_rows(sample, held_out);
+  for (const auto& apart : apart_) apart->leaves.choose_rows(sample, held_out);
+}
+
+std::vector<double> LocalRows::measure_gradients() const {
+  std::vector<double> sizes(n_rows(), 0.0);
+  for (u32 row = 0; row < sizes.size(); ++row) {
+    for (u32 k = 0; weights_[row] > 0 && k < loss_.n_scores(); ++k)
+      sizes[row] += std::abs(static_cast<double>(gradients_.pairs(k)[row].gradient)) *
+                    gradients_.facts().gradient_unit(k) * weights_[row];
+  }
+  return sizes;
+}
+
+void LocalRows::multiply_weights(std::span<const double> factors) {
+  drawn_ = weights_.multiplied(factors);
+  records_.change_weights(drawn_);
+  for (const auto& apart : apart_) apart->records.change_weights(drawn_);
+}
+
+std::vector<u32> LocalRows::draw_by_gradient(u64 tree) {
+  const double top = params_.goss_top, other = params_.goss_other;
+  const std::vector<double> sizes = measure_gradients();
+  std::vector<u32> present;
+  for (u32 row = 0; row < n_rows(); ++row)
+    if (weights_[row] > 0) present.push_back(row);
+  const auto n_top = static_cast<std::size_t>(top * static_cast<double>(present.size()));
+  std::vector<u32> order = present;
+  // Equal sizes in the order of the rows.
+  std::nth_element(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n_top), order.end(),
+      [&](u32 a, u32 b) { return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b; });
+  std::vector<double> factors(n_rows(), 0.0);
+  for (std::size_t i = 0; i < n_top; ++i) factors[order[i]] = 1.0;
+  std::vector<u32> sample, held_out;
+  for (const u32 row : present) {
+    Rng rng(params_.seed, tree, row, Purpose::subsample);
+    if (factors[row] == 0.0 && rng.uniform() < other / (1.0 - top))
+      factors[row] = (1.0 - top) / other;
+    (factors[row] > 0.0 ? sample : held_out).push_back(row);
+  }
+  if (sample.empty()) {
+    sample.push_back(order[0]);
+    held_out.erase(std::find(held_out.begin(), held_out.end(), order[0]));
+    factors[order[0]] = 1.0;
+  }
+  multiply_weights(factors);
+  choose_rows(sample, held_out);
+  return held_out;
+}
+
+double LocalRows::measure_loss(std::span<const u32> rows) {
+  return sum_losses(rows).find();
+}
+
+ExactMean LocalRows::sum_losses(std::span<const u32> rows) const {
+  constexpr std::size_t kMeasuredRows = 32 * kLossBlock;
+  const std::size_t n = n_rows();
+  std::vector<u8> chosen(rows.empty() ? 0 : n, 0);
+  for (const u32 row : rows) chosen[row] = 1;
+  ExactMean mean;  // of all tasks, in any order
+  std::mutex mutex;
+  parallel_for((n + kMeasuredRows - 1) / kMeasuredRows, n_threads_, [&](std::size_t task) {
+    double values[kLossBlock], own_weights[kLossBlock];
+    ExactMean own;
+    const std::size_t last = std::min(n, (task + 1) * kMeasuredRows);
+    for (std::size_t begin = task * kMeasuredRows; begin < last; begin += kLossBlock) {
+      const std::size_t size = std::min(last - begin, kLossBlock);
+      loss_.find_values(view(), begin, begin + size, values);
+      for (std::size_t i = 0; i < size; ++i) {
+        const double weight = input_.weights.empty() ? 1.0 : input_.weights[begin + i];
+        own_weights[i] = chosen.empty() || chosen[begin + i] != 0 ? weight : 0.0;
+      }
+      const bool equal = input_.weights.empty() && chosen.empty();
+      own.add({values, size}, equal ? std::span<const double>() : std::span(own_weights, size));
+    }
+    const std::lock_guard lock(mutex);
+    mean.add(own);
+  });
+  return mean;
+}
+
+}  // namespace committee
