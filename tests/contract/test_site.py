@@ -58,7 +58,7 @@ def test_sources_on_pages_exist(page: Path) -> None:
         given = dict(re.findall(r"^:([\w-]+): *(.*)$", options, flags=re.M))
         if "pyobject" in given:
             assert find_object(text, given["pyobject"]) is not None, given["pyobject"]
-        for mark in ("start-after", "end-before"):
+        for mark in ("start-after", "start-at", "end-before"):
             if mark in given:
                 assert text.count(given[mark].strip('"').strip()) == 1, given[mark]
 
