@@ -103,6 +103,23 @@ def test_words_are_rounds():
     assert recorder.count("end") >= 1
 
 
+@pytest.mark.parametrize("params", [{}, {"n_iter_no_change": 2, "random_state": 0}])
+def test_scores_of_the_rounds_of_words(params):
+    words = ["good", "bad", "film", "plot", "long", "new"]
+    rng = np.random.default_rng(0)
+    documents = [" ".join(rng.choice(words, 3)) for _ in range(120)]
+    y = np.array(["good" in text or "new plot" in text for text in documents])
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model = BoosTexterClassifier(n_estimators=4, **params).set_callbacks(monitor).fit(documents, y)
+    rows = monitor.get_logs().data
+    (last,) = [row["accuracy"] for row in rows if row["task_name"] == "fit"]
+    curve = [row["accuracy"] for row in rows if row["task_name"] != "fit"]
+    assert last == model.score(documents, y)
+    for n_rounds, score in enumerate(curve[: len(model.estimator_weights_)], start=1):
+        *_, wanted = (stage for _, stage in zip(range(n_rounds), model.staged_predict(documents), strict=False))
+        assert score == pytest.approx((wanted == y).mean())
+
+
 def test_members_of_a_committee():
     recorder = Recorder(stop_after=1)
     model = CommitteeClassifier(n_members=2, random_state=0).set_callbacks(recorder).fit(X, Y)

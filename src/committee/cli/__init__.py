@@ -9,7 +9,7 @@ _NEEDED = ("typer", "rich", "pyarrow")
 def main() -> None:
     """Run the command line and exit with its code (0 success, 1 bad data, 2 bad usage)."""
     try:
-        from committee.cli.app import run
+        from committee.cli.call import run
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _NEEDED:
             raise

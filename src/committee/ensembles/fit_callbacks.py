@@ -42,13 +42,13 @@ class FitCallbacksMixin:
         Their hooks are called around the whole fit and around each member or round. If a hook at the end of a task
         returns True, no further members or rounds are fitted, where an ensemble can do without them.
 
-        Forests, bagging, AdaBoost, arcing and gradient boosting pass the X, y and ``sample_weight`` of `fit` (with
-        early stopping too, whatever rows it sets aside) and, to hooks that take ``fitted_estimator``, a copy that is
-        fitted with the members or rounds so far; it is made only for these hooks, and so `ScoringMonitor` records a
-        curve. Forests and bags of trees then report trees in groups, when a group is grown. Out-of-bag scores and
-        calibrated probabilities exist at the end of the fit only. Other ensembles pass neither data nor estimators:
-        voting, stacking, super learners, selection and committees cannot predict before their last step, isolation
-        forests and embeddings have no y to score, and the rounds of BoosTexter are reported only.
+        Forests, bagging, AdaBoost, arcing, BoosTexter and gradient boosting pass the X, y and ``sample_weight`` of
+        `fit` (with early stopping too, whatever rows it sets aside) and, to hooks that take ``fitted_estimator``, a
+        copy that is fitted with the members or rounds so far; it is made only for these hooks, and so `ScoringMonitor`
+        records a curve. Forests and bags of trees then report trees in groups, when a group is grown. Out-of-bag scores
+        and calibrated probabilities exist at the end of the fit only. Other ensembles pass neither data nor estimators:
+        voting, stacking, super learners, selection and committees cannot predict before their last step, and isolation
+        forests and embeddings have no y to score.
 
         Parameters
         ----------

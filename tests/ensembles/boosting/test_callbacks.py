@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import train_test_split
 
 from committee import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier
 from committee.data import ClassTarget, Dataset
@@ -17,7 +18,7 @@ from committee.ensembles.boosting.callbacks import TrainingLoss
 from committee.ensembles.boosting.early_stopping import EarlyStopping, has_stopped_improving
 from committee.ensembles.boosting.objective import Objective, make_class_loss
 from committee.ensembles.boosting.scorer import BoostingScorer
-from committee.ensembles.boosting.validation import split_folds, split_validation
+from committee.ensembles.boosting.validation import draw_test_rows, split_folds, split_validation
 
 X, Y = load_breast_cancer(return_X_y=True)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
@@ -147,3 +148,16 @@ def test_previous_losses_stay_with_a_warm_start() -> None:
     model.set_params(n_estimators=7).fit(X_VALUES, Y_VALUES)
     np.testing.assert_array_equal(model.train_score_[:4], first)
     assert len(model.train_score_) == len(model.oob_improvement_) == 7
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 17, 300])
+@pytest.mark.parametrize("share", [0.1, 0.37, 0.5])
+def test_the_rows_that_scikit_learn_holds_out(n_classes: int, share: float) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        labels = rng.permutation(np.r_[np.repeat(np.arange(n_classes), 2), rng.integers(n_classes, size=701)])
+        n_out = max(n_classes, int(share * len(labels)))
+        stratify = labels if n_classes > 1 else None
+        _, wanted = train_test_split(np.arange(len(labels)), test_size=n_out, stratify=stratify, random_state=seed)
+        found = draw_test_rows(labels.astype(np.uint32), n_out, seed)
+        np.testing.assert_array_equal(np.sort(found), np.sort(wanted))

@@ -229,3 +229,14 @@ def test_one_class_is_refused_as_in_scikit_learn(params: dict[str, Any]) -> None
     with pytest.raises(DataError, match=sentence):
         model.fit(X_IRIS, Y_IRIS, sample_weight=Y_IRIS == 1)
     assert (HistGradientBoostingClassifier().fit(X_IRIS[:50], Y_IRIS[:50]).predict(X_IRIS) == 0).all()
+
+
+@pytest.mark.parametrize("cls", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_a_lazy_frame_reaches_the_initial_estimator(cls: Any) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({f"x{k}": X_IRIS[:, k] for k in range(4)})
+    init = LogisticRegression(max_iter=500) if cls is GradientBoostingClassifier else Ridge()
+    eager = cls(init=init, n_estimators=4, random_state=0).fit(frame, Y_IRIS)
+    lazy = cls(init=init, n_estimators=4, random_state=0).fit(frame.lazy(), Y_IRIS, eval_set=[(frame.lazy(), Y_IRIS)])
+    np.testing.assert_array_equal(lazy.predict(frame.lazy()), eager.predict(frame))
+    np.testing.assert_array_equal(lazy.predict(frame.with_columns(more=0.0).lazy()), eager.predict(frame))

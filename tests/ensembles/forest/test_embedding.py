@@ -101,3 +101,10 @@ def test_a_warm_start_adds_trees(tmp_path):
     np.testing.assert_array_equal(warm.transform(X).toarray()[:, : first.shape[1]], first)
     save(warm, tmp_path / "embedding", strip=True)
     np.testing.assert_array_equal(load(tmp_path / "embedding").transform(X).toarray(), cold.transform(X).toarray())
+
+
+def test_the_trees_of_an_embedding_predict_nothing():
+    model = RandomTreesEmbedding(n_estimators=2, random_state=0).fit([[0.0], [1.0], [2.0]])
+    assert not hasattr(model, "predict_members")
+    with pytest.raises(AttributeError, match=r"has no attribute 'predict_members': its trees predict nothing\. Their"):
+        model.predict_members([[0.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin, MultiOutputMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -15,7 +15,13 @@ from committee.data.rows import count_rows
 from committee.data.texts import read_texts
 from committee.data.weights import count_as_rows, read_sample_weight
 from committee.engines import get_engine
-from committee.ensembles.boostexter.documents import check_documents, make_word_table, read_labels, select_documents
+from committee.ensembles.boostexter.documents import (
+    check_documents,
+    make_word_table,
+    mark_present,
+    read_labels,
+    select_documents,
+)
 from committee.ensembles.boostexter.model import BoosTexterEarlyStopping, LabelTarget, WordRounds, WordVotes, make_stump
 from committee.ensembles.boostexter.params import (
     BoosTexterAlgorithm,
@@ -26,7 +32,7 @@ from committee.ensembles.boostexter.params import (
     Vectorizer,
     VoteSmoothing,
 )
-from committee.ensembles.fit_callbacks import FitCallbacksMixin, should_stop
+from committee.ensembles.fit_callbacks import FitCallbacksMixin, FitInput, should_stop
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
 from committee.params import HoldOutFraction, NJobs, RandomState, Verbose, WarmStart
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BoosTexterClassifier"]
 
+_OPTIONAL = ("feature_names_in_", "validation_errors_")
+"""Fitted attributes that not every fit has."""
 _USELESS = 1.0 - 1e-12
 """A normaliser from which on no word separates the labels any more."""
 
@@ -127,18 +135,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         random_state: RandomState = None,
         verbose: Verbose = 0,
     ) -> None:
-        self.algorithm = algorithm
-        self.n_estimators = n_estimators
-        self.vectorizer = vectorizer
-        self.ngram_range = ngram_range
-        self.binarize = binarize
-        self.smoothing = smoothing
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_params(locals())
 
     # Fitting.
 
@@ -168,17 +165,23 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         kept = self._find_kept(schema, target)
         words, vectorizer = self._make_words(documents, schema, kept)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
-        rounds, stopping = self._boost(words, target, count_as_rows(weights), kept, seed)
         fitted = {"_schema": schema, "_seed": seed, "vectorizer_": vectorizer, "n_features_in_": words.shape[1]}
-        self._set_fitted(fitted, target, rounds, stopping)
+        given = FitInput(X, y, sample_weight)
+        self._boost(words, target, count_as_rows(weights), kept, fitted, given)
         return self
 
     def _boost(
-        self, words: csr_matrix, target: LabelTarget, weights: FloatArray, kept: WordRounds | None, seed: int
-    ) -> tuple[WordRounds, BoosTexterEarlyStopping]:
+        self,
+        words: csr_matrix,
+        target: LabelTarget,
+        weights: FloatArray,
+        kept: WordRounds | None,
+        fitted: dict[str, Any],
+        given: FitInput,
+    ) -> None:
         """The algorithm of the paper, on a table of words."""
         n_jobs, n_rounds = resolve_jobs(self.n_jobs), int(self.n_estimators)
-        training, stopping = self._hold_out(words, target, weights, seed)
+        training, stopping = self._hold_out(words, target, weights, fitted["_seed"])
         engine = get_engine()
         table = make_word_table(words[training], target.has[training])
         smoothing = self._choose_smoothing(target, weights[training].sum())
@@ -187,8 +190,20 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         for stump in () if kept is None else kept.make_stumps(engine):
             rounds.append(stump, table.reweight(D, stump, n_jobs))
             stopping.update(stump)
+
+        def list_partial(n_done: int) -> dict[str, Any]:
+            stale = dict.fromkeys(name for name in _OPTIONAL if name in self.__dict__)
+            return {**stale, **self._list_fitted(fitted, target, rounds.truncate(n_done))}
+
+        verbose, n_kept = int(self.verbose), len(rounds)
         with show_progress(
-            "Boosting words", n_rounds, verbose=int(self.verbose), estimator=self, done=len(rounds)
+            "Boosting words",
+            n_rounds,
+            verbose=verbose,
+            estimator=self,
+            done=n_kept,
+            given=given,
+            partial_fit=list_partial,
         ) as on_progress:
             while len(rounds) < n_rounds and not stopping.should_stop and not should_stop(on_progress):
                 best = table.find_best_word(D, self.algorithm, smoothing, n_jobs)  # the smallest Z
@@ -200,7 +215,11 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
                 stopping.update(stump)
                 if on_progress is not None:
                     on_progress(len(rounds))
-        return rounds, stopping
+            if stopping.n_best is not None:
+                rounds = rounds.truncate(stopping.n_best)
+                fitted = {**fitted, "validation_errors_": np.array(stopping.errors)}
+            # At once: a failed or interrupted fit leaves the estimator unchanged.
+            self._replace_fitted(self._list_fitted(fitted, target, rounds), _OPTIONAL)
 
     def _choose_smoothing(self, target: LabelTarget, n_documents: float) -> float:
         """ε in units of the total weight of the engine's pairs."""
@@ -225,21 +244,18 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         stopping = BoosTexterEarlyStopping(words[rows], target, rows, weights, int(self.n_iter_no_change))
         return np.sort(order[n_held_out:]), stopping
 
-    def _set_fitted(
-        self, fitted: dict[str, Any], target: LabelTarget, rounds: WordRounds, stopping: BoosTexterEarlyStopping
-    ) -> None:
-        """Replace the fitted attributes atomically; a failed or interrupted fit leaves the estimator unchanged."""
-        if stopping.n_best is not None:
-            rounds = rounds.truncate(stopping.n_best)
-            fitted["validation_errors_"] = np.array(stopping.errors)
+    def _list_fitted(self, fitted: dict[str, Any], target: LabelTarget, rounds: WordRounds) -> dict[str, Any]:
+        """Fitted attributes by name, those of the rounds besides the given ones."""
         model = rounds.finalize()
         schema, names = fitted["_schema"], None
         if schema is None:
             if hasattr(fitted["vectorizer_"], "get_feature_names_out"):
                 names = np.asarray(fitted["vectorizer_"].get_feature_names_out(), dtype=object)
         elif schema.feature_names is not None:
-            names = fitted["feature_names_in_"] = np.asarray(schema.feature_names, dtype=object)
-        fitted |= {
+            names = np.asarray(schema.feature_names, dtype=object)
+            fitted = {**fitted, "feature_names_in_": names}
+        return {
+            **fitted,
             "classes_": target.classes,
             "words_": model.words.copy() if names is None else names[model.words],
             "votes_": model.votes,
@@ -248,7 +264,6 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
             "_target": target.without_rows(),
             "_model": model,
         }
-        self._replace_fitted(fitted, ("feature_names_in_", "validation_errors_"))
 
     # Documents.
 
@@ -265,42 +280,23 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         if texts is not None:
             return texts, None
         dataset = take_in(self, X, task="none")
-        return self._find_present(dataset.X, self.binarize), dataset.schema
+        return mark_present(dataset.X, self.binarize, type(self).__name__), dataset.schema
 
     def _make_words(self, documents: Any, schema: Schema | None, kept: WordRounds | None) -> tuple[csr_matrix, Any]:
         """The table of words, and the vectoriser that made it."""
         if schema is not None:
             return documents, None
         if kept is not None:
-            return self._find_present(self.vectorizer_.transform(documents), None), self.vectorizer_
+            return mark_present(self.vectorizer_.transform(documents)), self.vectorizer_
         vectorizer = (
             CountVectorizer(binary=True, ngram_range=self.ngram_range)
             if self.vectorizer is None
             else clone(self.vectorizer)
         )
-        words = self._find_present(vectorizer.fit_transform(documents), None)
+        words = mark_present(vectorizer.fit_transform(documents))
         if words.shape[1] == 0:
             raise DataError("The vectoriser found no word in the documents.")
         return words, vectorizer
-
-    def _find_present(self, X: Any, threshold: float | None) -> csr_matrix:
-        """Ones where a word is present, as CSR with sorted columns."""
-        if not issparse(X):
-            table = np.asarray(X)
-            present = csr_matrix(table != 0 if threshold is None else np.greater(table, threshold))
-        else:
-            if threshold is not None and threshold < 0:
-                raise ParameterError(
-                    f"The 'binarize' parameter of {type(self).__name__} must be >= 0 for a sparse X, because its "
-                    f"zeros would all be present otherwise; got {threshold}."
-                )
-            present = csr_matrix(X, dtype=np.float64, copy=True)
-            present.sum_duplicates()
-            present.data = present.data != 0 if threshold is None else present.data > threshold
-        present = present.astype(np.float64)
-        present.eliminate_zeros()
-        present.sort_indices()
-        return present
 
     def _find_kept(self, schema: Schema | None, target: LabelTarget) -> WordRounds | None:
         """Rounds of the last fit that this one adds to."""
@@ -339,11 +335,11 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         if self._schema is not None:
             if read_texts(X) is not None:
                 raise DataTypeError(f"{name} was fitted on a table of words and cannot read text.")
-            return self._find_present(take_in_rows(self, X, self._schema), self.binarize)
+            return mark_present(take_in_rows(self, X, self._schema), self.binarize, type(self).__name__)
         documents = check_documents(X) if self.vectorizer is not None else read_texts(X)
         if documents is None:
             raise DataTypeError(f"{name} was fitted on text; X must be a list, array or column of str.")
-        return self._find_present(self.vectorizer_.transform(documents), None)
+        return mark_present(self.vectorizer_.transform(documents))
 
     def _score(self, X: Any) -> FloatArray:
         words = self._read_words(X)  # refuses a model that is not fitted

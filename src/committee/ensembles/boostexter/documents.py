@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from committee.constraints import show_value
 from committee.data.rows import select_rows
 from committee.data.targets import encode_classes, read_target
 from committee.engines import get_engine
 from committee.ensembles.boostexter.model import LabelTarget
-from committee.exceptions import DataError, DataTypeError
+from committee.exceptions import DataError, DataTypeError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from committee.engines import WordTable
     from committee.typing import BoolArray
 
-__all__ = ["check_documents", "make_word_table", "read_labels", "select_documents"]
+__all__ = ["check_documents", "make_word_table", "mark_present", "read_labels", "select_documents"]
 
 
 def check_documents(X: Any) -> Any:
@@ -70,3 +70,39 @@ def make_word_table(words: csr_matrix, has: BoolArray) -> WordTable:
         has.shape[1],
     )
     return table
+
+
+def mark_present(X: Any, threshold: float | None = None, owner: str = "") -> csr_matrix:
+    """Ones where a word is present, as CSR with sorted columns.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_documents, n_words)
+        Counts or other numbers.
+    threshold : float, optional
+        A word is present where its number is above it; by default where it is not zero.
+    owner : str
+        Class of the estimator, for the message.
+
+    Examples
+    --------
+    >>> mark_present(np.array([[0, 2], [-1, 0]])).toarray()
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    if not issparse(X):
+        table = np.asarray(X)
+        present = csr_matrix(table != 0 if threshold is None else np.greater(table, threshold))
+    else:
+        if threshold is not None and threshold < 0:
+            raise ParameterError(
+                f"The 'binarize' parameter of {owner} must be >= 0 for a sparse X, because its zeros would all be "
+                f"present otherwise; got {threshold}."
+            )
+        present = csr_matrix(X, dtype=np.float64, copy=True)
+        present.sum_duplicates()
+        present.data = present.data != 0 if threshold is None else present.data > threshold
+    present = present.astype(np.float64)
+    present.eliminate_zeros()
+    present.sort_indices()
+    return present

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.data.intake import take_in_rows
+from committee.data.rows import collect_table
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import (
@@ -144,6 +145,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         """
         self.validate_params()
         self._check_together()
+        X = X if _starts_from_constant(self) else collect_table(X)  # the initial estimator reads it too
         dataset = self.take_in(X, y, sample_weight, getattr(self, "class_weight", None))
         self._check_target(dataset)
         loss = self._make_loss(dataset)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from committee.data.dataset import ClassTarget, ValueTarget
+from committee.data.rows import collect_table
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.losses import LossFunction, describe_loss
@@ -171,7 +172,7 @@ def predict_initial_scores(init: Any, X: Any, loss: BoostingLoss, *, classes: bo
     """
     if init is None:
         return None
-    link = loss.traits.link
+    X, link = collect_table(X, getattr(init, "feature_names_in_", None)), loss.traits.link
     if not classes:
         values = np.asarray(init.predict(X), dtype=np.float64)
         # All levels of quantiles start from the same prediction.

@@ -6,7 +6,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, ValueTarget
@@ -25,7 +24,14 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
     from committee.typing import BoolArray, FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["ValidationSet", "read_eval_sets", "read_validation_set", "split_folds", "split_validation"]
+__all__ = [
+    "ValidationSet",
+    "draw_test_rows",
+    "read_eval_sets",
+    "read_validation_set",
+    "split_folds",
+    "split_validation",
+]
 
 
 class ValidationSet:
@@ -152,8 +158,8 @@ def split_validation(
 ) -> tuple[Dataset, ValidationSet, BoolArray]:
     """Split the rows into training rows and a validation set; the mask marks the rows of the latter.
 
-    The split is scikit-learn's `train_test_split`, stratified, where it leaves rows of every class on both sides. At
-    least one row of each class and all rows of weight zero stay in the training rows.
+    The split is that of scikit-learn's `train_test_split`, stratified, where it leaves rows of every class on both
+    sides. At least one row of each class and all rows of weight zero stay in the training rows.
 
     Parameters
     ----------
@@ -191,23 +197,71 @@ def split_validation(
 
 def _draw_stratified(present: NDArray[np.intp], labels: NDArray[np.uint32], size: float, seed: int) -> NDArray[np.intp]:
     """Rows to hold out: those that scikit-learn draws, if it can stratify; else a number of each class."""
-    classes, counts = np.unique(labels, return_counts=True)
-    n_out = int(size) if isinstance(size, int | np.integer) else ceil(float(size) * len(present))
-    if len(classes) <= min(n_out, len(present) - n_out) and counts.min() > 1:
-        stratify = labels if len(classes) > 1 else None
+    counts, n_rows = np.bincount(labels), len(present)
+    classes = np.flatnonzero(counts)
+    n_out = int(size) if isinstance(size, int | np.integer) else ceil(float(size) * n_rows)
+    if len(classes) <= min(n_out, n_rows - n_out) and counts[classes].min() > 1:
         # The number that scikit-learn's histogram boosting draws: the same random_state holds the same rows out.
         own = int(np.random.RandomState(seed % 2**32).randint(2**32 - 1, dtype="u8"))
-        kept, drawn = train_test_split(np.arange(len(present)), test_size=n_out, stratify=stratify, random_state=own)
-        if len(np.unique(labels[kept])) == len(classes):
+        drawn = draw_test_rows(labels, n_out, own)
+        if (np.bincount(labels[drawn], minlength=len(counts))[classes] < counts[classes]).all():
             found: NDArray[np.intp] = present[drawn]
             return found
     rng, carry, rows = np.random.default_rng([seed, 1]), 0.0, []
-    for label, count in zip(classes, counts, strict=True):
-        wanted = n_out / len(present) * count + carry
-        n_drawn = min(round(wanted), count - 1)
+    for label in classes:
+        wanted = n_out / n_rows * counts[label] + carry
+        n_drawn = min(round(wanted), counts[label] - 1)
         carry = min(wanted - n_drawn, 0.5)
         rows.append(rng.permutation(present[labels == label])[:n_drawn])
     return np.concatenate(rows)
+
+
+def draw_test_rows(labels: NDArray[np.uint32], n_out: int, seed: int) -> NDArray[np.intp]:
+    """The test rows of scikit-learn's `train_test_split`, in another order, an order of magnitude faster.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Classes to stratify by, as numbers from 0 on. If there is only one, nothing is stratified.
+    n_out : int
+        Number of rows to draw.
+    seed : int
+        The `random_state` of that function.
+
+    Examples
+    --------
+    >>> draw_test_rows(np.array([0, 1, 1, 0, 1, 1], dtype=np.uint32), 3, 0)
+    array([0, 2, 5])
+    """
+    rng, counts = np.random.RandomState(seed), np.bincount(labels)
+    classes = np.flatnonzero(counts)
+    if len(classes) == 1:
+        return np.asarray(rng.permutation(len(labels))[:n_out], dtype=np.intp)
+    # Numbers of 16 bits are sorted by counting.
+    narrow = labels.astype(np.uint16) if len(counts) <= 1 << 16 else labels
+    members = np.split(np.argsort(narrow, kind="stable"), np.cumsum(counts[classes])[:-1])
+    n_kept = _apportion(counts[classes], len(labels) - n_out, rng)
+    n_drawn = _apportion(counts[classes] - n_kept, n_out, rng)
+    orders = [rng.permutation(len(own)) for own in members]
+    parts = zip(members, orders, n_kept, n_drawn, strict=True)
+    drawn: NDArray[np.intp] = np.concatenate([own[order[first : first + n]] for own, order, first, n in parts])
+    return drawn
+
+
+def _apportion(counts: NDArray[np.intp], total: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """A total, shared out in proportion to the counts; what is left goes to the largest remainders, equals by lot."""
+    quotas = counts / counts.sum() * total
+    shares = np.floor(quotas)
+    remainders, left = quotas - shares, int(total - shares.sum())
+    for remainder in np.unique(remainders)[::-1]:
+        if left <= 0:
+            break
+        equals = np.flatnonzero(remainders == remainder)
+        winners = rng.choice(equals, size=min(left, len(equals)), replace=False)
+        shares[winners] += 1.0
+        left -= len(winners)
+    whole: NDArray[np.intp] = shares.astype(np.intp)
+    return whole
 
 
 def split_folds(

@@ -12,7 +12,6 @@ from sklearn.base import TransformerMixin
 from sklearn.preprocessing import OneHotEncoder
 
 from committee.data.dataset import ValueTarget
-from committee.data.intake import take_in
 from committee.ensembles.forest.base import BaseForest
 from committee.exceptions import DataError
 from committee.learners.tree import ExtraTreeRegressor
@@ -134,15 +133,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         self
         """
         self._validate_params()
-        dataset = take_in(
-            self,
-            X,
-            None,
-            sample_weight,
-            task="none",
-            categorical_features=self.categorical_features,
-            unseen=self.unseen,
-        )
+        dataset = self.take_in(X, None, sample_weight)
         if self._has_all_trees():
             return self
         target = ValueTarget(_hash_rows(dataset.X)[:, np.newaxis], one_dimensional=True)
@@ -207,6 +198,14 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         leaves = self._list_leaves()
         encoder = OneHotEncoder(categories=leaves, sparse_output=bool(self.sparse_output))
         return encoder.fit(np.array([[own[0] for own in leaves]]))
+
+    @property
+    def predict_members(self) -> Any:
+        """Not here: the trees were grown on a target that is random, so that their values mean nothing."""
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute 'predict_members': its trees predict nothing. Their "
+            "leaves are given by apply and transform."
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from committee.base import resolve_jobs, resolve_seed
-from committee.data.intake import take_in, take_in_rows
+from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.isolation_samples import IsolationSamples, plan_isolation
@@ -144,15 +144,7 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
         self
         """
         self._validate_params()
-        dataset = take_in(
-            self,
-            X,
-            None,
-            sample_weight,
-            task="none",
-            categorical_features=self.categorical_features,
-            unseen=self.unseen,
-        )
+        dataset = self.take_in(X, None, sample_weight)
         samples = plan_isolation(
             type(self).__name__, dataset, self.max_samples, self.max_features, bootstrap=bool(self.bootstrap)
         )
