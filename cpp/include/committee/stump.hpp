@@ -20,7 +20,9 @@ struct StumpInput {
 struct StumpOptions {
   std::string criterion = "gini";  // name in ClassCriteria
   int n_jobs = 0;
-  double row_weight = 0.0;  // that counts as a row of a category; 0: the unit of the weights
+  // Rows that all weights stand for: by these the rows of a category are counted. 0: as many as the
+  // weights have units.
+  double n_counted = 0.0;
 };
 
 struct GrownStump {
@@ -56,6 +58,69 @@ class StumpTrainer {
  private:
   class Rounds;
   std::unique_ptr<Rounds> rounds_;
+};
+
+// The trainer over blocks of rows: each block keeps weights and histograms of its rows, the driver
+// searches the sum of their histograms. Everything that is added up is an integer, so that the
+// stumps are those of one trainer over all rows, whatever the blocks.
+//
+// A round: the driver finds the split of the summed histograms, blocks assign their rows to its
+// leaves, the driver describes the stump from the summed leaves and plans the step, blocks multiply
+// their weights.
+
+// weight of a row = units * level.
+struct StumpWeights {
+  std::vector<u64> units;      // empty: all one
+  std::vector<double> levels;  // empty: all one
+  double total = 0.0;          // of the rows of all blocks, in units times levels
+};
+// Of all rows; a block has its part of units and levels, and the same total.
+StumpWeights start_stump_weights(std::span<const double> weights, std::size_t n_rows);
+
+struct StumpSplit {
+  u32 feature = ~0u;  // ~0: none
+  u32 bin = 0;        // the last that goes left
+  bool missing_left = false;
+  std::vector<u32> left_codes;  // of a category
+};
+
+struct StumpLeaves {
+  u32 n_leaves = 0;
+  std::vector<u64> rows, units;  // [leaf][class]: rows, and rows as often as they weigh
+};
+
+struct StumpStep {
+  double common = 1.0;     // the factor that stands for no change
+  double new_total = 0.0;  // above zero: weights change to the scale of this total
+};
+
+class StumpBlock {
+ public:
+  // As StumpTrainer, but for the weights; without a presort.
+  StumpBlock(const StumpInput& input, StumpWeights weights, int n_jobs);
+  ~StumpBlock();
+  std::span<const u64> histograms() const;
+  StumpLeaves assign(const StumpSplit& split);
+  void multiply(std::span<const double> factors, const StumpStep& step);
+  std::vector<double> weights() const;  // units times levels; they sum to anything
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  StumpLeaves leaves_;
+};
+
+class StumpDriver {
+ public:
+  StumpDriver(std::vector<ColumnBins> bins, u32 n_classes, const StumpOptions& options);
+  ~StumpDriver();
+  StumpSplit find(std::span<const u64> histograms);
+  GrownStump describe(const StumpLeaves& leaves) const;
+  StumpStep plan(std::span<const double> factors, const StumpLeaves& leaves) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace committee

@@ -1,11 +1,11 @@
-// The weights of the rows while stumps are boosted. Included by stump_trainer.cpp.
+// The weights of the rows while stumps are boosted. Included by stump_rows.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
 
 #include "base/fixed_weights.hpp"
 #include "committee/exact_sum.hpp"
-#include "committee/types.hpp"
+#include "committee/stump.hpp"
 
 namespace committee {
 
@@ -16,26 +16,10 @@ class BoostedWeights {
   static constexpr WeightBits kUnitBits{40, 40, 40};
   static constexpr int kLeastBits = 50, kFreshBits = 54, kMostBits = 61;  // of the total
 
-  BoostedWeights(std::span<const double> weights, std::size_t n_rows)
-      : levels_(n_rows, 1.0), fixed_(n_rows, 0) {
-    if (weights.empty()) {
-      rescale(static_cast<double>(n_rows));
-      return;
-    }
-    FixedWeights whole = fix_weights(weights, kUnitBits);
-    double total = static_cast<double>(whole.total);
-    if (whole.integral) {
-      units_ = std::move(whole.weights);  // empty: all one
-    } else {
-      // Not multiples of anything: the weight itself is the level.
-      double heaviest = 0.0;
-      for (const double w : weights) heaviest = std::max(heaviest, w);
-      for (std::size_t i = 0; i < n_rows; ++i) levels_[i] = weights[i] / heaviest;
-      ExactSum sum;
-      sum.add(levels_);
-      total = sum.round();
-    }
-    rescale(total);
+  BoostedWeights(StumpWeights start, std::size_t n_rows)
+      : levels_(std::move(start.levels)), units_(std::move(start.units)), fixed_(n_rows, 0) {
+    if (levels_.empty()) levels_.assign(n_rows, 1.0);
+    rescale(start.total);
   }
 
   u64 operator[](std::size_t row) const { return fixed_[row]; }

@@ -1,43 +1,44 @@
 // What the columns offer: the best split of each, between bins and within them.
 #include "split/categorical_order.hpp"
-#include "stumps/stump_trainer.hpp"
+#include "stumps/stump_search.hpp"
 
 namespace committee {
 
-void StumpTrainer::Rounds::index_order() {
+void StumpSearch::index_order() {
   constexpr std::size_t kStarts = kHistogramBins + 1;
-  const std::size_t n = data_.n_rows;
+  const std::size_t n = rows_->data().n_rows;
   if (n >= ColumnOrder::kNewValue)
     throw std::invalid_argument("exact stumps need fewer than 2^31 rows");
-  bin_starts_.assign(data_.n_cols * kStarts, 0);
-  order_ = AlignedBuffer<u32>(n * data_.n_cols);
-  const double work = static_cast<double>(n) * static_cast<double>(data_.n_cols);
-  parallel_for(data_.n_cols, count_threads(work, kMinThreadUpdates), [&](std::size_t col) {
-    u32* starts = bin_starts_.data() + col * kStarts;
-    const u8* column = data_.column(col);
-    for (std::size_t i = 0; i < n; ++i) ++starts[column[i] + 1];
-    for (std::size_t b = 0; b + 1 < kStarts; ++b) starts[b + 1] += starts[b];
-    const u32* order = presort_->order.data() + col * n;
-    const u32* rank = presort_->rank.data() + col * n;
-    u32 previous = kNone;
-    for (std::size_t i = 0; i < n; ++i) {
-      const u32 own = rank[order[i]];
-      order_[col * n + i] = order[i] | (own != previous ? ColumnOrder::kNewValue : 0);
-      previous = own;
-    }
-  });
+  bin_starts_.assign(bins_.size() * kStarts, 0);
+  order_ = AlignedBuffer<u32>(n * bins_.size());
+  const double work = static_cast<double>(n) * static_cast<double>(bins_.size());
+  parallel_for(bins_.size(), threads_.count(work, StumpRows::kMinThreadUpdates),
+               [&](std::size_t col) {
+                 u32* starts = bin_starts_.data() + col * kStarts;
+                 const u8* column = rows_->data().column(col);
+                 for (std::size_t i = 0; i < n; ++i) ++starts[column[i] + 1];
+                 for (std::size_t b = 0; b + 1 < kStarts; ++b) starts[b + 1] += starts[b];
+                 const u32* order = presort_->order.data() + col * n;
+                 const u32* rank = presort_->rank.data() + col * n;
+                 u32 previous = kNone;
+                 for (std::size_t i = 0; i < n; ++i) {
+                   const u32 own = rank[order[i]];
+                   order_[col * n + i] = order[i] | (own != previous ? ColumnOrder::kNewValue : 0);
+                   previous = own;
+                 }
+               });
 }
 
-void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
-  const double work = static_cast<double>(plane_size_) * n_classes_;
+void StumpSearch::search_bins() {
+  const double work = static_cast<double>(layout_.plane_size) * n_classes_;
   NodeLimits limits;
-  limits.rare_weight = kRareRows * accumulator_.weight(total.data()) / n_counted_ * (1.0 - 1e-9);
-  share_columns(count_threads(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
+  limits.rare_weight = kRareRows * accumulator_.weight(total_.data()) / n_counted_ * (1.0 - 1e-9);
+  share_columns(threads_.count(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
     FoundSplit& found = found_[col];
     found.best = Candidate{};
-    worker.search->begin_round(total.data());
-    if (bins(col).categorical) {
-      worker.categories->begin_node(total.data(), limits);
+    worker.search->begin_round(total_.data());
+    if (bins_[col].categorical) {
+      worker.categories->begin_node(total_.data(), limits);
       search_categories(col, worker, found);
     } else {
       worker.search->scan_bins(view_histogram(col), static_cast<u32>(col), found);
@@ -49,38 +50,37 @@ void StumpTrainer::Rounds::search_bins(const std::vector<u64>& total) {
 // Looks into bins that may hide a better split than the best one between bins, in the order of what
 // the columns have shown. With few classes there is little to look at; with many, or a criterion
 // that is not convex, every row of every column is.
-void StumpTrainer::Rounds::search_within(const std::vector<u64>& total) {
-  const std::size_t n = data_.n_rows;
+void StumpSearch::search_within() {
+  const std::size_t n = rows_->data().n_rows;
   const double best = pick_best().best.score;
   std::vector<std::size_t> columns;
-  for (std::size_t col = 0; col < data_.n_cols; ++col) {
-    if (!bins(col).categorical) columns.push_back(col);
+  for (std::size_t col = 0; col < bins_.size(); ++col) {
+    if (!bins_[col].categorical) columns.push_back(col);
   }
   std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) {
     return found_[a].best.score > found_[b].best.score;
   });
-  const double work = static_cast<double>(plane_size_) * n_classes_;
+  const double work = static_cast<double>(layout_.plane_size) * n_classes_;
   const std::size_t n_tasks =
-      std::min(workers_.size(), static_cast<std::size_t>(count_threads(work, kMinThreadScores)));
+      std::min(workers_.size(), static_cast<std::size_t>(threads_.count(work, kMinThreadScores)));
   // What a task leaves out depends on what it has found, but the best split is never left out.
   parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
     double least = discount_rounding(best);
-    workers_[t].search->begin_round(total.data());
+    workers_[t].search->begin_round(total_.data());
     for (std::size_t k = t; k < columns.size(); k += n_tasks) {
       const std::size_t col = columns[k];
-      const ColumnOrder order{order_.data() + col * n,
-                              bin_starts_.data() + col * (kHistogramBins + 1),
-                              presort_->rank.data() + col * n, weights_.data(), labels_.data()};
+      const ColumnOrder order{
+          order_.data() + col * n, bin_starts_.data() + col * (kHistogramBins + 1),
+          presort_->rank.data() + col * n, rows_->weights().data(), rows_->labels().data()};
       workers_[t].search->scan_within(view_histogram(col), order, static_cast<u32>(col), least,
                                       found_[col]);
     }
   });
 }
 
-void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
-                                             FoundSplit& found) const {
+void StumpSearch::search_categories(std::size_t col, Worker& worker, FoundSplit& found) const {
   const ColumnHistogram histogram = view_histogram(col);
-  const u32 n_levels = bins(col).n_bins, missing = bins(col).wide ? n_levels : kMissingBin;
+  const u32 n_levels = bins_[col].n_bins, missing = bins_[col].wide ? n_levels : kMissingBin;
   worker.histogram.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
   worker.listed.clear();
   for (u32 code = 0; code <= n_levels; ++code) {
@@ -104,20 +104,20 @@ void StumpTrainer::Rounds::search_categories(std::size_t col, Worker& worker,
 }
 
 // From bins to ranks: the last value below the boundary and the first above it.
-void StumpTrainer::Rounds::rank_cut(std::size_t col, Candidate& best) const {
-  const u32* order = presort_->order.data() + col * data_.n_rows;
-  const u32* rank = presort_->rank.data() + col * data_.n_rows;
+void StumpSearch::rank_cut(std::size_t col, Candidate& best) const {
+  const u32* order = presort_->order.data() + col * rows_->data().n_rows;
+  const u32* rank = presort_->rank.data() + col * rows_->data().n_rows;
   const u32* starts = bin_starts_.data() + col * (kHistogramBins + 1);
   u32 last = starts[best.bin + 1] - 1;
-  while (weights_[order[last]] == 0) --last;
+  while (rows_->weights()[order[last]] == 0) --last;
   best.bin = rank[order[last]];
   if (best.next == kNone) return;
   u32 first = starts[best.next];
-  while (weights_[order[first]] == 0) ++first;
+  while (rows_->weights()[order[first]] == 0) ++first;
   best.next = rank[order[first]];
 }
 
-FoundSplit StumpTrainer::Rounds::pick_best() const {
+FoundSplit StumpSearch::pick_best() const {
   FoundSplit best;
   for (const FoundSplit& found : found_) {
     if (found.beats(best)) best = found;

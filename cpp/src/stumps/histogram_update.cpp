@@ -1,5 +1,5 @@
 // Histograms that follow the weights: only rows whose weight changed are added.
-#include "stumps/stump_trainer.hpp"
+#include "stumps/stump_rows.hpp"
 
 namespace committee {
 
@@ -25,7 +25,7 @@ void add_to_record(const u8* record, std::size_t n_cols, u64 delta, u64* slots) 
 
 }  // namespace
 
-void StumpTrainer::Rounds::rebuild() {
+void StumpRows::rebuild() {
   std::fill_n(slots_.data(), slots_.size(), u64{0});
   std::copy(rows_.begin(), rows_.end(), changed_.begin());
   for (std::size_t j = 0; j < rows_.size(); ++j) deltas_[j] = weights_[rows_[j]];
@@ -33,7 +33,7 @@ void StumpTrainer::Rounds::rebuild() {
   add_changes();
 }
 
-void StumpTrainer::Rounds::add_changes() {
+void StumpRows::add_changes() {
   struct Block {
     const RecordGroup* group;
     std::size_t first, n_cols;
@@ -43,7 +43,7 @@ void StumpTrainer::Rounds::add_changes() {
   std::size_t n_changed = 0;
   for (const Chunk& chunk : chunks_) n_changed += chunk.n_changed;
   const double work = static_cast<double>(n_changed) * static_cast<double>(data_.n_cols);
-  const int n_threads = count_threads(work, kMinThreadUpdates);
+  const int n_threads = threads_.count(work, kMinThreadUpdates);
   for (const RecordGroup& group : data_.groups) {
     // One thread adds to all columns of a record at once; several share them.
     const std::size_t most = n_threads > 1 ? kBlockColumns : group.n_cols;
@@ -63,8 +63,7 @@ void StumpTrainer::Rounds::add_changes() {
 }
 
 // Wide columns hold next to nothing here: what is added for them is never read.
-void StumpTrainer::Rounds::add_record_block(const RecordGroup& group, std::size_t first,
-                                            std::size_t n_cols) {
+void StumpRows::add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols) {
   for (const Chunk& chunk : chunks_) {
     u64* slots = plane(chunk.label) + (group.first_col + first) * kHistogramBins;
     const std::size_t end = chunk.begin + chunk.n_changed;
@@ -75,24 +74,14 @@ void StumpTrainer::Rounds::add_record_block(const RecordGroup& group, std::size_
   }
 }
 
-void StumpTrainer::Rounds::add_wide(std::size_t col) {
+void StumpRows::add_wide(std::size_t col) {
   const u32* codes = data_.wide[col].data();
   const u32 n_levels = bins(col).n_bins;
   for (const Chunk& chunk : chunks_) {
-    u64* slots = plane(chunk.label) + offsets_[col];
+    u64* slots = plane(chunk.label) + layout_.offsets[col];
     for (std::size_t j = chunk.begin; j < chunk.begin + chunk.n_changed; ++j)
       slots[std::min(codes[changed_[j]], n_levels)] += deltas_[j];
   }
-}
-
-std::vector<u64> StumpTrainer::Rounds::total_up() const {
-  // Every row is in one bin of the first column.
-  std::vector<u64> total(n_classes_, 0);
-  const std::size_t n = bins(0).wide ? bins(0).n_bins + 1 : kHistogramBins;
-  for (u32 k = 0; k < n_classes_; ++k) {
-    for (std::size_t b = 0; b < n; ++b) total[k] += slots_[k * plane_size_ + offsets_[0] + b];
-  }
-  return total;
 }
 
 }  // namespace committee

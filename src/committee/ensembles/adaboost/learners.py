@@ -289,7 +289,7 @@ class StumpLearner(TreeRounds, WeightedLearner):
             weights,
             name_criterion(settings.criterion),
             jobs,
-            0.0 if weights is None else float(weights.sum()) / self._n_counted,
+            0.0 if weights is None else self._n_counted,
         )
         self._leaf_weights: FloatArray
 

@@ -1,0 +1,156 @@
+// Rows and their weights: what a stump splits, and what the next round learns from.
+#include "stumps/stump_rows.hpp"
+
+namespace committee {
+
+StumpWeights start_stump_weights(std::span<const double> weights, std::size_t n_rows) {
+  StumpWeights start;
+  start.total = static_cast<double>(n_rows);
+  if (weights.empty()) return start;
+  FixedWeights whole = fix_weights(weights, BoostedWeights::kUnitBits);
+  if (whole.integral) {
+    start.total = static_cast<double>(whole.total);
+    start.units = std::move(whole.weights);  // empty: all one
+    return start;
+  }
+  // Not multiples of anything: the weight itself is the level.
+  const double heaviest = *std::max_element(weights.begin(), weights.end());
+  start.levels.resize(n_rows);
+  for (std::size_t i = 0; i < n_rows; ++i) start.levels[i] = weights[i] / heaviest;
+  ExactSum sum;
+  sum.add(start.levels);
+  start.total = sum.round();
+  return start;
+}
+
+StumpLayout::StumpLayout(const std::vector<ColumnBins>& bins)
+    : offsets(bins.size()), plane_size(bins.size() * kHistogramBins) {
+  for (std::size_t col = 0; col < bins.size(); ++col) {
+    offsets[col] = bins[col].wide ? plane_size : col * kHistogramBins;
+    if (bins[col].wide) plane_size += bins[col].n_bins + 1;
+  }
+}
+
+StumpRows::StumpRows(const StumpInput& input, StumpWeights weights, int n_jobs)
+    : data_(*input.data),
+      presort_(input.presort),
+      n_classes_(input.n_classes),
+      threads_(n_jobs),
+      layout_(*input.data->bins),
+      labels_(input.labels.begin(), input.labels.end()),
+      weights_(std::move(weights), input.data->n_rows),
+      slots_(layout_.plane_size * n_classes_),
+      leaf_of_row_(input.data->n_rows, 0) {
+  sort_by_class();
+  data_.make_records(threads_.most);
+  rebuild();
+}
+
+void StumpRows::sort_by_class() {
+  std::vector<std::size_t> next(n_classes_ + 1, 0);
+  for (std::size_t i = 0; i < data_.n_rows; ++i) next[labels_[i] + 1] += weights_[i] > 0;
+  for (u32 k = 0; k < n_classes_; ++k) next[k + 1] += next[k];
+  for (u32 k = 0; k < n_classes_; ++k) {
+    for (std::size_t j = next[k]; j < next[k + 1]; j += kChunkRows)
+      chunks_.push_back({j, std::min(j + kChunkRows, next[k + 1]), k});
+  }
+  rows_.resize(next[n_classes_]);
+  changed_.resize(rows_.size());
+  deltas_.resize(rows_.size());
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    if (weights_[i] == 0) continue;
+    rows_[next[labels_[i]]++] = static_cast<u32>(i);
+    n_units_ += weights_.units(i);
+  }
+}
+
+StumpLeaves StumpRows::assign(const Candidate& best) {
+  const std::size_t n = data_.n_rows;
+  u8* leaf = leaf_of_row_.data();
+  n_leaves_ = best.found() ? 2 : 1;
+  if (!best.found()) {
+    std::fill_n(leaf, n, u8{0});
+  } else if (best.categorical && bins(best.feature).wide) {
+    std::vector<u8> side(bins(best.feature).n_bins + 1, 1);
+    for (const u32 code : best.left_codes) side[code] = 0;
+    side.back() = !best.missing_left;
+    const u32* codes = data_.wide[best.feature].data();
+    for (std::size_t i = 0; i < n; ++i)
+      leaf[i] = side[std::min<std::size_t>(codes[i], side.size() - 1)];
+  } else if (presort_ && !best.categorical) {
+    const u32* rank = presort_->rank.data() + best.feature * n;
+    const u32 cut = best.bin;
+    const u8 missing = !best.missing_left;
+    for (std::size_t i = 0; i < n; ++i)
+      leaf[i] = rank[i] == kMissingCode ? missing : static_cast<u8>(rank[i] > cut);
+  } else {
+    std::array<u8, kHistogramBins> side;
+    side.fill(1);
+    if (best.categorical) {
+      for (const u32 code : best.left_codes) side[code] = 0;
+    } else {
+      std::fill_n(side.begin(), best.bin + 1, u8{0});
+    }
+    side[kMissingBin] = !best.missing_left;
+    const u8* column = data_.column(best.feature);
+    for (std::size_t i = 0; i < n; ++i) leaf[i] = side[column[i]];
+  }
+  return count_leaves();
+}
+
+StumpLeaves StumpRows::count_leaves() {
+  StumpLeaves leaves;
+  leaves.n_leaves = n_leaves_;
+  leaves.rows.assign(n_leaves_ * n_classes_, 0);
+  leaves.units.assign(n_leaves_ * n_classes_, 0);
+  share_chunks([&](Chunk& chunk) {
+    std::size_t right = 0;
+    u64 units[2] = {0, 0};
+    for (std::size_t j = chunk.begin; j < chunk.end; ++j) right += leaf_of_row_[rows_[j]];
+    for (std::size_t j = chunk.begin; !weights_.all_one() && j < chunk.end; ++j)
+      units[leaf_of_row_[rows_[j]]] += weights_.units(rows_[j]);
+    const std::size_t left = chunk.end - chunk.begin - right;
+    chunk.n_right = right;
+    chunk.units_left = weights_.all_one() ? left : units[0];
+    chunk.units_right = weights_.all_one() ? right : units[1];
+  });
+  for (const Chunk& chunk : chunks_) {
+    leaves.rows[chunk.label] += chunk.end - chunk.begin - chunk.n_right;
+    leaves.units[chunk.label] += chunk.units_left;
+    if (n_leaves_ == 1) continue;
+    leaves.rows[n_classes_ + chunk.label] += chunk.n_right;
+    leaves.units[n_classes_ + chunk.label] += chunk.units_right;
+  }
+  return leaves;
+}
+
+void StumpRows::multiply(std::span<const double> factors, const StumpStep& step) {
+  share_chunks([&](Chunk& chunk) {
+    const double own[2] = {factors[chunk.label] / step.common,
+                           factors[(n_leaves_ - 1) * n_classes_ + chunk.label] / step.common};
+    const bool changes[2] = {own[0] != 1.0, own[1] != 1.0};
+    std::size_t n = chunk.begin;
+    for (std::size_t j = chunk.begin; j < chunk.end; ++j) {
+      changed_[n] = rows_[j];
+      n += changes[leaf_of_row_[rows_[j]]];
+    }
+    for (std::size_t j = chunk.begin; j < n; ++j)
+      deltas_[j] = weights_.multiply(changed_[j], own[leaf_of_row_[changed_[j]]]);
+    chunk.n_changed = n - chunk.begin;
+  });
+  if (step.new_total > 0.0) {
+    weights_.rescale(step.new_total);
+    rebuild();
+  } else {
+    add_changes();
+  }
+}
+
+std::vector<double> StumpRows::list_weights() const {
+  std::vector<double> listed(data_.n_rows, 0.0);
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    if (weights_[i] > 0) listed[i] = weights_.exact(i);
+  return listed;
+}
+
+}  // namespace committee
