@@ -93,6 +93,13 @@ void bind_exact(nb::module_& m) {
             new (self) QuantileSearch(levels, bits);
           },
           "levels"_a, "bits"_a = 16)
+      .def_static(
+          "at_ranks",
+          [](const std::vector<u64>& ranks, int bits) {
+            return QuantileSearch::at_ranks(ranks, bits);
+          },
+          "ranks"_a, "bits"_a = 16,
+          "In place of quantiles, the value that has so many at or below it, itself counted.")
       .def_prop_ro("finished", &QuantileSearch::finished)
       .def_prop_ro(
           "step",

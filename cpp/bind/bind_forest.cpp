@@ -49,6 +49,17 @@ void bind_sampling(nb::module_& m) {
       },
       nb::arg("sampling"), nb::arg("seed"), nb::arg("member"), nb::arg("n_rows"),
       "How often each row is in the member's sample.");
+  m.def(
+      "draw_block_rows",
+      [](const RowSampling& sampling, u64 seed, u64 member, std::size_t n_rows, std::size_t first,
+         std::size_t last) {
+        if (last < first) throw nb::value_error("the last row must not come before the first");
+        std::vector<u32> counts(last - first);
+        draw_block_rows(sampling, seed, member, n_rows, first, counts);
+        return own_array<u32>(std::move(counts));
+      },
+      nb::arg("sampling"), nb::arg("seed"), nb::arg("member"), nb::arg("n_rows"), nb::arg("first"),
+      nb::arg("last"), "The same for rows first .. last - 1 of n_rows.");
   m.def("draw_member_features", &draw_member_features, nb::arg("sampling"), nb::arg("seed"),
         nb::arg("member"), nb::arg("n_features"), "Features of the member, ascending.");
   m.def("find_tree_seed", &find_tree_seed, nb::arg("seed"), nb::arg("tree"),

@@ -43,6 +43,9 @@ class QuantileSearch {
  public:
   // `bits` of a digit: 4, 8 or 16. Fewer are more steps with less to add.
   QuantileSearch(std::span<const double> levels, int bits);  // std::invalid_argument
+  // In place of quantiles, the value of each group that has so many at or below it, itself counted:
+  // 1 is the least. What is left out of the largest, for one.
+  static QuantileSearch at_ranks(std::span<const u64> ranks, int bits);
   bool finished() const { return step_.groups.empty(); }
   const DigitStep& step() const { return step_; }
   // The counts of all blocks, in the order of the step's slots.
@@ -60,6 +63,7 @@ class QuantileSearch {
   };
   struct Group {
     double level = 0.5, wanted = 0.0;
+    bool ranked = false;  // `wanted` is given
     Bound low, high;
   };
   void descend(Bound& bound, bool beyond, double wanted, const i64* counts) const;

@@ -28,6 +28,12 @@ struct RowSampling {
 // counts[row] = how often the member's sample holds the row. Throws std::invalid_argument where the
 // wish cannot be met (more draws without replacement than rows, strata of the wrong length).
 void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32> counts);
+// The same for rows first .. first + counts.size() - 1 of n_rows: what a block of rows needs. A
+// plain bootstrap takes no memory beyond that, since each draw is a row's number by itself. Without
+// replacement a draw depends on those before it, and with weights on the sums of all rows before:
+// there the counts of all rows are made, four bytes a row, and these are cut out.
+void draw_block_rows(const RowSampling& sampling, u64 seed, u64 member, std::size_t n_rows,
+                     std::size_t first, std::span<u32> counts);
 // Features of a member, ascending, each once.
 std::vector<u32> draw_member_features(const RowSampling& sampling, u64 seed, u64 member,
                                       u32 n_features);

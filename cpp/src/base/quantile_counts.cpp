@@ -36,8 +36,19 @@ QuantileSearch::QuantileSearch(std::span<const double> levels, int bits) {
     throw std::invalid_argument("a digit has 4, 8 or 16 bits");
   step_.bits = bits;
   step_.shift = kKeyBits - bits;
-  for (const double level : levels) groups_.push_back({level, 0.0, {}, {}});
+  for (const double level : levels) groups_.push_back({level, 0.0, false, {}, {}});
   list_slots();
+}
+
+QuantileSearch QuantileSearch::at_ranks(std::span<const u64> ranks, int bits) {
+  const std::vector<double> levels(ranks.size(), 0.0);
+  QuantileSearch search(levels, bits);
+  for (std::size_t g = 0; g < ranks.size(); ++g) {
+    search.groups_[g].ranked = true;
+    search.groups_[g].wanted = static_cast<double>(ranks[g]);
+    search.groups_[g].high.found = false;
+  }
+  return search;
 }
 
 void QuantileSearch::list_slots() {
@@ -83,7 +94,7 @@ void QuantileSearch::take(std::span<const i64> counts) {
   const bool is_first = step_.shift + step_.bits == kKeyBits;
   for (Group& group : groups_) {
     if (!group.low.found) continue;
-    if (is_first) {
+    if (is_first && !group.ranked) {
       i64 total = 0;
       const i64* const own = counts.data() + (group.low.slot << step_.bits);
       for (std::size_t digit = 0; digit < std::size_t{1} << step_.bits; ++digit)

@@ -152,6 +152,29 @@ void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32>
   }
 }
 
+void draw_block_rows(const RowSampling& sampling, u64 seed, u64 member, std::size_t n_rows,
+                     std::size_t first, std::span<u32> counts) {
+  if (first > n_rows || counts.size() > n_rows - first)
+    throw std::invalid_argument("the rows of a block must lie within the table");
+  const bool plain = sampling.replace && sampling.n_draws > 0 && sampling.weights.empty() &&
+                     sampling.strata.empty();
+  if (!plain) {
+    std::vector<u32> all(n_rows);
+    draw_rows(sampling, seed, member, all);
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), counts.size(), counts.begin());
+    return;
+  }
+  if (n_rows == 0 || n_rows > std::numeric_limits<u32>::max())
+    throw std::invalid_argument("the number of rows must be at least 1 and below 2^32");
+  std::fill(counts.begin(), counts.end(), 0u);
+  Rng rng(seed, member, 0, Purpose::bootstrap);
+  const u32 n = static_cast<u32>(n_rows);
+  for (u32 k = 0; k < sampling.n_draws; ++k) {
+    const std::size_t place = std::size_t{rng.below(n)} - first;  // wraps for rows before the block
+    if (place < counts.size()) ++counts[place];
+  }
+}
+
 std::vector<u32> draw_member_features(const RowSampling& sampling, u64 seed, u64 member,
                                       u32 n_features) {
   std::vector<u32> counts(n_features, 1u);

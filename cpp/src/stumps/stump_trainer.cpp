@@ -100,7 +100,8 @@ StumpLeaves StumpBlock::assign(const StumpSplit& split) {
     const ColumnBins& bins = (*data.bins)[split.feature];
     for (const u32 code : split.left_codes)
       if (code >= bins.n_bins) throw std::invalid_argument("a code is beyond the levels");
-    if (split.bin >= kHistogramBins) throw std::invalid_argument("a bin is beyond the bins");
+    if (!bins.categorical && split.bin >= kHistogramBins)
+      throw std::invalid_argument("a bin is beyond the bins");
     best.feature = split.feature;
     best.categorical = bins.categorical;
     best.bin = split.bin;
