@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "arrays.hpp"
-#include "committee/binning.hpp"
+#include "committee/block_binning.hpp"
 #include "interrupts.hpp"
 #include "sparse_arrays.hpp"
 
@@ -56,8 +56,42 @@ ReadOnlyArray<double> view_field(nb::handle_t<BinMapper> self, std::size_t col) 
   return view_array(values.data(), {values.size()}, self);
 }
 
+void bind_pickling(nb::class_<BinMapper>& mapper) {
+  mapper
+      .def("__getstate__",
+           [](const BinMapper& self) {
+             const std::vector<u8> bytes = save_bins(self);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__", [](BinMapper& self, const nb::bytes& state) {
+        new (&self) BinMapper(load_bins({static_cast<const u8*>(state.data()), state.size()}));
+      });
+}
+
+void bind_column_bins(nb::class_<BinMapper>& mapper) {
+  mapper
+      .def_prop_ro(
+          "n_bins",
+          [](const BinMapper& self) { return collect_field<u32>(self, &ColumnBins::n_bins); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "has_missing",
+          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::has_missing); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "is_categorical",
+          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::categorical); },
+          nb::rv_policy::automatic)
+      .def("thresholds", &view_field<&ColumnBins::thresholds>, "col"_a)
+      .def("low", &view_field<&ColumnBins::low>, "col"_a)
+      .def("high", &view_field<&ColumnBins::high>, "col"_a);
+}
+
 void bind_mapper(nb::module_& m) {
-  nb::class_<BinMapper>(m, "BinMapper", "The bins of every column of a table.")
+  nb::class_<BinMapper> mapper(m, "BinMapper", "The bins of every column of a table.");
+  bind_pickling(mapper);
+  bind_column_bins(mapper);
+  mapper
       .def_static(
           "fit",
           [](const AnyArray& x, const Weights& weights, const Vector<u32>& n_levels, int max_bins,
@@ -99,22 +133,7 @@ void bind_mapper(nb::module_& m) {
             return share(run_interruptible(
                 [&](InterruptWatch& watch) { return self.transform_sparse(view, n_jobs, watch); }));
           },
-          "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0)
-      .def_prop_ro(
-          "n_bins",
-          [](const BinMapper& self) { return collect_field<u32>(self, &ColumnBins::n_bins); },
-          nb::rv_policy::automatic)
-      .def_prop_ro(
-          "has_missing",
-          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::has_missing); },
-          nb::rv_policy::automatic)
-      .def_prop_ro(
-          "is_categorical",
-          [](const BinMapper& self) { return collect_field<bool>(self, &ColumnBins::categorical); },
-          nb::rv_policy::automatic)
-      .def("thresholds", &view_field<&ColumnBins::thresholds>, "col"_a)
-      .def("low", &view_field<&ColumnBins::low>, "col"_a)
-      .def("high", &view_field<&ColumnBins::high>, "col"_a);
+          "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0);
 }
 
 void bind_matrix(nb::module_& m) {
@@ -122,6 +141,7 @@ void bind_matrix(nb::module_& m) {
       .def_ro("n_rows", &BinnedMatrix::n_rows)
       .def_ro("n_cols", &BinnedMatrix::n_cols)
       .def_prop_ro("nbytes", &BinnedMatrix::bytes)
+      .def_prop_ro("mapper", [](const BinnedMatrix& self) { return BinMapper(*self.bins); })
       .def_prop_ro(
           "columns",
           [](nb::handle_t<BinnedMatrix> self) {

@@ -4,6 +4,7 @@
 namespace nb = nanobind;
 
 void bind_binning(nb::module_& m);
+void bind_block_binning(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
 void bind_grower(nb::module_& m);
@@ -23,6 +24,7 @@ void bind_testing(nb::module_& m);
 NB_MODULE(_core, m) {
   m.doc() = "The CPU engine of committee.";
   bind_binning(m);
+  bind_block_binning(m);
   bind_tree(m);
   bind_predict(m);
   bind_grower(m);

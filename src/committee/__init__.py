@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from committee import plots as plots
     from committee import scoring as scoring
     from committee.automatic.estimators import CommitteeClassifier, CommitteeRegressor
+    from committee.data.binned_tables import bin_table
+    from committee.data.blocks.binned_file import BinnedFile
+    from committee.data.estimates import estimate_fit
+    from committee.data.spilling import memory_limit
     from committee.ensembles.adaboost.arcing import ArcingClassifier
     from committee.ensembles.adaboost.classifier import AdaBoostClassifier
     from committee.ensembles.adaboost.regressor import AdaBoostRegressor
@@ -62,6 +66,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
+    "BinnedFile",
     "BoosTexterClassifier",
     "CommitteeClassifier",
     "CommitteeRegressor",
@@ -90,14 +95,17 @@ __all__ = [
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
+    "bin_table",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
+    "estimate_fit",
     "export_graphviz",
     "export_text",
     "load",
     "measure_bag_variance",
     "measure_diversity",
     "measure_jury",
+    "memory_limit",
     "plot_tree",
     "save",
 ]
@@ -110,6 +118,7 @@ _HOMES = {
     "BaggingClassifier": "committee.ensembles.bagging.estimators",
     "BaggingRegressor": "committee.ensembles.bagging.estimators",
     "BernoulliNB": "committee.learners.naive_bayes",
+    "BinnedFile": "committee.data.blocks.binned_file",
     "BoosTexterClassifier": "committee.ensembles.boostexter.classifier",
     "CommitteeClassifier": "committee.automatic.estimators",
     "CommitteeRegressor": "committee.automatic.estimators",
@@ -137,14 +146,17 @@ _HOMES = {
     "SuperLearnerRegressor": "committee.ensembles.combining.super_learner",
     "VotingClassifier": "committee.ensembles.combining.voting",
     "VotingRegressor": "committee.ensembles.combining.voting",
+    "bin_table": "committee.data.binned_tables",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
+    "estimate_fit": "committee.data.estimates",
     "export_graphviz": "committee.learners.export",
     "export_text": "committee.learners.export",
     "load": "committee.io.model_file",
     "measure_bag_variance": "committee.inspection.bias_variance",
     "measure_diversity": "committee.inspection.diversity",
     "measure_jury": "committee.inspection.majority_vote",
+    "memory_limit": "committee.data.spilling",
     "plot_tree": "committee.plots.tree",
     "save": "committee.io.model_file",
 }

@@ -41,8 +41,8 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
 
     What it may be fitted on is what :func:`committee.data.take_in` reads: missing values, sparse matrices and
     categories included. A subclass that supports less declares it in the class attributes, and so does one that
-    supports infinite values. One that never bins the table declares that as well, since a sparse table may then be
-    larger than its bins would fit in memory.
+    supports infinite values, or one that needs the whole table at once. One that never bins the table declares that
+    as well, since a sparse table may then be larger than its bins would fit in memory.
     """
 
     accepts_missing: ClassVar[bool] = True
@@ -50,6 +50,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
     accepts_sparse: ClassVar[bool] = True
     accepts_categories: ClassVar[bool] = True
     bins_columns: ClassVar[bool] = True
+    accepts_blocks: ClassVar[bool] = True
     __signature__: ClassVar = _ConstructorSignature()
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -33,7 +33,7 @@ def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch, tmp_pat
         exec(compile(example, "README.md", "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["columns.md", "text.md", "combining.md"])
+@pytest.mark.parametrize("page", ["columns.md", "text.md", "combining.md", "big_data.md"])
 def test_the_examples_of_the_pages_run(page: str) -> None:
     results = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
     assert results.attempted > 0

@@ -22,6 +22,7 @@ SURFACE = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BernoulliNB",
+    "BinnedFile",
     "BoosTexterClassifier",
     "CommitteeClassifier",
     "CommitteeRegressor",
@@ -50,18 +51,21 @@ SURFACE = [
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
+    "bin_table",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
+    "estimate_fit",
     "export_graphviz",
     "export_text",
     "load",
     "measure_bag_variance",
     "measure_diversity",
     "measure_jury",
+    "memory_limit",
     "plot_tree",
     "save",
 ]
-ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name))]
+ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name)) and name != "BinnedFile"]
 FUNCTIONS = [name for name in SURFACE if inspect.isfunction(getattr(committee, name))]
 MODULES = sorted(
     found.name

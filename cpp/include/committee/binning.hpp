@@ -90,9 +90,11 @@ class BinMapper {
   const std::vector<ColumnBins>& columns() const { return *columns_; }
   explicit BinMapper(std::vector<ColumnBins> columns)
       : columns_(std::make_shared<const std::vector<ColumnBins>>(std::move(columns))) {}
+  void check_column_count(std::size_t n_cols) const;  // std::invalid_argument
+  // A table with these bins whose bytes are still to be written.
+  std::shared_ptr<BinnedMatrix> allocate(std::size_t n_rows) const;
 
  private:
-  void check_column_count(std::size_t n_cols) const;  // std::invalid_argument
   std::shared_ptr<const std::vector<ColumnBins>> columns_;
 };
 

@@ -1,6 +1,7 @@
 // Learning the bins of a dense table.
 #include "binning/find_bins.hpp"
 #include "binning/training_rows.hpp"
+#include "committee/block_binning.hpp"
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -110,13 +111,9 @@ class BlockLearner {
   InterruptWatch& watch_;
 };
 
-}  // namespace
-
-BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
-                         std::span<const u32> n_levels, int max_bins, int n_jobs,
-                         InterruptWatch& watch) {
-  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
-  const TrainingRows rows = choose_training_rows(x.n_rows, weights);
+std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& rows,
+                                      std::span<const u32> n_levels, int max_bins, int n_jobs,
+                                      InterruptWatch& watch) {
   const double work = static_cast<double>(rows.sample.size) * static_cast<double>(x.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerThread);
   const std::size_t width = choose_block_columns(x, n_threads);
@@ -130,6 +127,39 @@ BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
     x.is_double ? learn(double(), block) : learn(float(), block);
   });
   if (work > kManyValues) return_memory();
+  return columns;
+}
+
+}  // namespace
+
+BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
+                         std::span<const u32> n_levels, int max_bins, int n_jobs,
+                         InterruptWatch& watch) {
+  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
+  const TrainingRows rows = choose_training_rows(x.n_rows, weights);
+  return BinMapper(learn_columns(x, rows, n_levels, max_bins, n_jobs, watch));
+}
+
+BinSample choose_bin_sample(std::size_t n_rows, std::span<const double> weights) {
+  check_fit_arguments(n_rows, 0, weights.size(), 0, kMaxValueBins);
+  TrainingRows chosen = choose_training_rows(n_rows, weights);
+  BinSample sample;
+  sample.complete = chosen.is_complete();
+  sample.rows.resize(chosen.sample.size);
+  for (std::size_t k = 0; k < chosen.sample.size; ++k) sample.rows[k] = chosen.sample[k];
+  sample.weights = std::move(chosen.weights);
+  return sample;
+}
+
+BinMapper learn_bins(const MatrixView& sample, std::span<const u64> weights,
+                     std::span<const u32> n_levels, int max_bins, const TableSummary* summary,
+                     int n_jobs, InterruptWatch& watch) {
+  check_fit_arguments(sample.n_rows, sample.n_cols, weights.size(), n_levels.size(), max_bins);
+  TrainingRows rows;
+  rows.all.size = rows.sample.size = sample.n_rows;
+  rows.weights.assign(weights.begin(), weights.end());
+  std::vector<ColumnBins> columns = learn_columns(sample, rows, n_levels, max_bins, n_jobs, watch);
+  if (summary) summary->finish(columns);
   return BinMapper(std::move(columns));
 }
 

@@ -1,7 +1,7 @@
 // Tables to bytes: blocks of rows, each read once.
 #include "binning/bin_lookup.hpp"
 #include "binning/training_rows.hpp"
-#include "committee/binning.hpp"
+#include "committee/block_binning.hpp"
 
 namespace committee {
 
@@ -32,8 +32,9 @@ namespace {
 template <class T>
 class DenseTransform {
  public:
-  DenseTransform(const MatrixView& x, BinnedMatrix& out, InterruptWatch& watch)
-      : x_(x), out_(out), watch_(watch), tables_(x.n_cols) {
+  // Row 0 of x is row `offset` of the output.
+  DenseTransform(const MatrixView& x, BinnedMatrix& out, std::size_t offset, InterruptWatch& watch)
+      : x_(x), out_(out), offset_(offset), watch_(watch), tables_(x.n_cols) {
     for (std::size_t c = 0; c < x.n_cols; ++c) {
       if (!bins_of(c).categorical) tables_[c] = BinTable<T>(bins_of(c));
     }
@@ -65,10 +66,10 @@ class DenseTransform {
     } else {
       gather_values(x_, RowSet{}, row, count, col, tile);
     }
-    u8* to = out_.columns.data() + col * out_.column_stride + row;
+    u8* to = out_.columns.data() + col * out_.column_stride + offset_ + row;
     const ColumnBins& bins = bins_of(col);
     if (bins.wide) {
-      write_wide_codes(values, count, bins.n_bins, to, out_.wide[col].data() + row);
+      write_wide_codes(values, count, bins.n_bins, to, out_.wide[col].data() + offset_ + row);
     } else if (bins.categorical) {
       write_codes(values, count, bins.n_bins, to);
     } else {
@@ -78,9 +79,24 @@ class DenseTransform {
 
   const MatrixView& x_;
   BinnedMatrix& out_;
+  std::size_t offset_;
   InterruptWatch& watch_;
   std::vector<BinTable<T>> tables_;
 };
+
+void transform_block(const MatrixView& x, BinnedMatrix& out, std::size_t offset, int n_jobs,
+                     InterruptWatch& watch) {
+  const double work = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
+  const int n_threads = choose_threads(n_jobs, work, kMinValuesPerTransformThread);
+  const auto run = [&]<class T>(T) {
+    DenseTransform<T> dense(x, out, offset, watch);
+    parallel_for((x.n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
+      const std::size_t first = task * kTaskRows;
+      dense.transform_rows(first, std::min(x.n_rows, first + kTaskRows));
+    });
+  };
+  x.is_double ? run(double()) : run(float());
+}
 
 }  // namespace
 
@@ -90,21 +106,67 @@ void BinMapper::check_column_count(std::size_t n_cols) const {
                               "learnt for " + std::to_string(columns_->size()) + ".");
 }
 
+std::shared_ptr<BinnedMatrix> BinMapper::allocate(std::size_t n_rows) const {
+  return allocate_binned(n_rows, columns_->size(), columns_);
+}
+
 std::shared_ptr<const BinnedMatrix> BinMapper::transform(const MatrixView& x, int n_jobs,
                                                          InterruptWatch& watch) const {
   check_column_count(x.n_cols);
   auto matrix = allocate_binned(x.n_rows, x.n_cols, columns_);
-  const double work = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
-  const int n_threads = choose_threads(n_jobs, work, kMinValuesPerTransformThread);
-  const auto run = [&]<class T>(T) {
-    DenseTransform<T> dense(x, *matrix, watch);
-    parallel_for((x.n_rows + kTaskRows - 1) / kTaskRows, n_threads, [&](std::size_t task) {
-      const std::size_t first = task * kTaskRows;
-      dense.transform_rows(first, std::min(x.n_rows, first + kTaskRows));
-    });
-  };
-  x.is_double ? run(double()) : run(float());
+  transform_block(x, *matrix, 0, n_jobs, watch);
   return matrix;
+}
+
+BinnedBuilder::BinnedBuilder(const BinMapper& mapper, std::size_t n_rows)
+    : mapper_(mapper), matrix_(mapper.allocate(n_rows)) {}
+
+void BinnedBuilder::check_span(std::size_t first_row, std::size_t n_rows) const {
+  if (!matrix_) throw std::invalid_argument("The table is finished.");
+  if (first_row > matrix_->n_rows || n_rows > matrix_->n_rows - first_row) {
+    throw std::invalid_argument("The block ends after the last row of the table.");
+  }
+}
+
+void BinnedBuilder::write_bins(const u8* bytes, std::size_t stride, std::size_t n_rows,
+                               std::size_t first_row, std::span<const u32> codes) {
+  check_span(first_row, n_rows);
+  for (std::size_t c = 0; c < matrix_->n_cols; ++c) {
+    const ColumnBins& bins = mapper_.columns()[c];
+    const u8* from = bytes + c * stride;
+    const u32 n_bins = bins.wide ? 1 : bins.n_bins;
+    const bool known = std::all_of(from, from + n_rows,
+                                   [&](u8 bin) { return bin < n_bins || bin == kMissingBin; });
+    if (!known) throw std::invalid_argument("A column holds a bin that it does not have.");
+    std::copy(from, from + n_rows,
+              matrix_->columns.data() + c * matrix_->column_stride + first_row);
+    if (!bins.wide) continue;
+    if (codes.size() < n_rows) throw std::invalid_argument("Codes of wide categories are missing.");
+    for (std::size_t k = 0; k < n_rows; ++k) {
+      const bool missing = from[k] == kMissingBin;
+      if (missing ? codes[k] != kMissingCode : codes[k] >= bins.n_bins)
+        throw std::invalid_argument("A column holds a code that it does not have.");
+    }
+    std::copy_n(codes.begin(), n_rows, matrix_->wide[c].data() + first_row);
+    codes = codes.subspan(n_rows);
+  }
+  n_written_ += n_rows;
+}
+
+void BinnedBuilder::write(const MatrixView& block, std::size_t first_row, int n_jobs,
+                          InterruptWatch& watch) {
+  mapper_.check_column_count(block.n_cols);
+  check_span(first_row, block.n_rows);
+  transform_block(block, *matrix_, first_row, n_jobs, watch);
+  n_written_ += block.n_rows;
+}
+
+std::shared_ptr<const BinnedMatrix> BinnedBuilder::finish() {
+  if (!matrix_ || n_written_ != matrix_->n_rows) {
+    throw std::invalid_argument("The blocks have " + std::to_string(n_written_) +
+                                " rows; the table has another number, or is finished.");
+  }
+  return std::move(matrix_);
 }
 
 }  // namespace committee

@@ -176,10 +176,22 @@ class FullScan {
     if (counting_) count_distinct(values, n);
   }
 
-  void finish(ColumnBins& bins) {
+  // What another pass found in other rows.
+  void merge(const FullScan& other) {
+    has_missing_ |= other.has_missing_;
+    low_ = std::min(low_, other.low_);
+    high_ = std::max(high_, other.high_);
+    counting_ = counting_ && other.counting_;
+    for (std::size_t i = 0; i < other.keys_.size() && counting_; ++i) {
+      counting_ = insert(other.keys_[i]);
+    }
+  }
+
+  void finish(ColumnBins& bins) const {
     if (counting_ && keys_.size() > bins.n_bins) {
-      std::sort(keys_.begin(), keys_.end());
-      bins = DistinctValues<T>::make_bins_of(keys_, {}, bins.has_missing);
+      std::vector<K> keys = keys_;
+      std::sort(keys.begin(), keys.end());
+      bins = DistinctValues<T>::make_bins_of(keys, {}, bins.has_missing);
     }
     bins.has_missing |= has_missing_;
     if (bins.n_bins == 0) {  // the sample was all missing, and the rest has too many values
@@ -190,6 +202,24 @@ class FullScan {
     }
     bins.low.front() = std::min(bins.low.front(), low_ + 0.0);
     bins.high.back() = std::max(bins.high.back(), high_ + 0.0);
+  }
+
+  // The state, for another process. `restore` expects a new scan with the same max_bins.
+  struct State {
+    bool counting, has_missing;
+    double low, high;
+    std::vector<K> keys;
+  };
+  State state() const {
+    return {counting_, has_missing_, low_, high_, counting_ ? keys_ : std::vector<K>()};
+  }
+  void restore(const State& state) {
+    counting_ = true;
+    for (const K key : state.keys) counting_ = counting_ && insert(key);
+    counting_ = counting_ && state.counting;
+    has_missing_ = state.has_missing;
+    low_ = state.low;
+    high_ = state.high;
   }
 
  private:

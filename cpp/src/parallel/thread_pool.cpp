@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "committee/file_memory.hpp"
 #include "committee/parallel.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -44,6 +45,7 @@ struct Job {
   // one another a core then finds most of its rows where it left them.
   void run_tasks(bool is_helper) {
     const RegionGuard guard;
+    const SpillScope scope(spill_folder);
     while (!stopped.load(std::memory_order_relaxed)) {
       const u64 before = taken.fetch_add(is_helper ? kFromBack : 1, std::memory_order_relaxed);
       const std::size_t front = before % kFromBack, back = before / kFromBack;
@@ -60,6 +62,7 @@ struct Job {
 
   const std::size_t n_tasks;
   const std::function<void(std::size_t)>& task;
+  const SpillFolder* const spill_folder = current_spill_folder();  // of the caller
   static constexpr u64 kFromBack = u64{1} << 32;
   std::atomic<u64> taken{0};  // from the front, and times kFromBack from the back
   std::atomic<bool> stopped{false};

@@ -22,6 +22,7 @@ from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data import ClassTarget, ValueTarget
 from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
+from committee.data.opening import opens_table
 from committee.data.rows import collect_table
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
@@ -59,6 +60,8 @@ _MIN_PARALLEL_ROWS = 1000
 class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
+    accepts_blocks: ClassVar[bool] = False
+
     _task: ClassVar[Task]
 
     n_members: NMembers
@@ -85,6 +88,7 @@ class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
     _schema: Schema
     _texts: TextReader = TextReader()
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None) -> Self:
         """Fit the portfolio, weight its models, estimate the score.
 

@@ -14,7 +14,7 @@ from committee.cli.output import check_output_path, write_model
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
-from committee.cli.table import read_source
+from committee.cli.table import may_be_large, read_source
 from committee.cli.text_format import TextReading
 
 _EXAMPLES = """[bold]Examples[/]
@@ -94,6 +94,7 @@ def fit(
     no_report: options.NoReportOption = False,
     no_save: options.NoSaveOption = False,
     config: options.ConfigOption = None,
+    memory: options.MemoryOption = None,
     as_json: options.AsJsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
@@ -101,11 +102,23 @@ def fit(
 
     Without --estimator, models of several kinds are fitted within --time and weighted by their out-of-fold scores.
 
+    A Parquet or Arrow file that does not fit in memory, or a folder of such files, is read in blocks: one model is
+    fitted with its large buffers in temporary files, and scored on rows that are held out.
+
     The model and a report of it are written to the current folder under the name of the table; -o and --report name
     other files. No file is written over unless it is named: a number is added.
     """
     del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
+    if table is not None and may_be_large(table):
+        from committee.cli.large_fit import fit_large, is_too_large
+        from committee.cli.model_setup import Plan
+
+        if is_too_large(table, memory):
+            asked, own = Roles(target, groups, weights, drop or ()), OutputOptions(output, None, True, no_save)
+            plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
+            fit_large(table, asked, task, plan, choose_places(table, config, own), memory, as_json=as_json)
+            return
     places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
     problem = define_problem(source, Roles(target, groups, weights, drop or ()), task)
@@ -180,6 +193,35 @@ def predict(
     n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
     if path is not None:
         make_console().print(f"{n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
+
+
+_BIN_EXAMPLES = """[bold]Examples[/]
+
+  committee bin sales.parquet --target price -o sales.bins
+
+  committee bin sales/ --target price --weights amount -o sales.bins
+"""
+
+
+@app.command("bin", epilog=_BIN_EXAMPLES)
+def bin_file(
+    table: options.TableNameArgument,
+    output: options.BinsOutOption,
+    target: options.TargetOption = None,
+    weights: options.WeightsOption = None,
+    jobs: options.JobsOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Bin a table into a file that fits from Python read in its place: committee.BinnedFile.
+
+    The table is a Parquet or Arrow file or a folder of them, and may be larger than memory. The target and the weights
+    are kept beside the bins.
+    """
+    del debug  # read from sys.argv by `run`
+    path = check_output_path(output, table)
+    from committee.cli.large_fit import write_bins
+
+    write_bins(make_console(), table, target, weights, path, jobs)
 
 
 _EXPLAIN_EXAMPLES = """[bold]Examples[/]

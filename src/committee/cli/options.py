@@ -16,6 +16,7 @@ __all__ = [
     "AsJsonOption",
     "BenchOutOption",
     "BenchRowsOption",
+    "BinsOutOption",
     "CalibratedOption",
     "ConfigOption",
     "CoverageOption",
@@ -31,6 +32,7 @@ __all__ = [
     "HeaderOption",
     "JobsOption",
     "KeepOption",
+    "MemoryOption",
     "MetricNameOption",
     "ModelFileArgument",
     "ModelOutOption",
@@ -187,6 +189,15 @@ NSeedsOption = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="
 PageOutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="PAGE", help="Write tables and figures to this HTML file.")
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory for the fit, such as 2GB; a Parquet or Arrow table that needs more is read in blocks.",
+    ),
+]
+BinsOutOption = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file of bins.")]
 ConfigOption = Annotated[
     str | None,
     typer.Option(

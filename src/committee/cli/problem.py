@@ -141,7 +141,7 @@ def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
     _check_roles(source, target, roles)
     notices: list[str] = []
     table = _keep_known_targets(table, target, notices)
-    y, decided = _read_target(table.column(target), target, task)
+    y, decided = read_target_column(table.column(target), target, task)
     groups = None if roles.groups is None else _read_groups(table.column(roles.groups), roles.groups)
     weights = None if roles.weights is None else _read_weight_column(table.column(roles.weights), roles.weights)
     others = {target, *roles.drop} | ({roles.groups, roles.weights} - {None})
@@ -207,7 +207,8 @@ def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.
     return table
 
 
-def _read_target(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], TaskKind]:
+def read_target_column(column: pa.ChunkedArray, name: str, task: str) -> tuple[NDArray[Any], TaskKind]:
+    """The target as an array, and the task that it is for."""
     kind = name_kind(column.type)
     if kind is None or kind == "date":
         raise CommandError(

@@ -26,6 +26,7 @@ BatchReader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStream
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 _TAB_SEPARATED = (".tsv", ".tab")
 TEXT_FORMATS = (".csv", *_TAB_SEPARATED, ".txt")
+_BLOCK_FORMATS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 _ARROW_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
 
@@ -86,6 +87,22 @@ def read_source(name: str, encoding: str, header: bool | None = None) -> Source:
     if table.num_rows == 0:
         raise CommandError(f"'{name}' has columns but no rows.", "A table needs at least a few rows.")
     return Source(path.name, table)
+
+
+def may_be_large(name: str) -> bool:
+    """Whether a table is of a format that is read in blocks if it does not fit in memory.
+
+    Parameters
+    ----------
+    name : str
+        Path of a file or a folder.
+
+    Returns
+    -------
+    bool
+    """
+    path = Path(name)
+    return path.is_dir() or (path.is_file() and path.suffix.lower() in _BLOCK_FORMATS)
 
 
 def find_file(name: str) -> Path | None:

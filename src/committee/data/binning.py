@@ -11,17 +11,40 @@ import numpy as np
 
 from committee import _core
 from committee.data.memory import check_room_for
+from committee.exceptions import DataError
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 if TYPE_CHECKING:
+    from committee.data.blocks import BlockTable
     from committee.typing import AnyArray
 
-__all__ = ["all_finite_or_missing", "bin_columns", "is_sound_table", "select_columns", "sort_columns"]
+__all__ = [
+    "all_finite_or_missing",
+    "allocate_table",
+    "bin_blocks",
+    "bin_columns",
+    "is_sound_table",
+    "learn_block_bins",
+    "load_bins",
+    "make_builder",
+    "save_bins",
+    "select_columns",
+    "set_spill_folder",
+    "sort_columns",
+]
 
 
 #: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
 #: a wrapper would be a tenth of what a single row costs.
 all_finite_or_missing = _core.all_finite_or_missing
+#: The folder for large buffers that this thread makes; None for memory.
+set_spill_folder = _core.set_spill_folder
+#: An array in Fortran order that is still to be filled; in a file if it is large and there is a folder.
+allocate_table = _core.allocate_table
+#: Bins as bytes, and bins from bytes, which are checked.
+save_bins, load_bins = _core.save_bins, _core.load_bins
+#: A binned table that is written block by block.
+make_builder = _core.BinnedBuilder
 #: Whether an array is an aligned table of float32 or float64 of that width, with rows and without infinities.
 is_sound_table = _core.is_sound_table
 
@@ -54,6 +77,43 @@ def bin_columns(
     parts = (X.data, X.indices, X.indptr, X.shape)
     mapper = _core.BinMapper.fit_csc(*parts, weights, n_levels, max_bins, n_jobs)
     return mapper.transform_csc(*parts, n_jobs)
+
+
+def learn_block_bins(
+    X: BlockTable, weights: FloatArray | None, n_levels: IndexArray, max_bins: int, n_jobs: int
+) -> _core.BinMapper:
+    """The bins of a table in blocks, to the bytes that the whole table gives; one pass over the blocks.
+
+    Parameters
+    ----------
+    X : BlockTable
+        The blocks.
+    weights, n_levels, max_bins, n_jobs
+        As in `bin_columns`.
+    """
+    rows, own_weights, complete = _core.choose_bin_sample(X.shape[0], weights)
+    sample = allocate_table(len(rows), X.shape[1], X.dtype == np.float64)
+    summary = None if complete else _core.TableSummary(X.dtype == np.float64, n_levels, max_bins)
+    for start, block in X.iterate():
+        stop = start + len(block)
+        low, high = np.searchsorted(rows, [start, stop])
+        sample[low:high] = block[(rows[low:high] - np.uint64(start)).astype(np.intp)]
+        if summary is not None:
+            summary.add(block, None if weights is None else weights[start:stop], n_jobs)
+    if np.isnan(sample).all() and (summary is None or summary.is_all_missing):
+        raise DataError("Every value of X is missing; there is nothing to learn from.")
+    return _core.learn_bins(sample, own_weights, n_levels, max_bins, summary, n_jobs)
+
+
+def bin_blocks(
+    X: BlockTable, weights: FloatArray | None, n_levels: IndexArray, max_bins: int, n_jobs: int
+) -> _core.BinnedMatrix:
+    """As `bin_columns`, for a table in blocks; two passes over the blocks."""
+    mapper = learn_block_bins(X, weights, n_levels, max_bins, n_jobs)
+    builder = _core.BinnedBuilder(mapper, X.shape[0])
+    for start, block in X.iterate():
+        builder.write(block, start, n_jobs)
+    return builder.finish()
 
 
 def select_columns(bins: _core.BinnedMatrix, columns: AnyArray) -> _core.BinnedMatrix:

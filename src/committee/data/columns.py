@@ -78,6 +78,8 @@ class Column:
         What it holds, a key of `inputs.KINDS`; a column with levels counts as a number.
     elements : ndarray of float32 or float64 of shape (n_rows, width), or None
         The elements, if it holds lists.
+    declared : ndarray or None
+        All levels that its type declares, in their order, if the type has one; also those that do not occur.
     """
 
     where: str
@@ -87,6 +89,7 @@ class Column:
     neutral: bool = False
     kind: str = "number"
     elements: AnyArray | None = None
+    declared: AnyArray | None = None
 
     @property
     def holds_text(self) -> bool:
@@ -289,7 +292,7 @@ def encode_levels(levels: Sequence[Any], codes: AnyArray, where: str, *, ordered
         observed = observed[np.argsort(kept[observed], kind="stable")]
     renumber = np.full(len(kept) + 1, _MISSING_CODE, dtype=np.int64)
     renumber[observed] = np.arange(len(observed))
-    return Column(where, levels=kept[observed], codes=renumber[codes])
+    return Column(where, levels=kept[observed], codes=renumber[codes], declared=kept if ordered else None)
 
 
 def _drop_missing_level(levels: Sequence[Any], codes: NDArray[np.int64], where: str, *, ordered: bool) -> Column:

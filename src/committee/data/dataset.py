@@ -14,14 +14,14 @@ import numpy as np
 
 from committee.data import binning
 from committee.data.weights import count_as_rows, find_unit
-from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
+from committee.typing import FloatArray, IndexArray
 
 if TYPE_CHECKING:
     from committee import _core
     from committee.data.inputs import InputColumns
     from committee.typing import AnyArray, AnyDType, BoolArray
 
-__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget"]
+__all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget", "is_in_blocks"]
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Dataset:
 
     Attributes
     ----------
-    X : ndarray of float32 or float64 of any strides, or CSC matrix
+    X : ndarray of float32 or float64 of any strides, CSC matrix, or BlockTable
         Codes where a column is a category, NaN where a value is missing. From `pass_in`: any table.
     schema : Schema
         What the columns are.
@@ -199,7 +199,7 @@ class Dataset:
         The weight that counts as one row, where the weights alone do not tell it: see `row_weight`.
     """
 
-    X: FloatMatrix | SparseMatrix
+    X: Any
     schema: Schema
     target: ClassTarget | ValueTarget | None = None
     weights: FloatArray | None = None
@@ -248,7 +248,11 @@ class Dataset:
         key = ("bins", max_bins)
         if key not in self._made:
             weights = (self._first or self).count_weights()
-            made = binning.bin_columns(self.X, weights, self.n_levels, max_bins, n_jobs)
+            if hasattr(self.X, "make_bins"):
+                made = self.X.make_bins(max_bins)
+            else:
+                bin_table = binning.bin_blocks if is_in_blocks(self.X) else binning.bin_columns
+                made = bin_table(self.X, weights, self.n_levels, max_bins, n_jobs)
             # If two threads get here at once, the first result is kept; both are equal.
             self._made.setdefault(key, made)
         shared: _core.BinnedMatrix = self._made[key]
@@ -257,7 +261,8 @@ class Dataset:
     def presorted(self, n_jobs: int = 0) -> _core.Presort:
         """The rows in the order of every column; made once."""
         if "presort" not in self._made:
-            self._made.setdefault("presort", binning.sort_columns(self.X, self.n_levels, n_jobs))
+            X = self.X.collect() if is_in_blocks(self.X) else self.X
+            self._made.setdefault("presort", binning.sort_columns(X, self.n_levels, n_jobs))
         shared: _core.Presort = self._made["presort"]
         return shared
 
@@ -285,7 +290,7 @@ class Dataset:
 
     def take_rows(self, rows: AnyArray) -> Dataset:
         """A subset of the rows, by index; a separate data set with its own bins."""
-        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.tocsr()[rows].tocsc()
+        X = self.X.tocsr()[rows].tocsc() if hasattr(self.X, "tocsr") else self.X[rows]
         target = self.target
         if isinstance(target, ClassTarget):
             target = replace(target, labels=np.ascontiguousarray(target.labels[rows]))
@@ -297,3 +302,8 @@ class Dataset:
     def __getstate__(self) -> dict[str, Any]:
         # Recomputing the caches is faster than sending them to another process.
         return {**self.__dict__, "_made": {}}
+
+
+def is_in_blocks(X: object) -> bool:
+    """Whether a table is a BlockTable."""
+    return hasattr(X, "opened")

@@ -8,6 +8,7 @@ starts; the estimator is never changed here.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +16,18 @@ import numpy as np
 from committee.constraints import show_value
 from committee.data import columns as reading
 from committee.data.arrays import read_array, read_sequence, read_sparse, refuse_axes
-from committee.data.binning import all_finite_or_missing, is_sound_table
+from committee.data.binning import is_sound_table
+from committee.data.blocks import BinnedFile, BinnedRows, BlockTable, OpenedSource
+from committee.data.blocks.agreement import agree_columns
+from committee.data.checks import check_shape, check_values, refuse_all_missing
 from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.memory import check_room_for
-from committee.data.tables import Table, choose_categories, encode_table, match_table
+from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import find_row_weight, read_sample_weight
-from committee.exceptions import DataError, DataTypeError, warn_caller
+from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
 if TYPE_CHECKING:
@@ -34,7 +38,16 @@ if TYPE_CHECKING:
     from committee.base import CommitteeEstimator
     from committee.typing import AnyArray, AnyDType
 
-__all__ = ["compare_names", "find_frame", "note_columns", "read_frame", "read_names", "take_in", "take_in_rows"]
+__all__ = [
+    "compare_names",
+    "find_frame",
+    "note_columns",
+    "read_block",
+    "read_frame",
+    "read_names",
+    "take_in",
+    "take_in_rows",
+]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -63,8 +76,8 @@ def take_in(
         For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was
         (:func:`note_columns` is for a fit that went well). Its class attributes ``accepts_missing``,
         ``accepts_infinity`` and ``accepts_sparse`` say what it can be fitted on.
-    X : array, nested lists, sparse matrix or frame of shape (n_rows, n_features)
-        The table.
+    X : array, nested lists, sparse matrix, frame or OpenedSource of shape (n_rows, n_features)
+        The table; what `opening.open_table` made of a table in blocks.
     y : array, list, series or frame of shape (n_rows,) or (n_rows, n_outputs), default=None
         The target.
     sample_weight : array of shape (n_rows,), number or None, default=None
@@ -95,9 +108,9 @@ def take_in(
     [array(['no', 'yes'], dtype=object)]
     """
     name = type(estimator).__name__
-    table = _read_table(X, name)
-    _check_shape(table)
-    if getattr(estimator, "bins_columns", True):
+    table = X if isinstance(X, OpenedSource | BinnedFile) else _read_table(X, name)
+    check_shape(table.n_rows, table.n_features)
+    if getattr(estimator, "bins_columns", True) and isinstance(table, Table):
         check_room_for(table.n_rows, table.n_features, _BINNED_BYTES)
     target: ClassTarget | ValueTarget | None = None
     if task != "none":
@@ -109,6 +122,9 @@ def take_in(
     if weights is not None and sample_weight is not None and class_weight is not None:
         row_weight = find_row_weight(read_sample_weight(sample_weight, table.n_rows), weights)
     counted = None if weights is None else weights > 0
+    if not isinstance(table, Table):
+        blocks = _encode_blocks(estimator, table, categorical_features, unseen, counted)
+        return Dataset(blocks, blocks.schema, target, weights, row_weight)
     matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights, row_weight)
@@ -146,7 +162,7 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
         raise DataError(
             f"X has {table.n_features} features, but {name} is expecting {schema.n_inputs} features as input."
         )
-    _check_shape(table)
+    check_shape(table.n_rows, table.n_features)
     if table.sparse is not None:
         if schema.has_categories:
             raise _refuse_sparse_categories(name)
@@ -197,6 +213,18 @@ def read_frame(X: Any) -> Table:
         Its :meth:`~committee.data.tables.Table.take_rows` gives what `fit` and `predict` accept in place of a frame.
     """
     return _read_table(X, "read_frame").stack_numbers()
+
+
+def read_block(X: Any, names: Sequence[str] | None) -> Table:
+    """Read a block of a table: the named columns in their order, wherever they are in the block."""
+    if names is None:
+        return _read_table(X, "read_block")
+    frame = find_frame(X)
+    found = [] if frame is None else list(frame.columns)
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise DataError(f"X has no column {missing[0]!r} here, but has it in its first block.")
+    return _read_table(X if found == list(names) else frame.select(*names).to_native(), "read_block")
 
 
 def find_frame(X: Any, wanted: Sequence[str] | None = None) -> Any:
@@ -401,14 +429,6 @@ def _read_unknown(series: Any, native: Any, where: str) -> Column:
 # --- checking ----------------------------------------------------------------------------------------------------
 
 
-def _check_shape(table: Table) -> None:
-    shape = (table.n_rows, table.n_features)
-    if table.n_rows == 0:
-        raise DataError(f"X has 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
-    if table.n_features == 0:
-        raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-
-
 def _encode(
     estimator: object, table: Table, requested: Any, unseen: str, counted: BoolArray | None
 ) -> tuple[FloatMatrix | SparseMatrix, Schema]:
@@ -431,6 +451,27 @@ def _encode(
     return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
 
 
+def _encode_blocks(
+    estimator: object, opened: OpenedSource | BinnedFile, requested: Any, unseen: str, counted: BoolArray | None
+) -> BlockTable | BinnedRows:
+    name, chosen = type(estimator).__name__, None
+    if isinstance(opened, BinnedFile):
+        if not (requested is None or isinstance(requested, str)):
+            raise ParameterError(
+                f"The categories of a file of bins are fixed; leave 'categorical_features' of {name} at 'from_dtype'."
+            )
+        return BinnedRows(opened, replace(opened.schema, unseen=unseen))
+    if not getattr(estimator, "accepts_categories", True):
+        requested = None
+    if not (isinstance(requested, str) and requested == "from_dtype"):
+        chosen = choose_categories(Table(opened.n_rows, opened.n_features, opened.names), requested, name)
+    table = agree_columns(opened, chosen, counted)
+    if not getattr(estimator, "accepts_categories", True):
+        _refuse_other_than_numbers(table, name)
+    _, schema = encode_columns(table, choose_categories(table, requested, name), unseen)
+    return BlockTable(opened, schema, type(estimator), opened.rows)
+
+
 def _refuse_other_than_numbers(table: Table, name: str) -> None:
     for column in table.columns or ():
         if column.holds_text or column.kind != "number":
@@ -444,26 +485,10 @@ def _refuse_sparse_categories(name: str) -> DataError:
 
 
 def _check_values(estimator: object, matrix: Any, schema: Schema, *, at_fit: bool = True) -> None:
-    is_sparse = hasattr(matrix, "tocsc")
-    values = matrix.data[:, None] if is_sparse else matrix
-    if not getattr(estimator, "accepts_infinity", False) and not all_finite_or_missing(values):
-        raise _refuse_value(np.isinf, matrix, schema, f"infinity or a value too large for dtype('{matrix.dtype}')", "")
-    if not getattr(estimator, "accepts_missing", True) and np.isnan(values).any():
-        name = type(estimator).__name__
-        raise _refuse_value(np.isnan, matrix, schema, "NaN", f" {name} does not accept missing values.")
+    check_values(estimator, matrix, schema)
     # One look at the first row settles it for nearly every table.
-    if at_fit and not is_sparse and np.isnan(matrix[0]).all() and np.isnan(matrix).all():
-        raise DataError("Every value of X is missing; there is nothing to learn from.")
-
-
-def _refuse_value(find: Any, matrix: Any, schema: Schema, what: str, hint: str) -> DataError:
-    if hasattr(matrix, "tocoo"):
-        entries = matrix.tocoo()
-        at = int(np.flatnonzero(find(entries.data))[0])
-        row, column = int(entries.row[at]), int(entries.col[at])
-    else:
-        row, column = (int(k) for k in np.argwhere(find(matrix))[0])
-    return DataError(f"Input X contains {what} in {schema.name_column(column)}, row {row}.{hint}")
+    if at_fit and not hasattr(matrix, "tocsc") and np.isnan(matrix[0]).all() and np.isnan(matrix).all():
+        raise refuse_all_missing()
 
 
 def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:

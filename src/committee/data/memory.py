@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from committee.exceptions import DataSizeError
 
-__all__ = ["check_room_for", "measure_available_memory"]
+__all__ = ["MemoryLimit", "check_room_for", "find_limit", "measure_available_memory", "show_bytes", "use_limit"]
 
 #: Tables below this many bytes are not checked against the available memory.
 _SMALL = 1 << 26
@@ -18,6 +23,40 @@ _CGROUP_FILES = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """What a fit may take, and where it puts what does not fit.
+
+    Attributes
+    ----------
+    n_bytes : int or None
+        The most memory; None if none is stated.
+    folder : str
+        Where large buffers lie in temporary files.
+    """
+
+    n_bytes: int | None
+    folder: str
+
+
+_LIMIT: ContextVar[MemoryLimit | None] = ContextVar("limit", default=None)
+
+
+def find_limit() -> MemoryLimit | None:
+    """The limit of the fits that run now in this thread, or None."""
+    return _LIMIT.get()
+
+
+@contextmanager
+def use_limit(limit: MemoryLimit | None) -> Iterator[None]:
+    """Make a limit that of the fits in a ``with`` block."""
+    token = _LIMIT.set(limit)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
 
 
 def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int) -> None:
@@ -33,11 +72,21 @@ def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int) -> None:
     needed = n_rows * n_columns * bytes_per_value
     if needed < _SMALL:
         return
+    limit = find_limit()
+    if limit is not None:
+        free = shutil.disk_usage(limit.folder).free
+        if needed > free:
+            raise DataSizeError(
+                f"X of {n_rows:,} rows and {n_columns:,} columns needs {show_bytes(needed)} in {limit.folder}, but "
+                f"only {show_bytes(free)} are free there. Name another folder in memory_limit(..., folder=...)."
+            )
+        return
     available = measure_available_memory()
     if available is not None and needed > available:
         raise DataSizeError(
-            f"X of {n_rows:,} rows and {n_columns:,} columns needs {_show_bytes(needed)} of memory, but only "
-            f"{_show_bytes(available)} are available. Use fewer rows or fewer columns."
+            f"X of {n_rows:,} rows and {n_columns:,} columns needs {show_bytes(needed)} of memory, but only "
+            f"{show_bytes(available)} are available. Use fewer rows or fewer columns, or "
+            "committee.memory_limit(), which keeps large buffers in files."
         )
 
 
@@ -80,7 +129,8 @@ def _read_sysconf() -> int | None:
         return None
 
 
-def _show_bytes(n_bytes: int) -> str:
+def show_bytes(n_bytes: float) -> str:
+    """A number of bytes for a sentence."""
     size = float(n_bytes)
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if size < 1024 or unit == "PiB":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.arrays import check_sparse
+from committee.data.blocks import OpenedSource
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.intake import compare_names, find_frame, read_names
@@ -40,6 +41,11 @@ def read_table(X: Any, wanted: Sequence[str] | None = None) -> Any:
     >>> read_table(["a text", "another"])
     ['a text', 'another']
     """
+    if isinstance(X, OpenedSource):
+        raise DataTypeError(
+            "X is a table in blocks, and members that read tables by themselves need the whole one. Read it into a "
+            "frame first, or use members that are trees of this library."
+        )
     X = collect_table(X, wanted)
     shape = getattr(X, "shape", None)
     if shape is None and hasattr(X, "__array__"):

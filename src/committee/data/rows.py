@@ -67,6 +67,9 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
     """
     if rows is None and columns is None:
         return table
+    if hasattr(table, "opened"):  # in blocks
+        table = table.collect() if rows is None else table.take(rows)
+        return table if columns is None else table[:, columns]
     if hasattr(table, "iloc"):
         across = slice(None) if rows is None else rows
         return table.iloc[across] if columns is None else table.iloc[across, columns]
@@ -86,11 +89,11 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
 
 
 def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
-    """A sparse table as dense blocks of rows that fit into memory, each with the number of its first row.
+    """A sparse table, or one in blocks, as dense blocks of rows, each with the number of its first row.
 
     Parameters
     ----------
-    table : sparse matrix or array
+    table : sparse matrix or array, or BlockTable
         Rows for a kernel that reads dense ones.
 
     Yields
@@ -103,6 +106,9 @@ def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
     >>> [(start, block.shape) for start, block in densify_blocks(eye_array(3))]
     [(0, (3, 3))]
     """
+    if hasattr(table, "iterate"):
+        yield from table.iterate()
+        return
     rows, step = table.tocsr(), max(1, _DENSE_VALUES // table.shape[1])
     for start in range(0, rows.shape[0], step):
         yield start, rows[start : start + step].toarray()

@@ -22,7 +22,7 @@ from committee.typing import BoolArray, FloatMatrix
 if TYPE_CHECKING:
     from committee.typing import AnyArray, AnyDType
 
-__all__ = ["Table", "choose_categories", "encode_table", "match_table"]
+__all__ = ["Table", "choose_categories", "encode_columns", "encode_table", "match_table"]
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
@@ -65,6 +65,17 @@ class Table:
             return self.columns
         assert self.matrix is not None
         return [Column(self.name_column(j), values=self.matrix[:, j]) for j in range(self.n_features)]
+
+    def select_columns(self, places: list[int]) -> Table:
+        """Some of the columns, in the order given."""
+        return replace(
+            self,
+            n_features=len(places),
+            names=None if self.names is None else tuple(self.names[j] for j in places),
+            matrix=None if self.matrix is None else self.matrix[:, places],
+            sparse=None if self.sparse is None else self.sparse.tocsc()[:, places],
+            columns=None if self.columns is None else [self.columns[j] for j in places],
+        )
 
     def stack_numbers(self) -> Table:
         """The same with a matrix in place of its columns, if all of them are numbers; rows of it are taken at once."""
@@ -158,6 +169,14 @@ def encode_table(
     none = (None,) * table.n_features
     if table.matrix is not None and not chosen.any():
         return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
+    arrays, schema = encode_columns(table, chosen, unseen, counted)
+    return _stack(arrays, table.n_rows, schema.dtype), schema
+
+
+def encode_columns(
+    table: Table, chosen: BoolArray, unseen: str, counted: BoolArray | None = None
+) -> tuple[list[AnyArray], Schema]:
+    """As `encode_table`, with each feature by itself; the columns may be of different lengths."""
     columns = table.split_columns()
     categories: list[AnyArray | None] = []
     arrays: list[AnyArray] = []
@@ -181,11 +200,10 @@ def encode_table(
             arrays += _expand(column, own)
     inputs = _record_inputs(table, columns, parts)
     dtype = _choose_dtype(columns, chosen, categories)
-    matrix = _stack(arrays, table.n_rows, dtype)
     if inputs is None:
-        return matrix, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
+        return arrays, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
     names = None if table.names is None else tuple(inputs.name_features("{}"))
-    return matrix, Schema(len(arrays), names, tuple(categories), dtype, unseen, inputs)
+    return arrays, Schema(len(arrays), names, tuple(categories), dtype, unseen, inputs)
 
 
 def _find_column_parts(column: Column, counted: BoolArray | None) -> tuple[str, ...]:

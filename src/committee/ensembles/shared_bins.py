@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
 from sklearn.utils import get_tags
 
 from committee.data.intake import take_in
@@ -87,4 +86,4 @@ def copy_input_tags(tags: Tags, member: object) -> None:
 
 def read_dataset_rows(dataset: Dataset) -> FloatMatrix | SparseMatrix:
     """The training rows in the form that trees predict from."""
-    return dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.tocsr()
+    return dataset.X.tocsr() if hasattr(dataset.X, "tocsr") else dataset.X

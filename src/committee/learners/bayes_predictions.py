@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
@@ -51,6 +51,8 @@ def sum_by_code(codes: NDArray[np.intp], weights: FloatArray, n_codes: int) -> F
 
 class BaseNaiveBayes(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
     """Predictions from the joint log-probability of rows and classes, which a subclass computes."""
+
+    accepts_blocks: ClassVar[bool] = False
 
     _schema: Schema
     classes_: NDArray[Any]

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse
 from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.intake import note_columns, take_in, take_in_rows
+from committee.data.opening import opens_table
 from committee.data.rows import multiply_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
@@ -114,6 +115,7 @@ class BernoulliNB(BaseNaiveBayes):
     ) -> None:
         self._store_params(locals())
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Count the features in each class.
 

@@ -9,6 +9,7 @@ import numpy as np
 from committee.base import resolve_jobs
 from committee.data import ClassTarget
 from committee.data.intake import note_columns, take_in
+from committee.data.opening import opens_table
 from committee.data.weights import count_as_rows
 from committee.learners.bayes_predictions import BaseNaiveBayes, FitPrior, sum_by_code
 from committee.params import (
@@ -117,6 +118,7 @@ class SingleFeatureNB(BaseNaiveBayes):
     ) -> None:
         self._store_params(locals())
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Find the feature with the smallest error.
 

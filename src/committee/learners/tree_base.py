@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from committee.base import resolve_seed
 from committee.data.intake import take_in_rows
+from committee.data.opening import opens_table
 from committee.engines import get_engine
 from committee.learners.training_arrays import make_training_arrays, target_attributes
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeEstimator, TreeRegressorMixin
@@ -52,6 +53,7 @@ class BaseTree(TreeEstimator):
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, check_input: bool = True) -> Self:
         """Grow the tree.
 

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from committee.base import resolve_seed
 from committee.data import ClassTarget
+from committee.data.opening import opens_table
 from committee.ensembles.adaboost.algorithms import DiscreteAdaBoost, RoundResult, VotingAlgorithm
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, RowLearner, TreeLearner
@@ -193,6 +194,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 

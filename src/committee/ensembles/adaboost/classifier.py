@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from committee.base import resolve_seed
 from committee.data import ClassTarget
+from committee.data.opening import opens_table
 from committee.data.rows import select_rows
 from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
 from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
@@ -202,6 +203,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 

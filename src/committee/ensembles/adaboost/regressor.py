@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 
 from committee.base import resolve_seed
 from committee.data import ValueTarget
+from committee.data.opening import opens_table
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.history import BoostingHistory
@@ -162,6 +163,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
         """Fit the ensemble.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data.intake import take_in_rows
+from committee.data.opening import opens_table
 from committee.data.passing import pass_rows
 from committee.data.sampling import plan_samples
 from committee.data.weights import weigh_scores
@@ -139,6 +140,7 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
 
     # Fitting.
 
+    @opens_table
     def fit(
         self,
         X: Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
+from committee.data.opening import opens_table
 from committee.data.rows import count_rows
 from committee.data.texts import read_texts
 from committee.data.weights import count_as_rows, read_sample_weight
@@ -104,6 +105,8 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
     'free'
     """
 
+    accepts_blocks: ClassVar[bool] = False
+
     accepts_missing = False
     accepts_categories = False
     bins_columns = False
@@ -139,6 +142,7 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from committee.data.intake import take_in_rows
+from committee.data.opening import opens_table
 from committee.data.rows import collect_table
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
@@ -100,6 +101,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         return resolve_settings(self)
 
     @answer_arguments
+    @opens_table
     def fit(
         self,
         X: Any,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.opening import opens_table
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import Callbacks
@@ -73,6 +74,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
     validation_score_: FloatArray
     is_categorical_: BoolArray | None
 
+    @opens_table
     def fit(
         self,
         X: Any,

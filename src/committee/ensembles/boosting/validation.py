@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.blocks import BlockTable
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
@@ -63,7 +64,9 @@ class ValidationSet:
     @classmethod
     def of(cls, dataset: Dataset, offset: FloatArray | None) -> ValidationSet:
         """All rows of a data set."""
-        return cls(dataset.X, require_target(dataset), dataset.weights, offset)
+        # Every round scores these rows, so that a table in blocks is read once.
+        X = dataset.X.collect() if isinstance(dataset.X, BlockTable) else dataset.X
+        return cls(X, require_target(dataset), dataset.weights, offset)
 
     def update_scores(self, booster: Booster) -> FloatArray:
         """Add the newest trees to the scores, which have the shape (n_rows, n_scores)."""

@@ -70,6 +70,8 @@ class PredictionTransformerMixin(TransformerMixin):  # type: ignore[misc]
 class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
     """Base class of the ensembles of named members; a subclass sets what it predicts (`_task`)."""
 
+    accepts_blocks: ClassVar[bool] = False
+
     _task: ClassVar[Task]
 
     # Weights and groups are passed on by this class itself; with metadata routing, members request them.

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.folds import plan_folds, restrict_folds
+from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
@@ -124,6 +125,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
 
     # Fitting.
 
+    @opens_table
     def fit(
         self,
         X: Any,

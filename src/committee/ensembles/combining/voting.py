@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelEncoder
 
 from committee.base import available_if
+from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.data.targets import encode_classes
 from committee.ensembles.combining.member_predictions import decode_classes, split_by_output, sum_weighted
@@ -114,6 +115,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
+    @opens_table
     def fit(
         self,
         X: Any,
@@ -324,6 +326,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
+    @opens_table
     def fit(
         self,
         X: Any,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.ensembles.combining.member_predictions import (
     decode_classes,
@@ -85,6 +86,7 @@ class WeightedEnsemble(NamedEnsemble):
     weights_: FloatArray
     _method: str
 
+    @opens_table
     def fit(
         self,
         X: Any,

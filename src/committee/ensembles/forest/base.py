@@ -12,6 +12,7 @@ from scipy.sparse import hstack as stack_columns
 
 from committee.base import resolve_seed
 from committee.data.intake import take_in_rows
+from committee.data.opening import opens_table
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
@@ -93,6 +94,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Grow the forest.
 

@@ -11,7 +11,9 @@ from scipy.sparse import csr_matrix
 from sklearn.base import TransformerMixin
 from sklearn.preprocessing import OneHotEncoder
 
+from committee.data.blocks import BlockTable
 from committee.data.dataset import ValueTarget
+from committee.data.opening import opens_table
 from committee.ensembles.forest.base import BaseForest
 from committee.exceptions import DataError
 from committee.learners.tree import ExtraTreeRegressor
@@ -116,6 +118,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
     ) -> None:
         self._store_params(locals())
 
+    @opens_table
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Grow the trees.
 
@@ -238,8 +241,10 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         return np.asarray([f"{name}_{t}_{leaf}" for t, own in enumerate(leaves) for leaf in own], dtype=object)
 
 
-def _hash_rows(X: FloatMatrix | SparseMatrix) -> FloatArray:
+def _hash_rows(X: FloatMatrix | SparseMatrix | BlockTable) -> FloatArray:
     """A number in [0, 1) for each row that depends on its values alone: equal rows have equal ones."""
+    if isinstance(X, BlockTable):
+        return np.concatenate([_hash_rows(block) for _, block in X.iterate()])
     total = np.zeros(X.shape[0], dtype=np.uint64)
     for column in range(X.shape[1]):
         if isinstance(X, np.ndarray):

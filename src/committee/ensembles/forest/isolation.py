@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from committee.base import resolve_jobs, resolve_seed
+from committee.data.blocks import BlockTable
 from committee.data.intake import take_in_rows
+from committee.data.opening import opens_table
 from committee.engines import get_engine
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.isolation_samples import IsolationSamples, plan_isolation
@@ -126,6 +128,7 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
 
     # Fitting.
 
+    @opens_table
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest.
 
@@ -164,6 +167,8 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
     def _grow_trees(self, dataset: Dataset, samples: IsolationSamples, seed: int, kept: Trees | None) -> Trees:
         """The trees that are kept, and those that are missing."""
         engine, X = get_engine(), dataset.X
+        if isinstance(X, BlockTable):
+            X = X.collect()
         plan = engine.IsolationPlan()
         plan.sampling, plan.max_depth = samples.to_engine(), _limit_depth(samples.n_draws)
         chunks = [] if kept is None else [kept]
