@@ -52,6 +52,27 @@ MODELS: dict[str, tuple[Make, str | None]] = {
     "arcing": (lambda: cm.ArcingClassifier(n_estimators=4, random_state=0), "label"),
     "isolation": (lambda: cm.IsolationForest(n_estimators=5, contamination=0.1, random_state=0), None),
     "embedding": (lambda: cm.RandomTreesEmbedding(n_estimators=4, random_state=0), None),
+    "voting": (
+        lambda: cm.VotingClassifier(
+            [
+                ("forest", cm.RandomForestClassifier(n_estimators=3, random_state=0)),
+                ("boosting", cm.HistGradientBoostingClassifier(max_iter=3, early_stopping=False, random_state=0)),
+            ],
+            voting="soft",
+        ),
+        "label",
+    ),
+    "stacking": (
+        lambda: cm.StackingRegressor(
+            [
+                ("forest", cm.RandomForestRegressor(n_estimators=3, random_state=0)),
+                ("boosting", cm.HistGradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)),
+            ],
+            cm.DecisionTreeRegressor(max_depth=3, random_state=0),
+            random_state=0,
+        ),
+        "value",
+    ),
     "tree": (lambda: cm.DecisionTreeClassifier(random_state=0), "label"),
     "exact tree": (lambda: cm.DecisionTreeClassifier(exact=True, random_state=0), "label"),
 }
@@ -119,7 +140,8 @@ def test_a_parquet_file_gives_the_model_of_its_table(name: str, tmp_path: Path) 
     [
         cm.BernoulliNB(),
         cm.CommitteeClassifier(),
-        cm.StackingClassifier([("tree", cm.DecisionTreeClassifier())]),
+        cm.SuperLearnerClassifier([("tree", cm.DecisionTreeClassifier())]),
+        cm.VotingClassifier([("linear", LogisticRegression())]),
         cm.BaggingClassifier(LogisticRegression()),
         cm.AdaBoostClassifier(LogisticRegression()),
     ],

@@ -107,6 +107,9 @@ def estimate_fit(
         memory += n_rows * 4.0 * n_cores
         drawn = max(1.0, n_features**0.5)
         seconds += n_members * n_rows * drawn * _ADD_NS * 4 * _FOREST_LEVELS
+    elif kind == "values":
+        disk = 8.0 * values
+        seconds = values * 2 * _READ_NS
     elif kind == "stumps":
         disk += records + n_rows * 16.0 * n_scores
         seconds += n_members * values * _ADD_NS
@@ -128,7 +131,7 @@ def _find_kind(estimator: Any) -> tuple[str, int]:
     if "AdaBoost" in name or "Arcing" in name:
         return "stumps", n_members
     if estimator is None or "Isolation" in name:
-        return "bins", n_members
+        return "bins" if estimator is None else "values", n_members
     return "forest", n_members
 
 

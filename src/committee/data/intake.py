@@ -156,13 +156,15 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
     ):
         return X
     name = type(estimator).__name__
-    table = _read_table(X, name, schema.input_names)
+    table = X if isinstance(X, OpenedSource) else _read_table(X, name, schema.input_names)
     compare_names(name, table, schema)
     if table.n_features != schema.n_inputs:
         raise DataError(
             f"X has {table.n_features} features, but {name} is expecting {schema.n_inputs} features as input."
         )
     check_shape(table.n_rows, table.n_features)
+    if isinstance(table, OpenedSource):
+        return BlockTable(table, schema, type(estimator), table.rows)
     if table.sparse is not None:
         if schema.has_categories:
             raise _refuse_sparse_categories(name)
@@ -500,7 +502,7 @@ def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:
         estimator.__dict__.pop("feature_names_in_", None)
 
 
-def compare_names(name: str, table: Table, schema: Schema) -> None:
+def compare_names(name: str, table: Table | OpenedSource, schema: Schema) -> None:
     """Complain as scikit-learn does, word for word, since programs look for its words."""
     fitted, found = schema.input_names, table.names
     if fitted == found:

@@ -67,6 +67,8 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
     """
     if rows is None and columns is None:
         return table
+    if hasattr(table, "load_table"):  # a source, whose rows are read later
+        return table if rows is None else table.select_rows(rows)
     if hasattr(table, "opened"):  # in blocks
         table = table.collect() if rows is None else table.take(rows)
         return table if columns is None else table[:, columns]

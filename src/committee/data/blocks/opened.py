@@ -52,6 +52,11 @@ class OpenedSource:
 
     def select_rows(self, rows: AnyArray) -> OpenedSource:
         """The same with some of the rows, by ascending numbers; target and weights are selected by the caller."""
+        if len(rows) > 1 and not bool((np.diff(rows) > 0).all()):
+            raise DataTypeError(
+                "X is a table in blocks, whose rows are read in ascending order, each once; a sample of them needs the "
+                "whole table in memory."
+            )
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     @property

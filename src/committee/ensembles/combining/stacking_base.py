@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
+from committee.data.blocks import OpenedSource
 from committee.data.folds import plan_folds, restrict_folds
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
@@ -110,6 +111,7 @@ def final_has(method: str) -> Callable[[BaseStacking], bool]:
 class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
     """Base class of the stacking classifier and regressor."""
 
+    accepts_blocks: ClassVar[bool] = True
     _default_final: ClassVar[str]
 
     final_estimator: Any
@@ -175,7 +177,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                 "which are made of fits."
             )
         stages = [self._list_active(strict=False), *self._list_layers()]
-        X = read_table(X)
+        X = X if isinstance(X, OpenedSource) else read_table(X)
         target = self._read_target(X, y)
         if prefit and isinstance(target, ClassTarget):
             target = self._add_member_classes(target)
@@ -317,7 +319,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
     def _meta_table(self, X: Any) -> Any:
         """The table that the meta-model gets, layer by layer."""
         self._check_fitted()
-        X = read_table(X, getattr(self, "feature_names_in_", None))
+        X = X if isinstance(X, OpenedSource) else read_table(X, getattr(self, "feature_names_in_", None))
         table: Any = X
         for layer in self.layers_:
             columns = layer.predict(table)

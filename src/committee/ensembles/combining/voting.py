@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelEncoder
 
 from committee.base import available_if
+from committee.data.blocks import OpenedSource
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.data.targets import encode_classes
@@ -146,7 +147,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         """
         self._validate_params()
         self._check_fit_params(fit_params)
-        X = X if X is None and self.prefit else read_table(X)
+        X = X if isinstance(X, OpenedSource) or (X is None and self.prefit) else read_table(X)
         without_target = self.prefit and y is None and not isinstance(self.weights, str)
         target = None if without_target else encode_classes(self._read_labels(X, y), type(self).__name__)
         if target is None or self.prefit:
@@ -357,7 +358,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
         """
         self._validate_params()
         self._check_fit_params(fit_params)
-        X = read_table(X)
+        X = X if isinstance(X, OpenedSource) else read_table(X)
         self._fit_voting(X, self._read_target(X, y), sample_weight, groups, fit_params)
         return self
 

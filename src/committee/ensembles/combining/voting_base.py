@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
     cv: CrossValidation
 
     weights_: FloatArray
+
+    accepts_blocks: ClassVar[bool] = True
 
     def _predict_method(self) -> str:
         """The method that members predict by."""
