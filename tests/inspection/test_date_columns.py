@@ -121,3 +121,20 @@ def test_plots_show_dates(data: tuple[Any, Any], forest: Any) -> None:
     import matplotlib.pyplot as plt
 
     plt.close("all")
+
+
+def test_pair_effects_of_a_date_are_at_dates() -> None:
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=200, freq="D")
+    frame = pd.DataFrame({"day": days, "x": rng.normal(size=200)})
+    forest = committee.RandomForestRegressor(10, random_state=0).fit(frame, frame["x"] * np.arange(200) / 100)
+    found = inspection.accumulated_pair_effects(forest, frame, ["day", "x"], grid_resolution=4)
+    dates, values = found.grid_values
+    assert dates.dtype.kind == "M"
+    assert (dates[0], dates[-1]) == (days[0], days[-1])
+    assert values.dtype.kind == "f"
+    shown = committee.plots.PairEffectsDisplay.from_estimator(forest, frame, ["day", "x"], grid_resolution=4)
+    assert shown.across.dtype.kind == "M"
+    # The marks of the deciles lie on the axis of dates.
+    low, high = shown.ax_.get_xlim()
+    assert ((shown.observed[0] >= low) & (shown.observed[0] <= high)).all()

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 from sklearn.utils import Bunch
 
+from committee.data.dates import to_dates
+from committee.data.inputs import DATE_KINDS
 from committee.exceptions import DataError, ParameterError
 from committee.inspection.model_access import find_features, make_response, read_row_weights
 from committee.inspection.resampling import check_count
@@ -108,7 +110,9 @@ def accumulated_pair_effects(
     for rise in rises[counted].T:
         sums = np.bincount(cells, weights[counted] * rise, minlength=n_cells).astype(np.float64).reshape(shape)
         effects.append(_accumulate(_fill_empty(sums, own), own))
-    return Bunch(average=np.array(effects), grid_values=list(edges), weights=own)
+    axes = zip(numbers, edges, strict=True)
+    shown = [to_dates(axis) if response.kind(number) in DATE_KINDS else axis for number, axis in axes]
+    return Bunch(average=np.array(effects), grid_values=shown, weights=own)
 
 
 def _find_bins(values: FloatArray, counted: NDArray[np.bool_], n_bins: int) -> tuple[FloatArray, NDArray[np.intp]]:

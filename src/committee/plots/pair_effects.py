@@ -10,7 +10,7 @@ import numpy as np
 from committee.exceptions import ParameterError
 from committee.inspection.model_access import find_features, make_response
 from committee.inspection.pair_effects import accumulated_pair_effects
-from committee.plots.dependence import choose_output, mark_deciles
+from committee.plots.dependence import choose_output, mark_deciles, read_observed
 from committee.plots.display import Display
 from committee.plots.style import INK, choose_map, shorten
 
@@ -115,7 +115,8 @@ class PairEffectsDisplay(Display):
             raise ParameterError(f"There are {len(found['average'])} outputs, numbered from 0; got {output}.")
         reader = make_response(estimator, X, response_method=response_method)
         one, other = find_features(reader, features)
-        names, observed = (reader.names[one], reader.names[other]), (reader.column(one), reader.column(other))
+        names = (reader.names[one], reader.names[other])
+        observed = (read_observed(reader, one), read_observed(reader, other))
         across, up = found["grid_values"]
         return cls(names, across, up, found["average"][output], observed, label).plot(ax=ax)
 

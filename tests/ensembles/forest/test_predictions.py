@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from committee import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from committee.ensembles.forest.intervals import find_intervals
 from committee.learners.tree_rows import apply_trees
 
 
@@ -175,3 +176,29 @@ def test_calibration_needs_rows_that_are_out_of_bag():
         ExtraTreesClassifier(calibration="sigmoid").fit(X, y)
     with pytest.raises(ValueError, match="several outputs"):
         RandomForestClassifier(20, calibration="sigmoid").fit(X, np.stack([y, 1 - y], axis=1))
+
+
+def test_intervals_count_rows_by_their_weights():
+    rng = np.random.default_rng(0)
+    predictions, in_bag, errors = rng.normal(size=(7, 9)), rng.random((40, 9)) < 0.6, rng.random(40)
+    errors[3] = np.nan
+    repeats = rng.integers(0, 4, size=40)
+    copies = np.repeat(np.arange(40), repeats)
+    for coverage in (0.5, 0.8, 0.99):
+        weighted = find_intervals(predictions, in_bag, errors, coverage, repeats.astype(float))
+        repeated = find_intervals(predictions, in_bag[copies], errors[copies], coverage)
+        np.testing.assert_array_equal(weighted, repeated)
+
+
+def test_intervals_and_variances_of_weighted_rows_are_those_of_repeated_ones():
+    X, y = make_values(120)
+    weights = np.random.default_rng(0).integers(1, 6, size=len(X))
+    copies, new = np.repeat(np.arange(len(X)), weights), make_values(200, seed=1)[0]
+    params = {"n_estimators": 400, "min_samples_leaf": 5, "oob_score": True, "random_state": 0}
+    weighted = RandomForestRegressor(**params).fit(X, y, sample_weight=weights * 0.5)
+    repeated = RandomForestRegressor(**params).fit(X[copies], y[copies])
+    assert weighted.predict_variance(new).mean() == pytest.approx(repeated.predict_variance(new).mean(), rel=0.25)
+    # Copies of a row are in the bag one by one, so that the errors of the repeated rows are smaller.
+    once = RandomForestRegressor(**params).fit(X, y)
+    assert np.isfinite(weighted.predict_interval(new, 0.995)).all()
+    assert np.isinf(once.predict_interval(new, 0.995)).all()

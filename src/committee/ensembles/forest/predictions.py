@@ -8,6 +8,7 @@ import numpy as np
 
 from committee.data import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
+from committee.data.weights import count_as_rows
 from committee.ensembles.forest.base import BaseForest
 from committee.ensembles.forest.calibration import ProbabilityCalibration
 from committee.ensembles.forest.importance import OobImportanceMixin
@@ -121,9 +122,10 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
         """Interval for the target of each row, by the Jackknife+ after bootstrap [Kim2020].
 
-        If the training rows and the new one are exchangeable, the interval holds the target with probability at
-        least 2 * coverage - 1, whatever the distribution (strictly, for a number of trees that is itself drawn from
-        a binomial distribution); in practice the coverage is close to ``coverage``. Needs ``oob_score`` at fit.
+        A row of weight 3 counts as three rows. If the training rows and the new one are exchangeable, the interval
+        holds the target with probability at least 2 * coverage - 1, whatever the distribution (strictly, for a number
+        of trees that is itself drawn from a binomial distribution); in practice the coverage is close to ``coverage``.
+        Needs ``oob_score`` at fit.
 
         Parameters
         ----------
@@ -144,7 +146,8 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
             )
         if not 0.0 < coverage < 1.0:
             raise DataError(f"coverage must be in (0, 1); got {coverage!r}.")
-        return find_intervals(predictions, self._draw_counts() > 0, self._oob_errors, float(coverage))
+        in_bag, repeats = self._draw_counts() > 0, self._count_repeats()
+        return find_intervals(predictions, in_bag, self._oob_errors, float(coverage), repeats)
 
     def predict_variance(self, X: Any) -> FloatArray:
         """Variance of the prediction for each row over training sets, by the infinitesimal jackknife [Wager2014].
@@ -165,7 +168,12 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
         samples = self._samples
         if not samples.replace or samples.draws_all or samples.strata is not None:
             raise NotFittedError("The variance needs trees on plain bootstrap samples. Fit with bootstrap=True.")
-        return estimate_variance(predictions, self._draw_counts().astype(np.float64), samples.total_draws)
+        counts, repeats = self._draw_counts().astype(np.float64), self._count_repeats()
+        return estimate_variance(predictions, counts, samples.total_draws, repeats)
+
+    def _count_repeats(self) -> FloatArray | None:
+        """As how many rows each training row counts; None if every row counts once."""
+        return None if self._samples.weights is None else count_as_rows(self._samples.weights)
 
     def _predict_by_tree(self, X: Any) -> FloatArray:
         """Prediction of each tree for each row, of shape (n_rows, n_trees)."""
