@@ -6,6 +6,8 @@ CPP = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_source_rules.py \
   --deselect tests/contract/test_imports.py --deselect tests/contract/test_stub.py -m 'not slow'
 comma := ,
+# Where `make docs` finds the package; nothing: the installed one.
+SOURCES ?= $(CURDIR)/src
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -74,7 +76,7 @@ readme:  ## update the README's table of times from benchmarks/results
 # Code on the pages and the gallery's scripts are run; results are kept in docs/runs and docs/gallery until the library
 # or the code changes. A warning, a broken link or a request to another host fails the build.
 docs:  ## build the documentation into build/docs
-	PYTHONPATH=$(CURDIR)/src sphinx-build -j auto -W --keep-going -b html docs build/docs
+	PYTHONPATH=$(SOURCES) sphinx-build -j auto -W --keep-going -b html docs build/docs
 
 clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference

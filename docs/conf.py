@@ -47,6 +47,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "abort_on_example_error": True,
     "write_computation_times": False,
+    "capture_repr": (),
+    "show_signature": False,
 }
 toc_object_entries_show_parents = "hide"
 bibtex_bibfiles = ["references.bib"]
@@ -64,6 +66,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "committee"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
