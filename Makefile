@@ -27,6 +27,9 @@ build:  ## compile the core in place (src/committee/_core*.so)
 test: build  ## run the tests on the source tree
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest
 
+test-gpu: build  ## run the tests of the GPU engine on a machine with a GPU, the same kernels on the CPU beside it
+	COMMITTEE_TEST_GPU=1 PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest tests/gpu -n 0 -rs
+
 test-times: build  ## run the tests and list the slowest twenty (all output in build/test-times.txt)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest --durations=20 >build/test-times.txt; passed=$$?; \
 	  sed -n '/slowest 20 durations/,$$p' build/test-times.txt; exit $$passed

@@ -91,7 +91,27 @@ void bind_loss_info(nb::module_& m) {
           [](const LossInfo& self) {
             return std::pair(self.shape.mean_bounds.lower, self.shape.mean_bounds.upper);
           },
-          "a mean is moved into these before its link is taken");
+          "a mean is moved into these before its link is taken")
+      .def_prop_ro(
+          "takes_newton_steps",
+          [](const LossInfo& self) { return self.shape.rule == LeafRule::newton; },
+          "leaf values are Newton steps")
+      .def_prop_ro(
+          "constant_hessian", [](const LossInfo& self) { return self.shape.constant_hessian; },
+          "the hessian of every row is one")
+      .def_prop_ro(
+          "powers",
+          [](const LossInfo& self) -> std::optional<std::pair<int, int>> {
+            const LossShape& shape = self.shape;
+            if (shape.gradient_power == LossShape::kUnbounded ||
+                shape.hessian_power == LossShape::kUnbounded)
+              return std::nullopt;
+            return std::pair(shape.gradient_power, shape.hessian_power);
+          },
+          "powers of two that bound gradients and hessians; None: there are none")
+      .def_prop_ro(
+          "largest_step", [](const LossInfo& self) { return self.shape.largest_step; },
+          "of a leaf, before shrinkage");
   m.def("describe_losses", &describe_losses, "The properties of all losses.");
   m.def(
       "list_losses",

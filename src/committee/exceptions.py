@@ -9,6 +9,7 @@
     │   └── DataSizeError    (also MemoryError)  the data cannot fit in the memory of this machine
     ├── DataTypeError        (also TypeError)    X, y or the weights are of a kind that cannot be read
     ├── ModelFileError       (also ValueError)   a model file is damaged or unknown, or a model cannot be written
+    ├── EngineError          (also RuntimeError) an engine is not there, or does not do what a fit asks of it
     └── ClusterError         (also RuntimeError) workers of a cluster were lost, or what they were sent failed there
 
 ``NotFittedError`` is scikit-learn's own, so that code written for scikit-learn catches it.
@@ -29,6 +30,7 @@ __all__ = [
     "DataError",
     "DataSizeError",
     "DataTypeError",
+    "EngineError",
     "ModelFileError",
     "NotFittedError",
     "ParameterError",
@@ -63,6 +65,10 @@ class DataTypeError(CommitteeError, TypeError):
 
 class ModelFileError(CommitteeError, ValueError):
     """A model file is damaged or of an unknown kind, or a model holds something that no file can hold."""
+
+
+class EngineError(CommitteeError, RuntimeError):
+    """An engine is not there, has no room, or does not do what a fit asks of it."""
 
 
 class ClusterError(CommitteeError, RuntimeError):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "committee/boosting_plan.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -107,8 +108,7 @@ u64 LocalLeafRows::sum_row_weights(std::size_t begin, std::size_t end) const {
 
 i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::size_t end,
                              i64* histogram) {
-  // No part of the seed: a seed changes only what is drawn, and rounding draws nothing.
-  const u64 key = combine_keys(combine_keys(0, static_cast<u64>(Purpose::rounding)), start.tree);
+  const u64 key = rounding_key(start.tree);
   const Gradients& gradients = *shared_.gradients;
   WordPlan plan = records_.words();
   plan.constant_hessian = gradients.facts().constant_hessian;

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.engines import BoostingParams
     from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.params import BoostingEngine
     from committee.params import ClassWeight, InteractionCst, MonotonicCst, RandomState, Verbose, WarmStart
     from committee.typing import FloatArray, IndexArray
 
@@ -51,6 +52,8 @@ class BaseBoosting(TreeEstimator):
     random_state: RandomState
     warm_start: WarmStart
     verbose: Verbose
+    # Pickles from before the parameter existed have none of their own.
+    engine: BoostingEngine = "cpu"
 
     _loss: BoostingLoss
     _baseline: FloatArray
@@ -101,6 +104,7 @@ class BaseBoosting(TreeEstimator):
 
     def _make_booster(self, dataset: Dataset, loss: BoostingLoss, seed: int, initial: InitialScores) -> Booster:
         """The model before its first round, or after the rounds of the last fit if these are kept."""
+        initial = replace(initial, engine=self.engine)
         if self._continues():
             initial = replace(initial, previous=self._get_previous_fit(dataset))
         params = get_engine().BoostingParams()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from committee.data.rows import densify_blocks
 from committee.engines import get_engine
+from committee.engines.choice import start_boosting
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
@@ -56,11 +57,14 @@ class InitialScores:
         Added to it, for each training row.
     previous : PreviousFit or None
         Trees of an earlier fit, whose baseline takes the place of the one above.
+    engine : {"cpu", "gpu", "auto"}
+        Where the rounds are computed.
     """
 
     baseline: FloatArray | None = None
     offset: FloatArray | None = None
     previous: PreviousFit | None = None
+    engine: Literal["cpu", "gpu", "auto"] = "cpu"
 
 
 class RoundLosses(NamedTuple):
@@ -134,8 +138,16 @@ class Booster:
         self.rescales_trees = False
         loss, previous = self.loss, initial.previous
         y = loss.lay_out(objective.y) if isinstance(loss, LossFunction) else None
-        self.state: Boosting = get_engine().Boosting(
-            bins, y, objective.weights, loss.name, loss.parameter, loss.n_scores, params, list(loss.levels)
+        self.state: Boosting = start_boosting(
+            initial.engine,
+            bins,
+            y,
+            objective.weights,
+            loss.name,
+            loss.parameter,
+            loss.n_scores,
+            params,
+            list(loss.levels),
         )
         self._previous = previous
         if previous is not None:

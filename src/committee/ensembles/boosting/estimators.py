@@ -14,6 +14,7 @@ from committee.ensembles.boosting.params import (
     AutoMaxLeafNodes,
     AutoMinSamplesLeaf,
     AutoTol,
+    BoostingEngine,
     BoostingForm,
     BoostingJobs,
     BoostingRounds,
@@ -180,6 +181,7 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
         verbose: Verbose = 0,
         random_state: RandomState = None,
         n_jobs: BoostingJobs = None,
+        engine: BoostingEngine = "cpu",
         defaults: AutoDefaults = "auto",
         criterion: DroppedCriterion = "deprecated",
     ) -> None:
@@ -295,6 +297,7 @@ class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
         verbose: Verbose = 0,
         random_state: RandomState = None,
         n_jobs: BoostingJobs = None,
+        engine: BoostingEngine = "cpu",
         defaults: AutoDefaults = "auto",
         criterion: DroppedCriterion = "deprecated",
     ) -> None:

@@ -12,7 +12,13 @@ from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import Callbacks
 from committee.ensembles.boosting.early_stopping import EarlyStopping
 from committee.ensembles.boosting.objective import count_present, make_class_loss, make_value_loss
-from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistMaxBins, HistValueLoss
+from committee.ensembles.boosting.params import (
+    BoostingEngine,
+    BoostingJobs,
+    HistEarlyStopping,
+    HistMaxBins,
+    HistValueLoss,
+)
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.validation import read_validation_set, split_validation
@@ -274,6 +280,7 @@ class HistGradientBoostingClassifier(BoostedClassifierMixin, BaseHistGradientBoo
         class_weight: ClassWeight = None,
         unseen: Unseen = "missing",
         n_jobs: BoostingJobs = None,
+        engine: BoostingEngine = "cpu",
     ) -> None:
         self._store_params(locals())
 
@@ -340,6 +347,7 @@ class HistGradientBoostingRegressor(BoostedRegressorMixin, BaseHistGradientBoost
         random_state: RandomState = None,
         unseen: Unseen = "missing",
         n_jobs: BoostingJobs = None,
+        engine: BoostingEngine = "cpu",
     ) -> None:
         self._store_params(locals())
 

@@ -27,6 +27,7 @@ __all__ = [
     "AutoMaxLeafNodes",
     "AutoMinSamplesLeaf",
     "AutoTol",
+    "BoostingEngine",
     "BoostingForm",
     "BoostingJobs",
     "BoostingRounds",
@@ -156,6 +157,13 @@ BoostingJobs: TypeAlias = Annotated[
     "Threads to use. None: as many as the work justifies, at most the cores this process may use; -1: all of these, "
     "-2: all but one, and so on. More than two are used only if there are 48,000 values of the table for each: with "
     "fewer, threads of boosting wait for one another longer than they work.",
+]
+
+BoostingEngine: TypeAlias = Annotated[
+    Literal["cpu", "gpu", "auto"],
+    "Where the rounds are computed; the model is the same to the bit. ``'gpu'``: on a CUDA device, with CuPy; an error "
+    "where there is none, or where the GPU engine does not support what the fit asks of it. ``'auto'``: there if the "
+    'table is large, a device is there and supports it, else on the CPU; the logger "committee" says which.',
 ]
 
 # --- trees -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,105 @@
+// _core.plan_boosting and _core.import_trees: what an engine on another device shares with this
+// one.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "arrays.hpp"
+#include "bound_trees.hpp"
+#include "committee/boosting_plan.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace committee {
+
+namespace {
+
+using NodeBytes = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const BinnedTreeNode> view_nodes(const NodeBytes& bytes) {
+  if (bytes.shape(0) % sizeof(BinnedTreeNode) != 0 ||
+      reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(BinnedTreeNode) != 0)
+    throw nb::value_error("nodes must be aligned and whole");
+  return {reinterpret_cast<const BinnedTreeNode*>(bytes.data()),
+          bytes.shape(0) / sizeof(BinnedTreeNode)};
+}
+
+void bind_plan_fields(nb::module_& m) {
+  const auto own = [](const std::vector<u32>& values) {
+    return own_array<u32>(std::vector<u32>(values));
+  };
+  nb::class_<BoostingPlan>(m, "BoostingPlan", "How the words of a fit are made of gradients.")
+      .def_ro("gradient_shift", &BoostingPlan::gradient_shift, "bits cut off a gradient")
+      .def_ro("hessian_shift", &BoostingPlan::hessian_shift, "bits cut off a hessian")
+      .def_ro("stochastic", &BoostingPlan::stochastic, "rounded by chance")
+      .def_ro("repeated", &BoostingPlan::repeated, "a row of weight w is the row w times")
+      .def_ro("incremental", &BoostingPlan::incremental, "gradients are kept from round to round")
+      .def_ro("categorical", &BoostingPlan::categorical, "there are columns of categories")
+      .def_ro("weight_unit", &BoostingPlan::weight_unit, "rows that a unit of weight counts as")
+      .def_prop_ro(
+          "weights", [own](const BoostingPlan& self) { return own(self.weights); },
+          nb::rv_policy::automatic, "weights in units; empty: all one")
+      .def_prop_ro(
+          "positions", [own](const BoostingPlan& self) { return own(self.positions); },
+          nb::rv_policy::automatic, "numbers that rounding by chance goes by; empty: the rows")
+      .def_prop_ro(
+          "n_bins", [own](const BoostingPlan& self) { return own(self.n_bins); },
+          nb::rv_policy::automatic, "value bins of each column");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_boosting_plan(nb::module_& m) {
+  using namespace committee;
+  bind_plan_fields(m);
+  m.def(
+      "plan_boosting",
+      [](const BinnedMatrix& data, const std::optional<Vector<double>>& weights, const Loss& loss,
+         const BoostingParams& params) {
+        if (weights && weights->shape(0) != data.n_rows)
+          throw nb::value_error("a weight for each row is needed");
+        const nb::gil_scoped_release released;
+        return plan_boosting(data, weights ? view_vector(*weights) : std::span<const double>(),
+                             loss, params);
+      },
+      "data"_a, "weights"_a.none(), "loss"_a, "params"_a,
+      "How Boosting with these arguments makes words of gradients.");
+  m.def("rounding_key", &rounding_key, "tree"_a,
+        "What decides the rounding by chance of a tree's words.");
+  m.def(
+      "import_trees",
+      [](const BinnedMatrix& data, const NodeBytes& nodes, const Vector<u64>& offsets,
+         double weight_unit) {
+        return BoundTrees(import_trees(data, view_nodes(nodes), view_vector(offsets), weight_unit));
+      },
+      "data"_a, "nodes"_a, "offsets"_a, "weight_unit"_a,
+      nb::sig("def import_trees(data: BinnedMatrix, nodes: " COMMITTEE_NDARRAY(
+          uint8) ", offsets: " COMMITTEE_NDARRAY(uint64) ", weight_unit: float) -> Trees"),
+      "The arena of trees by bins, of 40 bytes a node: gain, value, weight, feature, place, left, "
+      "count.");
+  m.def(
+      "add_gains",
+      [](const NodeBytes& tree, bool level_wise, const std::vector<double>& gains,
+         const std::vector<u64>& n_splits) {
+        std::vector<double> sums = gains;
+        std::vector<u64> counts = n_splits;
+        const auto nodes = view_nodes(tree);
+        for (const BinnedTreeNode& node : nodes)
+          if (node.left >= 0 && (node.feature >= std::min(sums.size(), counts.size()) ||
+                                 static_cast<std::size_t>(node.left) + 1 >= nodes.size()))
+            throw nb::value_error("a split is out of place");
+        add_gains(nodes, level_wise, sums, counts);
+        return nb::make_tuple(own_array<double>(std::move(sums)),
+                              own_array<u64>(std::move(counts)));
+      },
+      "tree"_a, "level_wise"_a, "gains"_a, "n_splits"_a,
+      nb::sig("def add_gains(tree: " COMMITTEE_NDARRAY(
+          uint8) ", level_wise: bool, gains: Sequence[float], n_splits: Sequence[int]) -> "
+                 "tuple[" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(uint64) "]"),
+      "Sums of gains and numbers of splits of each feature, with those of a tree.");
+}

@@ -1,0 +1,11 @@
+"""The GPU engine: CUDA kernels that are compiled at first use and give the CPU engine's bytes.
+
+Nothing here imports a CUDA library before a device is asked for.
+"""
+
+from __future__ import annotations
+
+from committee.engines.gpu.boosting import GpuBoosting
+from committee.engines.gpu.device import Device, open_device
+
+__all__ = ["Device", "GpuBoosting", "open_device"]

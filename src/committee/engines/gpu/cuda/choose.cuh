@@ -1,0 +1,258 @@
+// Which nodes are split next, and the tree when none is. One block.
+#pragma once
+#include "search.cuh"
+
+namespace committee::gpu {
+
+// Best-first growth compares gains by their bits; zero: not worth a split.
+__device__ inline u64 rank_gain(const Fit& fit, const TreeNode& node) {
+  return fit.is_worthwhile(node) ? bits_of(node.best.gain) : 0;
+}
+
+// The rule of a leaf whose best split left too few rows: the best column is counted, until the best column is
+// one that was counted. By a warp.
+__device__ inline void settle_counts(const Fit& fit, const Candidate& candidate) {
+  TreeNode& node = fit.nodes[candidate.node];
+  Split* estimated = fit.recounts + candidate.slot * Size{2} * fit.n_features;
+  const Split* counted = estimated + fit.n_features;
+  const double before = node.best.gain;
+  Split best;
+  for (;;) {
+    best = no_split();
+    for (u32 f = lane_of(); f < fit.n_features; f += kLanes)
+      if (estimated[f].gain > 0.0 && estimated[f].beats(best)) best = estimated[f];
+    best = best_of_warp(best);
+    if (!(best.gain > 0.0) || best.counted != 0) break;
+    __syncwarp();
+    if (lane_of() == 0) estimated[best.feature] = counted[best.feature];
+    __syncwarp();
+  }
+  if (lane_of() != 0) return;
+  if (best.gain > before) best.gain = before;
+  node.best = best;
+  node.counted = 1;
+}
+
+// Takes the results of the search over to the nodes.
+__device__ inline void take_found(const Fit& fit, bool root) {
+  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
+  for (u32 task = threadIdx.x; task < n_tasks; task += kBlock) {
+    i32 id = 0;
+    if (!root) {
+      Candidate& candidate = fit.candidates[task / 2];
+      TreeNode& node = fit.nodes[candidate.node];
+      if (candidate.state != kSplits) continue;
+      id = node.left + static_cast<i32>(task % 2);
+      if (!fit.nodes[id].searched) continue;
+    } else if (!fit.may_split(fit.nodes[0])) {
+      continue;
+    }
+    Split best = no_split();
+    for (u32 group = 0; group < n_groups; ++group) {
+      const Split& other = fit.found[static_cast<Size>(task) * n_groups + group];
+      if (other.gain > 0.0 && other.beats(best)) best = other;
+    }
+    fit.nodes[id].best = best;
+  }
+  if (root) return;
+  for (u32 k = warp_of(); k < static_cast<u32>(fit.state->n_candidates); k += kBlock / kLanes)
+    if (fit.candidates[k].state == kCounts) settle_counts(fit, fit.candidates[k]);
+  __syncthreads();
+  // Expanded in vain: the children's places are kept for the next try.
+  for (u32 k = threadIdx.x; k < static_cast<u32>(fit.state->n_candidates); k += kBlock) {
+    TreeNode& node = fit.nodes[fit.candidates[k].node];
+    if (fit.candidates[k].state != kSplits) node.reserved = node.left, node.left = -1;
+  }
+}
+
+// Best-first growth with the gains known so far, by one warp: takes the open leaf of the largest gain, the older
+// of equal ones, and opens its children, until it meets one that is not expanded. The open leaves are in the order
+// of their creation.
+__device__ inline void replay(const Fit& fit) {
+  TreeState& state = *fit.state;
+  const u32 lane = lane_of(), limit = fit.max_leaves - 1;
+  i32 n_open = state.n_open;
+  u32 n_chosen = state.n_chosen;
+  bool finished = false;
+  for (;;) {
+    if (n_chosen >= limit) {
+      finished = true;
+      break;
+    }
+    u64 gain = 0;
+    u32 at = kAll;
+    for (u32 i = lane; i < static_cast<u32>(n_open); i += kLanes) {
+      const i32 id = fit.open[i];
+      const u64 own = id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
+      if (own > gain) gain = own, at = i;
+    }
+    for (u32 d = kLanes / 2; d > 0; d /= 2) {
+      const u64 other = __shfl_xor_sync(kAll, gain, d);
+      const u32 place = __shfl_xor_sync(kAll, at, d);
+      if (other > gain || (other == gain && place < at)) gain = other, at = place;
+    }
+    if (gain == 0) {
+      finished = true;
+      break;
+    }
+    const i32 next = fit.open[at];
+    TreeNode& node = fit.nodes[next];
+    if (node.left < 0) {
+      if (lane == 0) state.must = next;
+      break;
+    }
+    __syncwarp();
+    if (lane == 0) {
+      node.chosen = 1;
+      fit.open[at] = -1;
+      fit.open[n_open] = node.left;
+      fit.open[n_open + 1] = node.left + 1;
+    }
+    __syncwarp();
+    n_open += 2;
+    n_chosen += 1;
+  }
+  if (lane == 0) state.n_open = n_open, state.n_chosen = n_chosen, state.finished = finished;
+}
+
+// Least gain on the way to a node from the open leaf above it: growth takes nodes in this order.
+__device__ inline u64 find_key(const Fit& fit, i32 id) {
+  const TreeNode* node = fit.nodes + id;
+  u64 key = rank_gain(fit, *node);
+  while (key > 0 && node->parent >= 0 && fit.nodes[node->parent].chosen == 0) {
+    node = fit.nodes + node->parent;
+    const u64 other = rank_gain(fit, *node);
+    if (other < key) key = other;
+  }
+  return key;
+}
+
+// Whether a node is expanded in the next step. `rank`: nodes with larger keys; one with as many of them before it as
+// there are splits left is never reached.
+__device__ inline bool is_taken(const Fit& fit, i32 id, u32 n_keys) {
+  const TreeNode& node = fit.nodes[id];
+  if (node.left >= 0 || node.chosen != 0 || !fit.is_worthwhile(node)) return false;
+  if (fit.max_leaves == 0) return true;
+  const u64 key = find_key(fit, id);
+  u32 rank = 0;
+  for (u32 i = 0; i < n_keys; ++i) rank += fit.keys[i] > key;
+  const u32 n_left = fit.max_leaves - 1 - fit.state->n_chosen;
+  return rank < n_left && rank <= static_cast<u32>(fit.ahead);
+}
+
+// Keys of all nodes that best-first growth may still come to, in no order.
+__device__ inline u32 list_keys(const Fit& fit) {
+  __shared__ u32 n_keys;
+  if (threadIdx.x == 0) n_keys = 0;
+  __syncthreads();
+  for (i32 id = threadIdx.x; id < fit.state->n_nodes; id += kBlock) {
+    if (fit.nodes[id].chosen != 0 || fit.nodes[id].unused != 0) continue;
+    const u64 key = find_key(fit, id);
+    if (key > 0) fit.keys[atomicAdd(&n_keys, 1u)] = key;
+  }
+  __syncthreads();
+  return n_keys;
+}
+
+// The candidates of the next step: the node that best-first growth waits for, if any, and then others in the order of
+// their numbers, as long as there is room beside what growth is still sure to need.
+__device__ inline void list_candidates(const Fit& fit) {
+  __shared__ u32 n_refused;
+  TreeState& state = *fit.state;
+  const u32 n = state.n_nodes, n_keys = fit.max_leaves > 0 ? list_keys(fit) : 0;
+  const i32 must = fit.max_leaves > 0 ? state.must : -1;
+  const u32 n_sure = fit.max_leaves > 0 ? 2 * (fit.max_leaves - 1 - state.n_chosen) : 0;
+  const u32 room = fit.max_nodes > n + n_sure ? (fit.max_nodes - n - n_sure) / 2 : 0;
+  const u32 n_first = must < 0 ? 0 : 1, first_new = must >= 0 && fit.nodes[must].reserved < 0 ? 1 : 0;
+  u32 n_taken = n_first, n_new = first_new, n_rows = must < 0 ? 0 : fit.nodes[must].count;
+  __syncthreads();
+  if (threadIdx.x == 0) n_refused = 0;
+  const auto take = [&](i32 id, u32 place, u32 first, i32 left) {
+    fit.candidates[place] = {id, first, 0, 0, kSplits, 0, 0, 0};
+    fit.nodes[id].left = left;
+    // Until check_candidates makes them, the children are no nodes.
+    for (int side = 0; side < 2; ++side) fit.nodes[left + side].unused = 1;
+  };
+  __syncthreads();
+  for (u32 begin = 0; begin < n; begin += kBlock) {
+    const u32 id = begin + threadIdx.x;
+    const bool wanted =
+        id < n && static_cast<i32>(id) != must && fit.nodes[id].unused == 0 && is_taken(fit, id, n_keys);
+    const bool fresh = wanted && fit.nodes[id].reserved < 0;
+    u32 n_fresh, n_more, rows;
+    const u32 new_at = n_new + scan_block(fresh, &n_fresh);
+    bool taken = wanted && (!fresh || new_at - first_new < room);
+    const u32 place = n_taken + scan_block(taken, &n_more);
+    taken = taken && place < fit.max_candidates;
+    const u32 first = n_rows + scan_block(taken ? fit.nodes[id].count : 0, &rows);
+    if (wanted && !taken) atomicAdd(&n_refused, 1u);
+    if (taken) take(id, place, first, fresh ? static_cast<i32>(n + 2 * new_at) : fit.nodes[id].reserved);
+    n_taken += n_more, n_rows += rows, n_new += n_fresh;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (must >= 0) take(must, 0, 0, first_new ? static_cast<i32>(n) : fit.nodes[must].reserved);
+  if (n_taken > fit.max_candidates) n_taken = fit.max_candidates;
+  if (n_new - first_new > room) n_new = room + first_new;
+  state.n_candidates = n_taken;
+  state.n_rows_to_part = n_rows;
+  state.n_nodes = n + 2 * n_new;
+  if (n_taken == 0 && n_refused > 0) state.failed = 1;
+  state.n_steps += 1;
+  state.n_expanded += n_taken;
+}
+
+// The nodes that are in the tree, in the order of their numbers.
+__device__ inline void write_tree(const Fit& fit, int number) {
+  FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
+  const u32 n = fit.state->n_nodes;
+  u32* numbers = reinterpret_cast<u32*>(fit.keys);
+  u32 n_final = 0;
+  for (u32 begin = 0; begin < n; begin += kBlock) {
+    const u32 id = begin + threadIdx.x;
+    const bool there = id < n && fit.nodes[id].unused == 0 && (id == 0 || fit.nodes[fit.nodes[id].parent].chosen != 0);
+    u32 more;
+    const u32 at = n_final + scan_block(there, &more);
+    if (there) numbers[id] = at;
+    n_final += more;
+  }
+  __syncthreads();
+  for (u32 id = threadIdx.x; id < n; id += kBlock) {
+    const TreeNode& node = fit.nodes[id];
+    if (node.unused != 0 || (id > 0 && fit.nodes[node.parent].chosen == 0)) continue;
+    FinalNode final{};
+    final.left = -1;
+    if (node.chosen != 0) {
+      final.gain = node.best.gain, final.feature = node.best.feature, final.place = node.best.place;
+      final.left = static_cast<i32>(numbers[node.left]);
+    }
+    tree[numbers[id]] = final;
+  }
+  if (threadIdx.x == 0) fit.state->n_final = fit.tree_sizes[number] = n_final;
+}
+
+}  // namespace committee::gpu
+
+extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root, int number) {
+  const Fit& fit = *given;
+  TreeState& state = *fit.state;
+  if (state.finished) return;
+  take_found(fit, root != 0);
+  __syncthreads();
+  if (fit.max_leaves > 0) {
+    if (warp_of() == 0) replay(fit);
+  } else {
+    for (i32 id = threadIdx.x; id < state.n_nodes; id += kBlock)
+      if (fit.nodes[id].unused == 0) fit.nodes[id].chosen = fit.nodes[id].left >= 0;
+  }
+  __syncthreads();
+  if (!state.finished) list_candidates(fit);
+  __syncthreads();
+  if (!state.finished && state.n_candidates > 0) return;
+  if (threadIdx.x == 0) {
+    state.finished = 1;
+    state.n_candidates = state.n_rows_to_part = 0;
+  }
+  __syncthreads();
+  write_tree(fit, number);
+}

@@ -1,0 +1,99 @@
+// What becomes of a tree: sums and values of its leaves, and their way into the scores.
+#pragma once
+#include "rows.cuh"
+
+namespace committee::gpu {
+
+constexpr int kLeafThreads = 512;
+constexpr u32 kSharedNodes = 1024;  // of a tree whose sums fit into shared memory
+constexpr u32 kRowsOfBlock = 32'768;  // that halves of 15 bits leave room for in 32
+
+__device__ inline u32 find_leaf(const Fit& fit, const FinalNode* tree, u32 row) {
+  u32 at = 0;
+  while (tree[at].left >= 0) {
+    const u32 feature = tree[at].feature;
+    const u32 bin = fit.record(feature / kLanes, row)[feature % kLanes];
+    at = tree[at].left + (goes_left(bin, tree[at].place) ? 0 : 1);
+  }
+  return at;
+}
+
+}  // namespace committee::gpu
+
+// Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf.
+extern "C" __global__ void __launch_bounds__(kLeafThreads) sum_leaves(const Fit* given, int score, int number) {
+  const Fit& fit = *given;
+  const FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
+  __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
+  const u32 n_nodes = fit.state->n_final;
+  const bool shared = n_nodes <= kSharedNodes && !fit.weights;
+  const Size n = fit.n_items;
+  const FixedGradientPair* pairs = fit.pairs + score * static_cast<Size>(fit.n_rows);
+  for (Size begin = blockIdx.x * Size{kRowsOfBlock}; begin < n; begin += gridDim.x * Size{kRowsOfBlock}) {
+    const Size end = n - begin < kRowsOfBlock ? n : begin + kRowsOfBlock;
+    if (shared) {
+      for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) {
+        for (int part = 0; part < 4; ++part) parts[part][i] = 0;
+        counts[i] = 0;
+      }
+      __syncthreads();
+    }
+    for (Size i = begin + threadIdx.x; i < end; i += kLeafThreads) {
+      const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
+      const u32 leaf = find_leaf(fit, tree, row);
+      const FixedGradientPair pair = pairs[row];
+      fit.leaves[row] = leaf;
+      if (shared) {  // in halves, so that 32 bits hold all rows of the block
+        atomicAdd(&parts[0][leaf], static_cast<u32>(pair.gradient >> 15));
+        atomicAdd(&parts[1][leaf], static_cast<u32>(pair.gradient) & 0x7FFFu);
+        atomicAdd(&parts[2][leaf], static_cast<u32>(pair.hessian >> 15));
+        atomicAdd(&parts[3][leaf], static_cast<u32>(pair.hessian) & 0x7FFFu);
+        atomicAdd(&counts[leaf], 1u);
+      } else {
+        const i64 weight = fit.weights ? fit.weights[row] : 1;
+        atomicAdd(fit.sums + 4 * leaf, static_cast<Size>(weight * pair.gradient));
+        atomicAdd(fit.sums + 4 * leaf + 1, static_cast<Size>(weight * pair.hessian));
+        atomicAdd(fit.sums + 4 * leaf + 2, static_cast<Size>(weight));
+        atomicAdd(fit.sums + 4 * leaf + 3, Size{1});
+      }
+    }
+    __syncthreads();
+    if (!shared) continue;
+    for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) {
+      if (counts[i] == 0) continue;
+      const i64 g = static_cast<i64>(static_cast<i32>(parts[0][i])) * 32768 + parts[1][i],
+                h = static_cast<i64>(parts[2][i]) * 32768 + parts[3][i];
+      atomicAdd(fit.sums + 4 * i, static_cast<Size>(g));
+      atomicAdd(fit.sums + 4 * i + 1, static_cast<Size>(h));
+      atomicAdd(fit.sums + 4 * i + 2, Size{counts[i]});
+      atomicAdd(fit.sums + 4 * i + 3, Size{counts[i]});
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given, int score, int number, double rate) {
+  const Fit& fit = *given;
+  FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
+  const StepLimits limits{fit.reg_lambda, fit.reg_alpha, fit.largest_step};
+  const double g_unit = fit.units[2 * score] * fit.weight_unit, h_unit = fit.units[2 * score + 1] * fit.weight_unit;
+  if (!fit.state->finished) fit.state->failed = 1;  // more steps were needed than the host thought
+  for (i32 i = threadIdx.x; i < fit.state->n_final; i += kBlock) {
+    if (tree[i].left >= 0) continue;
+    const i64 g = static_cast<i64>(fit.sums[4 * i]), h = static_cast<i64>(fit.sums[4 * i + 1]);
+    tree[i].value =
+        rate * find_newton_step(limits, static_cast<double>(g) * g_unit, static_cast<double>(h) * h_unit);
+    tree[i].weight = static_cast<i64>(fit.sums[4 * i + 2]);
+    tree[i].count = static_cast<u32>(fit.sums[4 * i + 3]);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* given, int score, int number) {
+  const Fit& fit = *given;
+  const FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
+  double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
+  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_items); i += gridDim.x * Size{256}) {
+    const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
+    scores[row] += tree[fit.leaves[row]].value;
+  }
+}

@@ -1,0 +1,167 @@
+"""The thin layer between the engine and a device: memory, compiled programs, launches.
+
+CuPy is the declared route to a GPU. Nothing outside this module uses it, so that tests can put the kernels compiled
+for the CPU in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from committee.engines.gpu.sources import read_program
+from committee.exceptions import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from committee.typing import AnyArray
+
+__all__ = ["Device", "DeviceMemory", "DeviceProgram", "KernelArgument", "open_device"]
+
+KernelArgument = np.generic
+"""A number in the type that a kernel's argument has; pointers are uint64."""
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """A piece of the device's memory, freed with its last reference.
+
+    Attributes
+    ----------
+    address : int
+        Where it begins.
+    n_bytes : int
+        Its size.
+    owner : object
+        What keeps it, of the library that allocated it.
+    """
+
+    address: int
+    n_bytes: int
+    owner: Any
+
+
+class DeviceProgram(Protocol):
+    """A compiled program."""
+
+    def launch(
+        self, kernel: str, grid: int, block: int, arguments: Sequence[KernelArgument], *, shared_bytes: int = 0
+    ) -> None:
+        """Start a kernel, after all that was started before, without waiting for it."""
+        ...
+
+
+class Device(Protocol):
+    """A device with memory of its own."""
+
+    n_multiprocessors: int
+
+    def allocate(self, n_bytes: int) -> DeviceMemory:
+        """Memory, not cleared."""
+        ...
+
+    def copy_in(self, array: AnyArray, memory: DeviceMemory, offset: int = 0) -> None:
+        """Copy a contiguous array to the device, after all that was started before."""
+        ...
+
+    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
+        """Wait for all that was started, and copy n numbers from the device."""
+        ...
+
+    def clear(self, memory: DeviceMemory) -> None:
+        """Fill memory with zeros."""
+        ...
+
+    def count_free_bytes(self) -> int:
+        """Memory that can still be allocated."""
+        ...
+
+    def compile(self, source: str, defines: Sequence[str]) -> DeviceProgram:
+        """A program of `committee.engines.gpu.cuda`, compiled or from a cache."""
+        ...
+
+
+class _CupyProgram:
+    """Kernels of a CuPy module, looked up once."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._functions: dict[str, Any] = {}
+
+    def launch(
+        self, kernel: str, grid: int, block: int, arguments: Sequence[KernelArgument], *, shared_bytes: int = 0
+    ) -> None:
+        function = self._functions.get(kernel)
+        if function is None:
+            function = self._functions[kernel] = self._module.get_function(kernel)
+            if shared_bytes > 48 << 10:
+                function.max_dynamic_shared_size_bytes = shared_bytes
+        function((grid,), (block,), tuple(arguments), shared_mem=shared_bytes)
+
+
+class _CupyDevice:
+    """The current CUDA device, by CuPy."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+        self.n_multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+    def allocate(self, n_bytes: int) -> DeviceMemory:
+        try:
+            pointer = self._cupy.cuda.alloc(max(n_bytes, 1))
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise EngineError(
+                f"The GPU has no room for {n_bytes / 1e9:.1f} GB: {self.count_free_bytes() / 1e9:.1f} GB are free. "
+                "Fit with fewer rows or features, or with engine='cpu'."
+            ) from error
+
+        return DeviceMemory(int(pointer.ptr), n_bytes, pointer)
+
+    def copy_in(self, array: AnyArray, memory: DeviceMemory, offset: int = 0) -> None:
+        array = np.ascontiguousarray(array)
+        (memory.owner + offset).copy_from_host(array.ctypes.data, array.nbytes)
+
+    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
+        array: AnyArray = np.empty(n, dtype)
+        (memory.owner + offset).copy_to_host(array.ctypes.data, array.nbytes)
+        return array
+
+    def clear(self, memory: DeviceMemory) -> None:
+        memory.owner.memset_async(0, memory.n_bytes, self._cupy.cuda.get_current_stream())
+
+    def count_free_bytes(self) -> int:
+        pool = self._cupy.get_default_memory_pool()
+        return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+
+    def compile(self, source: str, defines: Sequence[str]) -> _CupyProgram:
+        # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
+        options = ("-std=c++20", "--fmad=false", "--diag-suppress=1097", *(f"-D{name}" for name in defines))
+        return _CupyProgram(self._cupy.RawModule(code=read_program(source), options=options, backend="nvrtc"))
+
+
+def open_device() -> Device:
+    """The current CUDA device.
+
+    Raises
+    ------
+    EngineError
+        If CuPy is not installed, or finds no GPU.
+    """
+    try:
+        import cupy
+    except ImportError as error:
+        raise EngineError(
+            "engine='gpu' needs CuPy, which is not installed: install 'committee[gpu]', or set engine='cpu'."
+        ) from error
+    try:
+        n_devices = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise EngineError(f"engine='gpu' needs a CUDA device; CuPy says: {error}. Set engine='cpu'.") from error
+    if n_devices == 0:
+        raise EngineError("engine='gpu' needs a CUDA device, and CuPy finds none. Set engine='cpu'.")
+    return _CupyDevice(cupy)

@@ -1,0 +1,41 @@
+// The kernels of boosting, compiled for the CPU, with an entry that a test can call by name.
+#include "boosting.cu"
+
+#include <string>
+#include <tuple>
+
+namespace {
+
+template <class... Arguments, std::size_t... kIndex>
+void call(void (*kernel)(Arguments...), void** arguments, std::index_sequence<kIndex...>) {
+  kernel(*static_cast<std::remove_reference_t<Arguments>*>(arguments[kIndex])...);
+}
+
+template <class... Arguments>
+void start(void (*kernel)(Arguments...), unsigned grid, unsigned block, void** arguments) {
+  cuda_shim::launch({grid}, {block}, [=] { call(kernel, arguments, std::index_sequence_for<Arguments...>{}); });
+}
+
+}  // namespace
+
+extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, void** arguments) {
+  const std::string wanted = name;
+#define COMMITTEE_LAUNCH(kernel) \
+  if (wanted == #kernel) return start(kernel, grid, block, arguments), 0;
+  COMMITTEE_LAUNCH(find_largest)
+  COMMITTEE_LAUNCH(find_gradients)
+  COMMITTEE_LAUNCH(start_tree)
+  COMMITTEE_LAUNCH(make_words)
+  COMMITTEE_LAUNCH(make_records)
+  COMMITTEE_LAUNCH(partition_rows)
+  COMMITTEE_LAUNCH(check_candidates)
+  COMMITTEE_LAUNCH(add_histograms)
+  COMMITTEE_LAUNCH(search_splits)
+  COMMITTEE_LAUNCH(choose_nodes)
+  COMMITTEE_LAUNCH(sum_leaves)
+  COMMITTEE_LAUNCH(set_values)
+  COMMITTEE_LAUNCH(update_scores)
+  COMMITTEE_LAUNCH(describe_sizes)
+#undef COMMITTEE_LAUNCH
+  return 1;
+}

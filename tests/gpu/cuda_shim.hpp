@@ -1,0 +1,189 @@
+// CUDA's words for the CPU: the threads of a block are fibers that take turns at barriers and warp operations, blocks
+// run one after the other. For tests of kernels where there is no GPU.
+#pragma once
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+#define __launch_bounds__(...)
+#define COMMITTEE_SHARED(type, name) type* const name = reinterpret_cast<type*>(cuda_shim::dynamic_shared)
+
+namespace cuda_shim {
+
+struct Dim {
+  unsigned x = 1, y = 1, z = 1;
+};
+inline constexpr unsigned kWarp = 32, kMostThreads = 1024;
+inline constexpr std::size_t kStack = 64 << 10;
+alignas(128) inline unsigned char dynamic_shared[256 << 10];
+
+struct Fiber {
+  ucontext_t context;
+  jmp_buf jump;
+  bool started = false, done = true;
+  const unsigned* waits_for = nullptr;  // a barrier's number, while it is `waited`
+  unsigned waited = 0;
+  std::vector<char> stack;
+};
+struct Barrier {
+  unsigned n_arrived = 0, number = 0;
+};
+struct Warp {
+  Barrier barrier;
+  unsigned parity[kWarp] = {};
+  std::uint64_t values[2][kWarp] = {};
+};
+
+inline Fiber fibers[kMostThreads];
+inline Warp warps[kMostThreads / kWarp];
+inline Barrier block_barrier;
+inline unsigned n_threads = 0, n_running = 0, current = 0;
+inline jmp_buf scheduler;
+inline std::function<void()> body;
+
+inline void switch_away() {
+  if (_setjmp(fibers[current].jump) == 0) _longjmp(scheduler, 1);
+}
+inline void run_fiber() {
+  for (;;) {
+    body();
+    fibers[current].done = true;
+    --n_running;
+    switch_away();
+  }
+}
+inline void wait_at(Barrier& barrier, unsigned n_expected) {
+  if (++barrier.n_arrived == n_expected) {
+    barrier.n_arrived = 0;
+    ++barrier.number;
+    return;
+  }
+  Fiber& own = fibers[current];
+  own.waits_for = &barrier.number;
+  own.waited = barrier.number;
+  switch_away();
+}
+inline void resume(unsigned t);
+void run_block(unsigned size);
+void launch(Dim grid, Dim block, const std::function<void()>& kernel);
+
+}  // namespace cuda_shim
+
+inline cuda_shim::Dim threadIdx, blockIdx, blockDim, gridDim;
+
+namespace cuda_shim {
+
+inline void resume(unsigned t) {
+  Fiber& fiber = fibers[t];
+  current = t;
+  threadIdx.x = t;
+  fiber.waits_for = nullptr;
+  if (_setjmp(scheduler) != 0) return;
+  if (fiber.started) _longjmp(fiber.jump, 1);
+  fiber.started = true;
+  fiber.stack.resize(kStack);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.data();
+  fiber.context.uc_stack.ss_size = fiber.stack.size();
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, run_fiber, 0);
+  setcontext(&fiber.context);
+}
+
+inline void run_block(unsigned size) {
+  n_threads = n_running = size;
+  block_barrier = {};
+  for (unsigned t = 0; t < size; ++t) fibers[t].done = false, fibers[t].waits_for = nullptr;
+  for (unsigned w = 0; w < (size + kWarp - 1) / kWarp; ++w) warps[w] = {};
+  while (n_running > 0) {
+    bool moved = false;
+    // A local copy: setjmp in resume may leave locals that changed since undefined.
+    for (volatile unsigned t = 0; t < size; t = t + 1) {
+      const Fiber& fiber = fibers[t];
+      if (fiber.done || (fiber.waits_for && *fiber.waits_for == fiber.waited)) continue;
+      moved = true;
+      resume(t);
+    }
+    if (!moved) {
+      std::fprintf(stderr, "cuda_shim: threads wait for one another in block %u\n", blockIdx.x);
+      std::abort();
+    }
+  }
+}
+
+inline void launch(Dim grid, Dim block, const std::function<void()>& kernel) {
+  if (block.x == 0 || block.x > kMostThreads || block.x % kWarp != 0) std::abort();
+  gridDim = grid;
+  blockDim = block;
+  body = kernel;
+  std::memset(dynamic_shared, 0xA5, sizeof dynamic_shared);  // it is not cleared on a GPU either
+  for (unsigned b = 0; b < grid.x; ++b) {
+    blockIdx.x = b;
+    run_block(block.x);
+  }
+}
+
+// Every lane's value, after all lanes of the warp have come here.
+template <class T>
+inline T exchange(T value, unsigned lane_wanted) {
+  static_assert(sizeof(T) <= 8);
+  Warp& warp = warps[current / kWarp];
+  const unsigned lane = current % kWarp, parity = warp.parity[lane]++ % 2;
+  std::memcpy(&warp.values[parity][lane], &value, sizeof value);
+  wait_at(warp.barrier, kWarp);
+  T found;
+  std::memcpy(&found, &warp.values[parity][lane_wanted], sizeof found);
+  return found;
+}
+
+}  // namespace cuda_shim
+
+// All threads of a block arrive here, as the kernels are written; one that has ended would hang the others.
+inline void __syncthreads() {
+  cuda_shim::wait_at(cuda_shim::block_barrier, cuda_shim::n_threads);
+}
+inline void __syncwarp(unsigned = ~0u) {
+  cuda_shim::wait_at(cuda_shim::warps[cuda_shim::current / cuda_shim::kWarp].barrier, cuda_shim::kWarp);
+}
+template <class T>
+inline T __shfl_up_sync(unsigned, T value, unsigned delta) {
+  const unsigned lane = cuda_shim::current % cuda_shim::kWarp;
+  return cuda_shim::exchange(value, lane >= delta ? lane - delta : lane);
+}
+template <class T>
+inline T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+  return cuda_shim::exchange(value, (cuda_shim::current % cuda_shim::kWarp) ^ mask);
+}
+inline unsigned __ballot_sync(unsigned, bool predicate) {
+  cuda_shim::Warp& warp = cuda_shim::warps[cuda_shim::current / cuda_shim::kWarp];
+  const unsigned lane = cuda_shim::current % cuda_shim::kWarp, parity = warp.parity[lane]++ % 2;
+  warp.values[parity][lane] = predicate;
+  cuda_shim::wait_at(warp.barrier, cuda_shim::kWarp);
+  unsigned mask = 0;
+  for (unsigned k = 0; k < cuda_shim::kWarp; ++k) mask |= static_cast<unsigned>(warp.values[parity][k]) << k;
+  return mask;
+}
+inline int __popc(unsigned x) {
+  return std::popcount(x);
+}
+template <class T>
+inline T atomicAdd(T* at, std::type_identity_t<T> value) {
+  return std::exchange(*at, *at + value);
+}
+template <class T>
+inline T atomicMax(T* at, std::type_identity_t<T> value) {
+  return std::exchange(*at, *at > value ? *at : value);
+}

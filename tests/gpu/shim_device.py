@@ -1,0 +1,85 @@
+"""A device whose kernels are compiled for the CPU: memory is NumPy's, a launch is a call."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from committee.engines.gpu.device import DeviceMemory
+from committee.engines.gpu.sources import list_include_folders
+
+HERE = Path(__file__).parent
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+
+
+class ShimProgram:
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._launch = library.launch_kernel
+
+    def launch(
+        self, kernel: str, grid: int, block: int, arguments: Sequence[np.generic], *, shared_bytes: int = 0
+    ) -> None:
+        kept = [np.array([argument]) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(kept))(*(array.ctypes.data for array in kept))
+        assert self._launch(kernel.encode(), grid, block, pointers) == 0, kernel
+
+
+def build_library(defines: Sequence[str]) -> Path:
+    """The shared library of all kernels; built once for each state of the sources."""
+    assert COMPILER is not None
+    folders = [*list_include_folders(), HERE]
+    sources = sorted(path for folder in folders for path in folder.rglob("*.[ch]*") if path.is_file())
+    text = b"".join(path.read_bytes() for path in sources) + " ".join(defines).encode()
+    place = Path(tempfile.gettempdir()) / f"committee_kernels_{hashlib.sha256(text).hexdigest()[:16]}.so"
+    if not place.exists():
+        options = ["-std=c++20", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-w"]
+        options += ["-DCOMMITTEE_DEVICE_SHIM", *(f"-D{name}" for name in defines)]
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / "kernels.so"
+            command = [COMPILER, *options, *(f"-I{path}" for path in folders), str(HERE / "cuda_shim.cpp"), "-o"]
+            subprocess.run([*command, str(made)], check=True, capture_output=True, text=True)
+            shutil.copy(made, f"{place}.{os.getpid()}")
+            Path(f"{place}.{os.getpid()}").replace(place)
+    return place
+
+
+class ShimDevice:
+    """The kernels on the CPU, as `committee.engines.gpu.device.Device`."""
+
+    def __init__(self, n_multiprocessors: int = 2, free_bytes: int = 1 << 34) -> None:
+        self.n_multiprocessors, self.free_bytes = n_multiprocessors, free_bytes
+
+    def allocate(self, n_bytes: int) -> DeviceMemory:
+        # Not zeros: memory of a device is not cleared either.
+        room = np.full(n_bytes + 64, 0xA5, np.uint8)
+        skipped = -room.ctypes.data % 64
+        return DeviceMemory(room.ctypes.data + skipped, n_bytes, room[skipped:][:n_bytes])
+
+    def copy_in(self, array: NDArray[np.generic], memory: DeviceMemory, offset: int = 0) -> None:
+        raw = np.ascontiguousarray(array).view(np.uint8).ravel()
+        assert offset + raw.size <= memory.n_bytes
+        memory.owner[offset:][: raw.size] = raw
+
+    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> NDArray[np.generic]:
+        n_bytes = n * np.dtype(dtype).itemsize
+        assert offset + n_bytes <= memory.n_bytes
+        return memory.owner[offset:][:n_bytes].copy().view(dtype)
+
+    def clear(self, memory: DeviceMemory) -> None:
+        memory.owner[:] = 0
+
+    def count_free_bytes(self) -> int:
+        return self.free_bytes
+
+    def compile(self, source: str, defines: Sequence[str]) -> ShimProgram:
+        assert source == "boosting.cu"
+        return ShimProgram(ctypes.CDLL(str(build_library(defines))))

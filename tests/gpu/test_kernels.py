@@ -1,0 +1,246 @@
+"""The kernels of the GPU engine grow the CPU engine's trees, bit for bit: compiled for the CPU, and on a GPU if any."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee import _core
+from committee.engines.gpu import Device, GpuBoosting, open_device
+from committee.engines.gpu.grower import _LOSSES
+from committee.engines.gpu.sources import read_program
+from committee.exceptions import EngineError
+from tests.gpu.shim_device import COMPILER, ShimDevice
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler that could build the kernels")
+MUST_HAVE_GPU = bool(os.environ.get("COMMITTEE_TEST_GPU"))
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@pytest.fixture(params=["shim", "cuda"])
+def device(request: pytest.FixtureRequest) -> Device:
+    """Where kernels run; ``COMMITTEE_TEST_GPU=1`` makes a missing GPU an error."""
+    if request.param == "shim":
+        return ShimDevice()
+    try:
+        return open_device()
+    except EngineError as error:
+        if MUST_HAVE_GPU:
+            raise
+        pytest.skip(str(error))
+
+
+def make_table(n_rows: int, n_features: int, missing: float = 0.0, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2]) + rng.normal(size=n_rows)
+
+
+def make_params(**given: Any) -> _core.BoostingParams:
+    params = _core.BoostingParams()
+    params.n_jobs = 1
+    for name, value in given.items():
+        setattr(params, name, value)
+    return params
+
+
+def bin_table(X: Floats, weights: Floats | None, n_levels: Sequence[int] | None = None) -> _core.BinnedMatrix:
+    levels = np.zeros(X.shape[1], np.uint32) if n_levels is None else np.array(n_levels, np.uint32)
+    return _core.BinMapper.fit(X, weights, levels, 255, 1).transform(X, 1)
+
+
+def check_equal(
+    device: Device,
+    X: Floats,
+    y: Floats,
+    loss: str,
+    weights: Floats | None = None,
+    *,
+    n_scores: int = 1,
+    n_rounds: int = 2,
+    **params: Any,
+) -> GpuBoosting:
+    """Fit with both engines; trees, scores of the rows that take part, and gains must have the same bytes."""
+    bins = bin_table(X, weights)
+    arguments = (bins, y, weights, loss, float("nan"), n_scores, make_params(**params), [])
+    states = [_core.Boosting(*arguments), GpuBoosting(*arguments, device=device)]
+    for state in states:
+        state.add_constant(list(state.find_baseline()))
+        state.boost(n_rounds)
+    cpu, gpu = states
+    digests = [hashlib.sha256(pickle.dumps(state.finish())).hexdigest() for state in states]
+    assert digests[0] == digests[1]
+    present = slice(None) if weights is None else weights > 0
+    np.testing.assert_array_equal(np.asarray(cpu.scores)[present], gpu.scores[present])
+    np.testing.assert_array_equal(cpu.gains, gpu.gains)
+    np.testing.assert_array_equal(cpu.split_counts, gpu.split_counts)
+    np.testing.assert_array_equal(cpu.slots, gpu.slots)
+    assert cpu.measure_loss() == gpu.measure_loss()
+    assert gpu.n_trees == n_rounds * n_scores
+    return gpu
+
+
+def read_state(gpu: GpuBoosting) -> dict[str, int]:
+    state = gpu._grower._read_state()
+    return {name: state[name].item() for name in ("n_steps", "n_expanded", "n_counts")}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_leaf_nodes": 0, "max_depth": 4, "min_samples_leaf": 0},
+        {"max_leaf_nodes": 0, "max_depth": 4, "min_samples_leaf": 20, "level_wise": True},
+        {"max_leaf_nodes": 0, "min_samples_leaf": 200},
+        {"max_leaf_nodes": 15, "min_samples_leaf": 0, "reg_lambda": 1.0},
+        {"max_leaf_nodes": 15, "max_depth": 4, "min_samples_leaf": 20, "gamma": 0.5},
+        {"max_leaf_nodes": 15, "min_samples_split": 300, "min_child_weight": 5.0},
+        {"max_leaf_nodes": 1},
+    ],
+    ids=lambda params: "-".join(f"{name}={value}" for name, value in params.items()),
+)
+def test_trees_have_the_same_bytes(device: Device, params: dict[str, Any]) -> None:
+    X, z = make_table(1500, 5, missing=0.1)
+    check_equal(device, X, (z > 0).astype(float), "logistic", **params)
+
+
+@pytest.mark.parametrize("loss", [name for name in _LOSSES if name not in ("softmax", "logistic")])
+def test_losses_have_the_same_bytes(device: Device, loss: str) -> None:
+    X, z = make_table(1200, 4, missing=0.1)
+    targets = {"squared_error": z, "exponential": (z > 0).astype(float)}
+    counts = np.floor(np.exp(z / 2))
+    check_equal(device, X, targets.get(loss, counts + (loss == "gamma")), loss, max_leaf_nodes=10, min_samples_leaf=20)
+
+
+def test_several_classes_and_outputs_have_the_same_bytes(device: Device) -> None:
+    X, z = make_table(1200, 4)
+    params = {"max_leaf_nodes": 8, "min_samples_leaf": 10}
+    check_equal(device, X, np.digitize(z, [-1.0, 1.0]).astype(float), "softmax", n_scores=3, **params)
+    check_equal(device, X, np.concatenate([z, X[:, 0] - z]), "squared_error", n_scores=2, **params)
+
+
+@pytest.mark.parametrize("kind", ["whole", "real", "large"])
+def test_weights_have_the_same_bytes(device: Device, kind: str) -> None:
+    X, z = make_table(1200, 4, missing=0.1)
+    rng = np.random.default_rng(1)
+    weights = {"whole": rng.integers(0, 4, 1200), "real": rng.random(1200), "large": rng.integers(1, 90_000, 1200)}
+    y = (z > 0).astype(float)
+    check_equal(device, X, y, "logistic", weights[kind].astype(float), max_leaf_nodes=10, min_samples_leaf=20)
+
+
+def test_many_features_are_taken_in_groups(device: Device) -> None:
+    X, z = make_table(600, 70, missing=0.05)
+    gpu = check_equal(device, X, (z > 0).astype(float), "logistic", max_leaf_nodes=6, min_samples_leaf=10, n_rounds=1)
+    assert gpu._grower._n_groups == 3
+
+
+def test_words_of_many_rows_are_narrow(device: Device) -> None:
+    X, z = make_table(40_000, 3, missing=0.1)
+    gpu = check_equal(device, X, (z > 1).astype(float), "logistic", max_leaf_nodes=5, min_samples_leaf=20, n_rounds=1)
+    assert gpu._grower._narrow
+
+
+@pytest.mark.parametrize("leaves", [0, 12])
+def test_leaves_whose_rows_are_counted_have_the_same_bytes(device: Device, leaves: int) -> None:
+    X, z = make_table(2000, 4, missing=0.1)
+    y = (z > 1.5).astype(float)
+    params = {"max_leaf_nodes": leaves, "max_depth": 6, "min_samples_leaf": 50, "learning_rate": 0.5}
+    gpu = check_equal(device, np.round(2 * X), y, "logistic", n_rounds=4, **params)
+    assert read_state(gpu)["n_counts"] > 0
+
+
+def test_growth_ahead_of_time_takes_fewer_steps(device: Device) -> None:
+    X, z = make_table(2000, 4)
+    gpu = check_equal(device, X, (z > 0).astype(float), "logistic", max_leaf_nodes=31, min_samples_leaf=0, n_rounds=1)
+    state = read_state(gpu)
+    assert state["n_steps"] < 20
+    assert state["n_expanded"] >= 30
+
+
+def test_rounds_may_be_called_one_by_one_and_continued(device: Device) -> None:
+    X, z = make_table(500, 3)
+    y = (z > 0).astype(float)
+    bins, params = bin_table(X, None), make_params(max_leaf_nodes=6, min_samples_leaf=5)
+    states = [
+        _core.Boosting(bins, y, None, "logistic", float("nan"), 1, params, []),
+        GpuBoosting(bins, y, None, "logistic", float("nan"), 1, params, device=device),
+    ]
+    for state in states:
+        state.skip_trees(7)
+        state.set_scores(np.asfortranarray(z[:, None] / 4))
+        for _ in range(3):
+            state.draw_rows()
+            state.compute_gradients()
+            state.grow_trees()
+        state.truncate(2)
+    cpu, gpu = (pickle.dumps(state.finish(1)) for state in states)
+    assert cpu == gpu
+    assert states[1].n_trees == 2
+    measured = [state.boost_measured(2, False) for state in states]
+    np.testing.assert_array_equal(measured[0][0], measured[1][0])
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"subsample": 0.5}, "row sampling"),
+        ({"colsample_node": 0.5}, "feature sampling"),
+        ({"reg_alpha": 1.0}, "reg_alpha"),
+        ({"monotonic": [1, 0, 0]}, "monotone"),
+        ({"interaction_groups": [[0, 1]]}, "interaction"),
+        ({"ccp_alpha": 1.0}, "pruning"),
+        ({"level_wise": True}, "by level with a limit of leaves"),
+    ],
+)
+def test_what_is_not_there_is_said(params: dict[str, Any], words: str) -> None:
+    X, z = make_table(100, 3)
+    with pytest.raises(EngineError, match=words):
+        GpuBoosting(bin_table(X, None), z, None, "squared_error", float("nan"), 1, make_params(**params))
+
+
+def test_losses_and_tables_that_are_not_there_are_said() -> None:
+    X, z = make_table(5000, 3)
+    bins = bin_table(X, None)
+    with pytest.raises(EngineError, match="Huber"):
+        GpuBoosting(bins, z, None, "absolute_error", float("nan"), 1, make_params())
+    with pytest.raises(EngineError, match="4,096 to 262,144"):
+        GpuBoosting(bins, z, None, "squared_error", float("nan"), 1, make_params(max_leaf_nodes=4))
+    with pytest.raises(EngineError, match="caller's"):
+        GpuBoosting(bins, None, None, "squared_error", float("nan"), 1, make_params())
+    codes = np.abs(np.round(X))
+    with pytest.raises(EngineError, match="categories"):
+        GpuBoosting(bin_table(codes, None, [9, 0, 0]), z, None, "squared_error", float("nan"), 1, make_params())
+
+
+def test_memory_that_is_not_there_is_said_with_its_size() -> None:
+    X, z = make_table(100, 3)
+    with pytest.raises(EngineError, match=r"needs \d+\.\d GB of the GPU's memory"):
+        GpuBoosting(
+            bin_table(X, None),
+            z,
+            None,
+            "squared_error",
+            float("nan"),
+            1,
+            make_params(),
+            device=ShimDevice(free_bytes=9),
+        )
+
+
+def test_the_program_is_one_text_without_standard_headers() -> None:
+    text = read_program("boosting.cu")
+    assert "cuda_shim.hpp" in text  # left as it is, in a part for another compiler
+    assert "struct LogisticLoss" in text
+    assert COMPILER is not None
+    # What NVRTC sees, which has no standard headers.
+    options = ["-E", "-P", "-x", "c++", "-D__CUDACC_RTC__", "-D__CUDACC__", "-D__CUDA_ARCH__=900", "-"]
+    seen = subprocess.run([COMPILER, *options], input=text, capture_output=True, text=True, check=True).stdout
+    assert "std::" not in seen
