@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from committee.data.blocks.binned_file import BinnedFile
     from committee.data.estimates import estimate_fit
     from committee.data.spilling import memory_limit
+    from committee.engines.cluster import cluster
     from committee.ensembles.adaboost.arcing import ArcingClassifier
     from committee.ensembles.adaboost.classifier import AdaBoostClassifier
     from committee.ensembles.adaboost.regressor import AdaBoostRegressor
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         RandomForestRegressor,
     )
     from committee.ensembles.forest.isolation import IsolationForest
+    from committee.ensembles.partition_predictions import predict_partitions
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.inspection.diversity import measure_diversity
@@ -96,6 +98,7 @@ __all__ = [
     "VotingRegressor",
     "__version__",
     "bin_table",
+    "cluster",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
     "estimate_fit",
@@ -107,6 +110,7 @@ __all__ = [
     "measure_jury",
     "memory_limit",
     "plot_tree",
+    "predict_partitions",
     "save",
 ]
 
@@ -147,6 +151,7 @@ _HOMES = {
     "VotingClassifier": "committee.ensembles.combining.voting",
     "VotingRegressor": "committee.ensembles.combining.voting",
     "bin_table": "committee.data.binned_tables",
+    "cluster": "committee.engines.cluster",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "estimate_fit": "committee.data.estimates",
@@ -158,6 +163,7 @@ _HOMES = {
     "measure_jury": "committee.inspection.majority_vote",
     "memory_limit": "committee.data.spilling",
     "plot_tree": "committee.plots.tree",
+    "predict_partitions": "committee.ensembles.partition_predictions",
     "save": "committee.io.model_file",
 }
 #: Public packages, which an attribute of this module loads. They are not in ``__all__``: a star import would

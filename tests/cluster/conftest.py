@@ -33,7 +33,7 @@ def dask_clients() -> Iterator[Callable[[int], Any]]:
                         n_workers=n_workers,
                         threads_per_worker=1,
                         processes=True,
-                        dashboard_address=None,
+                        dashboard_address=":0",
                         memory_limit=0,
                     )
                 )
@@ -76,3 +76,15 @@ def make_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
             return stack.enter_context(RayHosts(n_workers, time_limit))
 
         yield make
+
+
+@pytest.fixture
+def make_workers(request: pytest.FixtureRequest) -> Callable[[str, int], Any]:
+    """What `committee.cluster` takes, by the name of the engine and the number of workers."""
+
+    def make(engine: str, n_workers: int) -> Any:
+        if engine == "dask":
+            return request.getfixturevalue("dask_clients")(n_workers)
+        return request.getfixturevalue("ray_cluster") if engine == "ray" else n_workers
+
+    return make

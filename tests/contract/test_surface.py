@@ -52,6 +52,7 @@ SURFACE = [
     "VotingRegressor",
     "__version__",
     "bin_table",
+    "cluster",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
     "estimate_fit",
@@ -63,6 +64,7 @@ SURFACE = [
     "measure_jury",
     "memory_limit",
     "plot_tree",
+    "predict_partitions",
     "save",
 ]
 ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name)) and name != "BinnedFile"]

@@ -5,11 +5,12 @@ The only module of this package that imports the compiled core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from committee import _core
+from committee.data.block_mapping import map_blocks, map_blocks_elsewhere
 from committee.data.memory import check_room_for
 from committee.exceptions import DataError
 from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
@@ -21,17 +22,23 @@ if TYPE_CHECKING:
 __all__ = [
     "all_finite_or_missing",
     "allocate_table",
+    "bin_block",
     "bin_blocks",
     "bin_columns",
     "is_sound_table",
     "learn_block_bins",
     "load_bins",
     "make_builder",
+    "sample_block",
     "save_bins",
     "select_columns",
     "set_spill_folder",
     "sort_columns",
+    "take_bytes",
 ]
+
+_SampleItem: TypeAlias = "tuple[int, AnyArray, FloatArray | None]"
+"""A block, the rows of it that bins are learnt from, and the weights of its rows."""
 
 
 #: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
@@ -94,15 +101,32 @@ def learn_block_bins(
     rows, own_weights, complete = _core.choose_bin_sample(X.shape[0], weights)
     sample = allocate_table(len(rows), X.shape[1], X.dtype == np.float64)
     summary = None if complete else _core.TableSummary(X.dtype == np.float64, n_levels, max_bins)
-    for start, block in X.iterate():
-        stop = start + len(block)
-        low, high = np.searchsorted(rows, [start, stop])
-        sample[low:high] = block[(rows[low:high] - np.uint64(start)).astype(np.intp)]
+    items: list[_SampleItem] = []
+    places: list[tuple[int, int]] = []
+    for block, start, stop in _list_blocks(X):
+        low, high = (int(k) for k in np.searchsorted(rows, [start, stop]))
+        own = None if weights is None or summary is None else weights[start:stop]
+        items.append((block, (rows[low:high] - np.uint64(start)).astype(np.intp), own))
+        places.append((low, high))
+    shared = X, None if summary is None else (n_levels, max_bins), n_jobs
+    for (low, high), (part, other) in zip(places, map_blocks(X, sample_block, items, shared), strict=True):
+        sample[low:high] = part
         if summary is not None:
-            summary.add(block, None if weights is None else weights[start:stop], n_jobs)
+            summary.merge(other)
     if np.isnan(sample).all() and (summary is None or summary.is_all_missing):
         raise DataError("Every value of X is missing; there is nothing to learn from.")
     return _core.learn_bins(sample, own_weights, n_levels, max_bins, summary, n_jobs)
+
+
+def sample_block(item: _SampleItem, shared: Any) -> tuple[AnyArray, _core.TableSummary | None]:
+    """Some rows of a block, and the summary of all of its rows where one is needed."""
+    (number, rows, weights), (X, summarized, n_jobs) = item, shared
+    block = X.load(number)
+    if summarized is None:
+        return block[rows], None
+    summary = _core.TableSummary(X.dtype == np.float64, *summarized)
+    summary.add(block, weights, n_jobs)
+    return block[rows], summary
 
 
 def bin_blocks(
@@ -111,9 +135,33 @@ def bin_blocks(
     """As `bin_columns`, for a table in blocks; two passes over the blocks."""
     mapper = learn_block_bins(X, weights, n_levels, max_bins, n_jobs)
     builder = _core.BinnedBuilder(mapper, X.shape[0])
-    for start, block in X.iterate():
-        builder.write(block, start, n_jobs)
+    blocks = _list_blocks(X)
+    answers = map_blocks_elsewhere(X, bin_block, [block for block, _, _ in blocks], (X, mapper, n_jobs))
+    if answers is None:
+        for block, start, _ in blocks:
+            builder.write(X.load(block), start, n_jobs)
+    else:
+        for (_, start, _), (columns, codes) in zip(blocks, answers, strict=True):
+            builder.write_bins(columns, start, codes)
     return builder.finish()
+
+
+def bin_block(block: int, shared: Any) -> tuple[AnyArray, AnyArray]:
+    """A block in bytes by column, and the codes of its wide columns."""
+    X, mapper, n_jobs = shared
+    return take_bytes(mapper.transform(X.load(block), n_jobs))
+
+
+def take_bytes(bins: _core.BinnedMatrix) -> tuple[AnyArray, AnyArray]:
+    """A binned table as it travels: a byte a value by column, and the codes of its wide columns one after another."""
+    wide = [bins.wide_codes(col) for col in range(bins.n_cols)]
+    return np.ascontiguousarray(bins.columns), np.concatenate([np.empty(0, dtype=np.uint32), *wide])
+
+
+def _list_blocks(X: BlockTable) -> list[tuple[int, int, int]]:
+    """The blocks that have rows: number, first row and the row after the last."""
+    offsets = X.offsets.tolist()
+    return [(k, offsets[k], offsets[k + 1]) for k in range(X.n_blocks) if offsets[k] < offsets[k + 1]]
 
 
 def select_columns(bins: _core.BinnedMatrix, columns: AnyArray) -> _core.BinnedMatrix:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from committee.constraints import join_phrases
+from committee.data.block_mapping import enter_cluster
 from committee.data.blocks.binned_file import BinnedFile
 from committee.data.blocks.opened import OpenedSource, count_offsets, load_block
 from committee.data.estimates import estimate_fit
 from committee.data.intake import find_frame, read_block
 from committee.data.memory import find_limit, show_bytes
 from committee.data.sources import is_source, open_blocks
+from committee.data.sources.dask_source import collect_dask
 from committee.data.spilling import spill_large
 from committee.exceptions import DataError, DataSizeError, DataTypeError
 
@@ -69,8 +71,10 @@ def opens_table(fit: _Fit) -> _Fit:
         own["X"], own["y"], own["sample_weight"] = open_table(X, own.get("y"), own.get("sample_weight"))
         if "sample_weight" not in signature.parameters:
             own.pop("sample_weight")
+        opened = own["X"]
         try:
-            with _prepare_memory(self, own["X"]):
+            own_source = opened.source if isinstance(opened, OpenedSource) else None
+            with _prepare_memory(self, opened), enter_cluster(own_source):
                 return fit(*bound.args, **bound.kwargs)
         finally:
             if isinstance(own["X"], OpenedSource) and own["X"] is not X:
@@ -159,7 +163,7 @@ def _open_source(X: Any, y: Any, sample_weight: Any) -> tuple[OpenedSource, Any,
     row_counts, taken = _take_columns(source, named)
     kept = None if names is None else tuple(name for name in names if name not in named)
     opened = OpenedSource(source, kept, width if kept is None else len(kept), count_offsets(row_counts), read_block)
-    own = [taken[name] if isinstance(name, str) else name for name in (y, sample_weight)]
+    own = [taken[name] if isinstance(name, str) else collect_dask(name) for name in (y, sample_weight)]
     return opened, own[0], own[1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from committee.data.rows import densify_blocks
 from committee.engines import get_engine
+from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
 from committee.learners.training_arrays import make_training_arrays
@@ -78,7 +79,12 @@ class ForestBuilder:
         if on_progress is not None and not waits_for_members(on_progress):
             progress = lambda done: on_progress(first + done)  # noqa: E731
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
-        self.keep(*get_engine().grow_forest(*arrays, self.weights, params, plan, progress))
+        hosts = choose_tree_hosts(self, n_trees - first)
+        if hosts is None:
+            self.keep(*get_engine().grow_forest(*arrays, self.weights, params, plan, progress))
+        else:
+            shown = None if progress is None else on_progress
+            self.keep(*grow_on_hosts(hosts, self, arrays, n_trees, shown))
         if on_progress is not None:
             on_progress(n_trees)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from committee.data.binning import allocate_table
+from committee.data.block_mapping import map_blocks
 from committee.data.blocks.opened import OpenedSource
 from committee.data.checks import check_values
 from committee.data.dataset import Schema
@@ -21,7 +22,7 @@ from committee.exceptions import DataError, DataTypeError
 if TYPE_CHECKING:
     from committee.typing import AnyArray, AnyDType, FloatMatrix
 
-__all__ = ["BlockTable"]
+__all__ = ["BlockTable", "take_block_rows"]
 
 
 @dataclass
@@ -147,11 +148,14 @@ class BlockTable:
         order = np.argsort(rows, kind="stable")
         wanted = np.asarray(rows)[order]
         matrix = allocate_table(len(wanted), self.shape[1], self.dtype == np.float64)
-        offsets = self.offsets
-        for block in range(self.n_blocks):
-            low, high = np.searchsorted(wanted, offsets[block : block + 2])
+        items, places = [], []
+        for block, offset in enumerate(self.offsets[:-1]):
+            low, high = np.searchsorted(wanted, self.offsets[block : block + 2])
             if low < high:
-                matrix[order[low:high]] = self.load(block)[wanted[low:high] - offsets[block]]
+                items.append((block, wanted[low:high] - offset))
+                places.append(order[low:high])
+        for place, found in zip(places, map_blocks(self, take_block_rows, items, self), strict=True):
+            matrix[place] = found
         return matrix
 
     def __getitem__(self, key: Any) -> BlockTable:
@@ -174,6 +178,13 @@ def release_memory() -> None:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
+
+
+def take_block_rows(item: tuple[int, AnyArray], table: BlockTable) -> FloatMatrix:
+    """Some rows of a block, by number in it."""
+    block, rows = item
+    found: AnyArray = table.load(block)[rows]
+    return found
 
 
 def _is_mask(key: Any) -> bool:

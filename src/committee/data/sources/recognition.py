@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.constraints import show_value
+from committee.data.sources.dask_source import DaskSource, is_dask
 from committee.data.sources.parquet import FILE_ENDINGS, DatasetSource, FileSource, list_files, refuse_without_arrow
+from committee.data.sources.ray_source import RaySource, is_ray
 from committee.data.sources.tables import (
     IterableSource,
     SequenceSource,
@@ -39,6 +41,8 @@ def is_source(X: Any) -> bool:
     """
     if isinstance(X, np.ndarray):
         return False
+    if is_dask(X) or is_ray(X):
+        return True
     if isinstance(X, str):
         return X.lower().endswith(FILE_ENDINGS) or os.path.isdir(X)
     if isinstance(X, PathLike) or all(hasattr(X, name) for name in _METHODS):
@@ -68,7 +72,7 @@ def open_blocks(X: Any, as_arrow: Callable[[Any], Any], folder: str | None = Non
 
     Parameters
     ----------
-    X : path, list of paths or tables, pyarrow.dataset.Dataset, Polars LazyFrame, iterator, iterable, callable or source
+    X : path, list of paths or tables, Dask or Ray collection, Arrow dataset, LazyFrame, iterable, callable or source
         For which `is_source` is true, or a lazy frame.
     as_arrow : callable
         Makes a table of PyArrow of any frame, for tables that come only once.
@@ -87,6 +91,10 @@ def open_blocks(X: Any, as_arrow: Callable[[Any], Any], folder: str | None = Non
     if all(hasattr(X, name) for name in _METHODS):
         source: BlockSource = X
         return source
+    if is_dask(X):
+        return DaskSource(X)
+    if is_ray(X):
+        return RaySource(X)
     try:
         if isinstance(X, str | PathLike):
             return FileSource(list_files(Path(X)))

@@ -15,6 +15,7 @@ from committee.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from committee.engines.hosts.host import Payload
     from committee.engines.hosts.pool import HostHandle
 
 __all__ = ["DaskHosts", "DaskPool"]
@@ -138,8 +139,8 @@ class DaskPool:
                 fresh.append(handle)
         return fresh
 
-    def share(self, payload: bytes) -> bytes:
-        """The bytes themselves: they go to each worker directly."""
+    def share(self, payload: Payload) -> Payload:
+        """The payload itself: it goes to each worker directly."""
         return payload
 
     def find_memory(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from typing import TYPE_CHECKING, Any
 
 from committee.engines.hosts.host import Host
@@ -13,11 +13,14 @@ from committee.engines.hosts.recovering import RecoveringHosts
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from committee.engines.hosts.host import Payload
     from committee.engines.hosts.pool import HostHandle
 
 __all__ = ["ExecutorHosts", "ExecutorPool", "call_process_host"]
 
 _NUMBERS = itertools.count()
+_LAST_WORDS = 0.5
+"""Seconds that a process has to answer before it is ended."""
 _HERE: dict[str, Host] = {}
 """The hosts of this process, where it is a worker."""
 
@@ -53,15 +56,19 @@ class _ExecutorHandle:
         self.keeps_state = keeps_state
         self.executor = executor
         self._owned, self._threads = owned, threads
+        self._latest: Future[Any] | None = None
 
     def submit(self, method: str, *args: object) -> _ExecutorReply:
         try:
-            return _ExecutorReply(self.executor.submit(call_process_host, self.name, self._threads, method, args))
+            self._latest = self.executor.submit(call_process_host, self.name, self._threads, method, args)
         except Exception as error:
             raise HostLostError(f"{type(error).__name__}: {error}") from error
+        return _ExecutorReply(self._latest)
 
     def discard(self) -> None:
         if self._owned:
+            if self._latest is not None:  # an executor that is ended with calls in its queue complains
+                wait([self._latest], timeout=_LAST_WORDS)
             _kill_executor(self.executor)
 
 
@@ -104,8 +111,8 @@ class ExecutorPool:
             fresh.append(handle)
         return fresh
 
-    def share(self, payload: bytes) -> bytes:
-        """The bytes themselves."""
+    def share(self, payload: Payload) -> Payload:
+        """The payload itself."""
         return payload
 
     def find_memory(self) -> int | None:

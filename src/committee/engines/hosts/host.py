@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from committee.data.sources.ray_source import carry_references
 from committee.engines.hosts.protocol import BlockState, Reduction
 from committee.engines.hosts.reduction import reduce_answers
 
@@ -20,12 +21,14 @@ __all__ = [
     "BlockCommand",
     "Host",
     "HostFailure",
+    "Payload",
     "StepReply",
     "StepRequest",
     "TaskReply",
     "TaskRequest",
     "count_host_threads",
     "dump_object",
+    "pack_object",
 ]
 
 _MOST_SHARED = 4
@@ -84,8 +87,8 @@ class StepRequest(NamedTuple):
         What becomes of the answers.
     changes : bool
         Whether the command changes the states, so that they have the next version afterwards.
-    maker : bytes or None
-        The pickled ``make_state``, for a host that may have to make states.
+    maker : Payload or None
+        The packed ``make_state``, for a host that may have to make states.
     log : list of BlockCommand or None
         What leads from a new state to the version.
     """
@@ -96,7 +99,7 @@ class StepRequest(NamedTuple):
     command: BlockCommand | None
     reduce: Reduction
     changes: bool
-    maker: bytes | None = None
+    maker: Payload | None = None
     log: list[BlockCommand] | None = None
 
 
@@ -224,8 +227,8 @@ class Host:
         self._makers.pop(fit, None)
         return True
 
-    def run_task(self, request: TaskRequest, shared: bytes | None = None) -> TaskReply:
-        """Call a function with an item and what the tasks share: pickled, None if the host should have it."""
+    def run_task(self, request: TaskRequest, shared: Payload | None = None) -> TaskReply:
+        """Call a function with an item and what the tasks share: packed, None if the host should have it."""
         _CURRENT.threads = self.threads
         if request.key and request.key not in self._shared:
             if shared is None:
@@ -233,7 +236,7 @@ class Host:
             while len(self._shared) >= _MOST_SHARED:
                 del self._shared[next(iter(self._shared))]
             try:
-                self._shared[request.key] = pickle.loads(shared)
+                self._shared[request.key] = shared.load()
             except Exception as error:
                 return TaskReply(None, _describe(error, "could not read what the tasks share", None))
         try:
@@ -256,7 +259,7 @@ class Host:
         try:
             if request.fit not in self._makers:
                 assert request.maker is not None
-                self._makers[request.fit] = pickle.loads(request.maker)
+                self._makers[request.fit] = request.maker.load()
             held = _HeldState(self._makers[request.fit](block), request.version)
             for command in request.log or ():
                 what = f"failed when {command.name!r} was run again"
@@ -265,6 +268,25 @@ class Host:
             return _describe(error, what, block)
         self._held[key] = held
         return held
+
+
+class Payload(NamedTuple):
+    """An object as it travels: pickled, with the references to Ray's objects that it holds beside the pickle."""
+
+    data: bytes
+    references: list[Any]
+
+    def load(self) -> Any:
+        """The object."""
+        with carry_references(self.references):
+            return pickle.loads(self.data)
+
+
+def pack_object(value: object) -> Payload:
+    """An object in the form in which it travels."""
+    references: list[Any] = []
+    with carry_references(references):
+        return Payload(dump_object(value), references)
 
 
 def dump_object(value: object) -> bytes:

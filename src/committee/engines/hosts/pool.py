@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from committee.exceptions import CommitteeError
+
+if TYPE_CHECKING:
+    from committee.engines.hosts.host import Payload
 
 __all__ = ["HostHandle", "HostLostError", "HostPool", "PendingReply"]
 
@@ -60,8 +63,8 @@ class HostPool(Protocol):
         """
         ...
 
-    def share(self, payload: bytes) -> Any:
-        """What is sent to a host in place of bytes that all hosts get."""
+    def share(self, payload: Payload) -> Any:
+        """What is sent to a host in place of a payload that all hosts get."""
         ...
 
     def find_memory(self) -> int | None:

@@ -14,6 +14,7 @@ from committee.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from committee.engines.hosts.host import Payload
     from committee.engines.hosts.pool import HostHandle
 
 __all__ = ["RayHosts", "RayPool"]
@@ -73,7 +74,8 @@ class RayPool:
 
         if not ray.is_initialized():
             raise ParameterError("Ray is not running here; call ray.init() first, with the address of the cluster.")
-        self._actor_class = ray.remote(Host).options(num_cpus=1, max_restarts=0)
+        # An actor that reserved its CPU would keep it from the tasks that read the data, which then wait for ever.
+        self._actor_class = ray.remote(Host).options(num_cpus=0, max_restarts=0, scheduling_strategy="SPREAD")
         self._n_workers = n_workers
         self._starting: list[tuple[_RayHandle, Any]] = []
 
@@ -119,7 +121,7 @@ class RayPool:
             fresh.append(handle)
         return fresh
 
-    def share(self, payload: bytes) -> Any:
+    def share(self, payload: Payload) -> Any:
         """A reference to an object that each node holds once."""
         import ray
 

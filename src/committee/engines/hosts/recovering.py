@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from committee.engines.hosts.host import BlockCommand, StepReply, StepRequest, dump_object
+from committee.engines.hosts.host import BlockCommand, StepReply, StepRequest, pack_object
 from committee.engines.hosts.pool import HostLostError
 from committee.engines.hosts.protocol import Command
 from committee.engines.hosts.reduction import reduce_answers
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
-    from committee.engines.hosts.host import HostFailure
+    from committee.engines.hosts.host import HostFailure, Payload
     from committee.engines.hosts.pool import HostHandle, HostPool, PendingReply
     from committee.engines.hosts.protocol import BlockState, Reduction
 
@@ -55,8 +55,8 @@ class _OpenFit:
         Its name on the hosts.
     make_state : callable
         As it was given; names blocks in messages, if it can.
-    maker : bytes
-        The same, pickled.
+    maker : Payload
+        The same, packed.
     n_blocks : int
         The number of blocks.
     owners : dict
@@ -77,7 +77,7 @@ class _OpenFit:
 
     key: str
     make_state: Callable[[int], BlockState]
-    maker: bytes
+    maker: Payload
     n_blocks: int
     owners: dict[int, str] = field(default_factory=dict)
     made: set[tuple[str, int]] = field(default_factory=set)
@@ -175,7 +175,7 @@ class RecoveringHosts:
     def open(self, fit: str, make_state: Callable[[int], BlockState], n_blocks: int) -> None:
         """Make the states of a fit on the hosts."""
         try:
-            maker = dump_object(make_state)
+            maker = pack_object(make_state)
         except Exception as error:
             raise ClusterError(
                 f"The blocks cannot be sent to {self.pool.description}: what loads them cannot be pickled ({error})."

@@ -13,7 +13,7 @@ import uuid
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from committee.engines.hosts.host import TaskReply, TaskRequest, dump_object
+from committee.engines.hosts.host import TaskReply, TaskRequest, dump_object, pack_object
 from committee.engines.hosts.pool import HostLostError
 from committee.exceptions import ClusterError
 
@@ -62,8 +62,9 @@ class TaskRun:
         self._group, self._items, self._on_done = group, items, on_done
         self._function = dump_object(function)
         self._key = "" if shared is None else uuid.uuid4().hex
-        self._shared_bytes = b"" if shared is None else dump_object(shared)
-        self._shared = group.pool.share(self._shared_bytes) if self._key else None
+        packed = pack_object(shared)
+        self._n_shared = len(packed.data)
+        self._shared = group.pool.share(packed) if self._key else None
         self._todo = deque(range(len(items)))
         self._answers: dict[int, Any] = {}
         self._running: dict[int, float] = {}
@@ -198,7 +199,7 @@ class TaskRun:
         """The host's reply; None if it is no longer needed."""
         traffic = self._group.traffic
         traffic.calls += 1
-        traffic.sent += len(item) + len(self._function) + (0 if shared is None else len(self._shared_bytes))
+        traffic.sent += len(item) + len(self._function) + (0 if shared is None else self._n_shared)
         start = time.monotonic()
         pending = handle.submit("run_task", TaskRequest(self._function, self._key, item), shared)
         while True:

@@ -14,6 +14,7 @@ from committee.base import seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import count_rows, select_rows
 from committee.engines import get_engine
+from committee.engines.cluster import choose_hosts
 from committee.ensembles.member_errors import explain_single_class
 from committee.ensembles.member_routing import select_entries
 from committee.ensembles.out_of_bag import SCORE_EVERY
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from committee.ensembles.out_of_bag import OutOfBag
     from committee.typing import FloatArray, IndexArray
 
-__all__ = ["AnyMembers", "EstimatorBagBuilder", "MemberSamples"]
+__all__ = ["AnyMembers", "EstimatorBagBuilder", "MemberSamples", "SharedBag", "fit_shared_member"]
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,21 @@ class EstimatorBagBuilder:
         """Fit members until there are ``n_members``."""
         members, seed = self._members, self._members.samples.seed
         missing = range(len(members), n_members)
+        hosts = choose_hosts(f"A bag of {len(missing)} members", len(missing), self._count_work(len(missing)))
+        if hosts is not None:
+            first = len(members)
+            shared = SharedBag(
+                self._estimator,
+                self._X,
+                self._y,
+                members.samples,
+                self._weights,
+                self._fit_params,
+                takes_weights=self._takes_weights,
+            )
+            show = None if on_progress is None else lambda done: on_progress(first + done)
+            members.estimators += hosts.map(fit_shared_member, missing, shared, show)
+            return
         # Samples are drawn when joblib takes the next task, never all at once.
         fitted = Parallel(n_jobs=self._n_jobs, return_as="generator")(
             delayed(fit_bag_member)(
@@ -198,6 +214,10 @@ class EstimatorBagBuilder:
             members.estimators.append(estimator)
             if on_progress is not None:
                 on_progress(len(members))
+
+    def _count_work(self, n_members: int) -> float:
+        shape = getattr(self._X, "shape", (len(self._y), 1))
+        return float(np.prod(shape)) * n_members
 
     def add_votes(self, votes: OutOfBag, last: int) -> None:
         """Add the votes of the new members on their out-of-bag rows, and score them every few members.
@@ -239,6 +259,34 @@ class EstimatorBagBuilder:
     def build_members(self) -> AnyMembers:
         """The fitted members."""
         return self._members
+
+
+@dataclass(frozen=True)
+class SharedBag:
+    """What all members of a bag share when they are fitted on the workers of a cluster; see `EstimatorBagBuilder`."""
+
+    estimator: Any
+    X: Any
+    y: NDArray[Any]
+    samples: MemberSamples
+    weights: FloatArray | None
+    fit_params: Mapping[str, object]
+    takes_weights: bool
+
+
+def fit_shared_member(member: int, bag: SharedBag) -> Any:
+    """Fit one member of a bag, which depends on the seed and its number only."""
+    features = None if bag.samples.n_drawn == 0 else bag.samples.draw_features([member])[0]
+    return fit_bag_member(
+        seed_estimator(clone(bag.estimator), bag.samples.seed, member),
+        bag.X,
+        bag.y,
+        bag.samples.draw_rows([member])[0],
+        features,
+        bag.weights,
+        bag.fit_params,
+        takes_weights=bag.takes_weights,
+    )
 
 
 def fit_bag_member(

@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from committee.base import CommitteeEstimator
 from committee.data.rows import select_rows
+from committee.engines.cluster import choose_hosts
 from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.member_predictions import (
     Classes,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data.folds import Folds
+    from committee.engines.hosts.recovering import RecoveringHosts
     from committee.typing import BoolArray, EstimatorLike, FloatArray
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "check_oob_groups",
     "find_predicted_rows",
     "fit_members",
+    "fit_shared_job",
     "has_oob_predictions",
     "predict_out_of_fold",
 ]
@@ -268,6 +271,11 @@ def _run_jobs(
     Members that share the data set are fitted on threads, since its bins are not sent to other processes; the others
     as joblib is set up.
     """
+    shape = getattr(training.X, "shape", (training.n_rows, 1))
+    hosts = choose_hosts(f"An ensemble of {len(jobs)} fits", len(jobs), float(np.prod(shape)) * len(jobs))
+    if hosts is not None:
+        yield from _run_on_hosts(hosts, training, jobs, classes, verbose, owner)
+        return
     training.bin_table([job.member.estimator for job in jobs], n_jobs)
     done = 0
     with show_progress("Fitting members", len(jobs), verbose=verbose, estimator=owner) as on_progress:
@@ -290,6 +298,35 @@ def _run_jobs(
                 done += 1
                 if on_progress is not None:
                     on_progress(done)
+
+
+def _run_on_hosts(
+    hosts: RecoveringHosts,
+    training: TrainingSet,
+    jobs: list[_FitJob],
+    classes: Classes,
+    verbose: int,
+    owner: object,
+) -> Iterator[tuple[_FitJob, Any, FloatArray | None]]:
+    """The same on the workers of a cluster, each of which is sent the table once and bins it by itself."""
+    # Without the bins, which are made again faster than they are sent.
+    shared = TrainingSet(training.X, training.y, training.weights, training.groups), classes
+    items = [(clone(j.member.estimator), j.member.method, j.member.params, j.train, j.test) for j in jobs]
+    with show_progress("Fitting members", len(jobs), verbose=verbose, estimator=owner) as on_progress:
+        results = hosts.map(fit_shared_job, items, shared, on_progress)
+    for job, (fitted, predicted, seconds) in zip(jobs, results, strict=True):
+        job.member.seconds = seconds
+        yield job, fitted, predicted
+
+
+def fit_shared_job(
+    item: tuple[EstimatorLike, str, dict[str, object], NDArray[np.intp] | None, NDArray[np.intp] | None],
+    shared: tuple[TrainingSet, Classes],
+) -> tuple[EstimatorLike, FloatArray | None, float]:
+    """One fit on a worker of a cluster."""
+    (member, method, params, train, test), (training, classes) = item, shared
+    training.bin_table([member], None)
+    return _fit_and_predict(training, member, method, params, train, test, classes)
 
 
 def _fit_and_predict(

@@ -8,6 +8,7 @@ from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csc_matrix
 from sklearn.base import OutlierMixin
 
 from committee.base import resolve_jobs, resolve_seed
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset, Schema
-    from committee.engines import Trees
+    from committee.engines import RowSampling, Trees
     from committee.ensembles.progress import ProgressCallback
     from committee.learners.tree_base import BaseTree
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
@@ -167,12 +168,12 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
     def _grow_trees(self, dataset: Dataset, samples: IsolationSamples, seed: int, kept: Trees | None) -> Trees:
         """The trees that are kept, and those that are missing."""
         engine, X = get_engine(), dataset.X
-        if isinstance(X, BlockTable):
-            X = X.collect()
         plan = engine.IsolationPlan()
         plan.sampling, plan.max_depth = samples.to_engine(), _limit_depth(samples.n_draws)
         chunks = [] if kept is None else [kept]
         done, last = 0 if kept is None else kept.n_trees, int(self.n_estimators)
+        if isinstance(X, BlockTable):
+            X = _take_sampled_rows(X, plan.sampling, seed, range(done, last))
         step = _CHUNK if has_fit_callbacks(self) else last  # a callback may stop the fit
         with show_progress("Growing trees", last, verbose=int(self.verbose), estimator=self, done=done) as on_progress:
             while done < last and not should_stop(on_progress):
@@ -331,6 +332,15 @@ class IsolationMembers(TreeSequence):
 def _report_trees(on_progress: ProgressCallback, before: int, done: int) -> None:
     """Report the trees of a chunk together with those before it."""
     on_progress(before + done)
+
+
+def _take_sampled_rows(X: BlockTable, sampling: RowSampling, seed: int, trees: range) -> csc_matrix:
+    """The rows of a table in blocks that some tree draws; in place of the others, which no tree reads, nothing."""
+    drawn = [get_engine().draw_isolation_rows(sampling, seed, tree, X.shape[0]) for tree in trees]
+    rows = np.unique(np.concatenate(drawn)) if drawn else np.empty(0, dtype=np.int64)
+    values = X.take(rows)
+    places = np.arange(X.shape[1] + 1, dtype=np.int64) * len(rows)
+    return csc_matrix((values.ravel(order="F"), np.tile(rows.astype(np.int64), X.shape[1]), places), shape=X.shape)
 
 
 def _limit_depth(n_rows: int) -> int:

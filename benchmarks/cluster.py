@@ -1,0 +1,249 @@
+"""Fits on clusters: `python benchmarks/cluster.py`; --quick is a smoke test.
+
+The same table and the same fit in this process, from blocks in this process, and on 1, 2 and 4 worker processes of a
+process pool, Dask and Ray, beside the Dask modes of LightGBM and XGBoost. Two fits of different length separate the
+seconds of a tree from those of reading and binning. Workers have one thread each; more workers than cores share them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import committee
+from benchmarks.machine import describe_machine, measure_load
+from benchmarks.report import RESULTS
+
+N_FEATURES, LEAVES, RATE = 28, 31, 0.1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows, the numbers of trees of the two fits, the numbers of workers."""
+
+    rows: int = 500_000
+    few: int = 5
+    many: int = 25
+    workers: tuple[int, ...] = (1, 2, 4)
+
+
+QUICK = Sizes(rows=4_000, few=2, many=4, workers=(2,))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table of results."""
+
+    name: str
+    workers: int
+    setup: float
+    tree: float
+    score: float
+    rounds: float = 0.0
+    megabytes: float = 0.0
+    digest: str = ""
+
+
+def make_rows(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
+    score = X[:, 0] * X[:, 1] + np.sin(2.0 * X[:, 2]) + 0.5 * X[:, 3] ** 2 + 0.3 * X[:, 4]
+    return X, (score + rng.normal(size=n_rows) > 0.5).astype(np.int64)
+
+
+def boost(n_trees: int) -> Any:
+    return committee.HistGradientBoostingClassifier(
+        max_iter=n_trees, max_leaf_nodes=LEAVES, learning_rate=RATE, early_stopping=False, min_samples_leaf=20
+    )
+
+
+def grow(n_trees: int) -> Any:
+    return committee.RandomForestClassifier(n_trees, random_state=0, min_samples_leaf=5)
+
+
+FAMILIES: dict[str, Callable[[int], Any]] = {"boosting": boost, "forest": grow}
+
+
+class Study:
+    """The table, and the measurements so far."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes, self.rows = sizes, []
+        self.X, self.y = make_rows(sizes.rows)
+        self.X_test, self.y_test = make_rows(min(100_000, sizes.rows), seed=1)
+
+    def measure(self, name: str, workers: int, fit: Callable[[int], Any], traffic: Any = None) -> None:
+        """Fit twice, and note the seconds of a tree and of the rest, the score, and what travelled."""
+        from sklearn.metrics import roc_auc_score
+
+        few, many = self.sizes.few, self.sizes.many
+        fit(1)  # imports, first connections
+        start = time.perf_counter()
+        fit(few)
+        middle, before = time.perf_counter(), vars(traffic).copy() if traffic is not None else {}
+        model = fit(many)
+        end = time.perf_counter()
+        tree = max(0.0, (end - middle) - (middle - start)) / (many - few)
+        scores = model(self.X_test) if callable(model) else model.predict_proba(self.X_test)[:, 1]
+        rounds = megabytes = 0.0
+        if traffic is not None:
+            rounds = (traffic.rounds - before["rounds"]) / many
+            moved = traffic.sent + traffic.received - before["sent"] - before["received"]
+            megabytes = moved / many / 1e6
+        digest = hashlib.sha256(np.asarray(scores, dtype=np.float64).tobytes()).hexdigest()[:8]
+        setup = max(0.0, (middle - start) - few * tree)
+        row = Row(name, workers, setup, tree, float(roc_auc_score(self.y_test, scores)), rounds, megabytes, digest)
+        self.rows.append(row)
+        print(show_row(row), flush=True)
+
+    def blocks(self, n_blocks: int) -> list[np.ndarray]:
+        """The table as a list of tables."""
+        return list(np.array_split(self.X, n_blocks))
+
+
+def show_row(row: Row) -> str:
+    cells = [row.name, str(row.workers), f"{row.setup:.2f}", f"{row.tree * 1e3:.1f}", f"{row.score:.4f}"]
+    cells += [f"{row.rounds:.1f}", f"{row.megabytes:.2f}", row.digest] if row.rounds else ["", "", row.digest]
+    return "| " + " | ".join(cells) + " |"
+
+
+HEAD = ["fit", "workers", "set-up s", "ms a tree", "AUC", "round trips a tree", "MB a tree", "digest of the scores"]
+
+
+@contextmanager
+def start_dask(n_workers: int) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+        ) as local,
+        Client(local) as client,
+    ):
+        yield client
+
+
+def has(*names: str) -> bool:
+    try:
+        for name in names:
+            importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def measure_here(study: Study) -> None:
+    """Fit in this process, with one thread and with all, and from blocks."""
+    for family, make in FAMILIES.items():
+        for jobs in (1, None):
+            one = f"{family}, in memory, {'1 thread' if jobs else 'all threads'}"
+            study.measure(one, 0, lambda n, make=make, jobs=jobs: make(n).set_params(n_jobs=jobs).fit(study.X, study.y))
+        study.measure(
+            f"{family}, blocks in this process", 0, lambda n, make=make: make(n).fit(study.blocks(8), study.y)
+        )
+
+
+def measure_cluster(study: Study, name: str, workers: Any, n_workers: int) -> None:
+    with committee.cluster(workers, n_workers=n_workers, distribute="always") as active:
+        for family, make in FAMILIES.items():
+            study.measure(
+                f"{family}, {name}",
+                n_workers,
+                lambda n, make=make: make(n).fit(study.blocks(2 * n_workers), study.y),
+                active.traffic,
+            )
+
+
+def measure_lightgbm(study: Study, client: Any, n_workers: int) -> None:
+    import dask.array as da
+    import lightgbm
+
+    rows = -(-study.sizes.rows // n_workers)
+    X, y = (client.persist(da.from_array(table, chunks=(rows, *table.shape[1:]))) for table in (study.X, study.y))
+
+    def fit(n_trees: int) -> Any:
+        model = lightgbm.DaskLGBMClassifier(
+            n_estimators=n_trees, num_leaves=LEAVES, learning_rate=RATE, tree_learner="data", client=client, verbose=-1
+        ).fit(X, y)
+        return model.to_local()
+
+    study.measure("LightGBM boosting, Dask", n_workers, fit)
+
+
+def measure_xgboost(study: Study, client: Any, n_workers: int) -> None:
+    import dask.array as da
+    import xgboost
+    from xgboost import dask as xgb_dask
+
+    rows = -(-study.sizes.rows // n_workers)
+    X, y = (client.persist(da.from_array(table, chunks=(rows, *table.shape[1:]))) for table in (study.X, study.y))
+    params = {"max_leaves": LEAVES, "grow_policy": "lossguide", "max_depth": 0, "eta": RATE, "tree_method": "hist"}
+
+    def fit(n_trees: int) -> Any:
+        matrix = xgb_dask.DaskQuantileDMatrix(client, X, y)
+        booster = xgb_dask.train(
+            client, {**params, "objective": "binary:logistic", "nthread": 1}, matrix, num_boost_round=n_trees
+        )["booster"]
+        return lambda rows: booster.predict(xgboost.DMatrix(rows))
+
+    study.measure("XGBoost boosting, Dask", n_workers, fit)
+
+
+def run(study: Study) -> None:
+    measure_here(study)
+    for n_workers in study.sizes.workers:
+        measure_cluster(study, "process pool", n_workers, n_workers)
+        if has("distributed"):
+            with start_dask(n_workers) as client:
+                measure_cluster(study, "Dask", client, n_workers)
+                if has("lightgbm"):
+                    measure_lightgbm(study, client, n_workers)
+                if has("xgboost"):
+                    measure_xgboost(study, client, n_workers)
+        if has("ray"):
+            import ray
+
+            ray.init(num_cpus=n_workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            try:
+                measure_cluster(study, "Ray", ray, n_workers)
+            finally:
+                ray.shutdown()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small table, two workers, nothing is written")
+    parser.add_argument("--rows", type=int, default=Sizes.rows)
+    parser.add_argument("--workers", type=int, nargs="+", default=list(Sizes.workers))
+    given = parser.parse_args(arguments)
+    sizes = QUICK if given.quick else Sizes(rows=given.rows, workers=tuple(given.workers))
+    head = "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD)
+    print(head)
+    load = measure_load()
+    study = Study(sizes)
+    run(study)
+    if not given.quick:
+        text = (
+            f"# Fits on clusters\n\n{sizes.rows:,} rows x {N_FEATURES} features (float32), {LEAVES} leaves; forests of "
+            f"full trees down to 5 rows. {describe_machine()} Load before: {load}. Workers are processes of one thread "
+            "on this machine. Made by `benchmarks/cluster.py`, whose heading says what is measured.\n\n"
+        )
+        lines = "\n".join(show_row(row) for row in study.rows)
+        (RESULTS / "cluster.md").write_text(f"{text}{head}\n{lines}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
