@@ -20,6 +20,8 @@ def render_formula(latex: str, *, block: bool) -> str:
     if block and r"\begin{" not in source and (r"\\" in source or re.search(r"(?<!\\)&", source)):
         source = rf"\begin{{align*}}{source}\end{{align*}}"
     made = convert(source, display="block" if block else "inline").replace("<mi>&</mi>", "<mi>&amp;</mi>")
+    # The names of functions stand off from an argument without brackets.
+    made = re.sub(r"(<m[io]>(?:log|exp|min|max|sin|cos)</m[io]>)(?=<m[in]>)", r'\1<mspace width="0.167em" />', made)
     label = html.escape(" ".join(latex.split()), quote=True)
     return made.replace("<math ", f'<math alttext="{label}" ', 1)
 
