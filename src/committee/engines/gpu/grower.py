@@ -23,7 +23,7 @@ _NARROW_SHIFT = 16
 _AHEAD = 64
 """Nodes that best-first growth expands ahead of time, at most."""
 _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
-_ROWS_OF_BLOCK, _LEAST_ROWS = 32_768, 1024
+_MOST_ROWS_OF_BLOCK, _LEAST_ROWS = 32_768, 1024
 _STEPS_BETWEEN = 4
 """Steps between two looks at whether a tree is finished."""
 
@@ -236,7 +236,8 @@ class TreeGrower:
             while not self._read_state()["finished"]:
                 for _ in range(_STEPS_BETWEEN):
                     self._step(number)
-        self._launch("sum_leaves", max(1, -(-n_items // _ROWS_OF_BLOCK)), 512, (first, number))
+        n_own = min(_MOST_ROWS_OF_BLOCK, max(_LEAST_ROWS, -(-n_items // (4 * self._device.n_multiprocessors))))
+        self._launch("sum_leaves", -(-n_items // n_own), 512, (first, number, np.uint32(n_own)))
         self._launch("set_values", 1, BLOCK, (first, number, np.float64(rate)))
         self._launch("update_scores", self._count_blocks(256, n_items), 256, (first, number))
         self.n_waiting += 1

@@ -6,7 +6,6 @@ namespace committee::gpu {
 
 constexpr int kLeafThreads = 512;
 constexpr u32 kSharedNodes = 1024;  // of a tree whose sums fit into shared memory
-constexpr u32 kRowsOfBlock = 32'768;  // that halves of 15 bits leave room for in 32
 
 __device__ inline u32 find_leaf(const Fit& fit, const FinalNode* tree, u32 row) {
   u32 at = 0;
@@ -20,8 +19,10 @@ __device__ inline u32 find_leaf(const Fit& fit, const FinalNode* tree, u32 row) 
 
 }  // namespace committee::gpu
 
-// Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf.
-extern "C" __global__ void __launch_bounds__(kLeafThreads) sum_leaves(const Fit* given, int score, int number) {
+// Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf. A block takes `n_own` rows at a
+// time, at most 32,768, which halves of 15 bits leave room for in 32.
+extern "C" __global__ void __launch_bounds__(kLeafThreads)
+    sum_leaves(const Fit* given, int score, int number, u32 n_own) {
   const Fit& fit = *given;
   const FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
   __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
@@ -29,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads) sum_leaves(const Fit*
   const bool shared = n_nodes <= kSharedNodes && !fit.weights;
   const Size n = fit.n_items;
   const FixedGradientPair* pairs = fit.pairs + score * static_cast<Size>(fit.n_rows);
-  for (Size begin = blockIdx.x * Size{kRowsOfBlock}; begin < n; begin += gridDim.x * Size{kRowsOfBlock}) {
-    const Size end = n - begin < kRowsOfBlock ? n : begin + kRowsOfBlock;
+  for (Size begin = blockIdx.x * static_cast<Size>(n_own); begin < n; begin += gridDim.x * static_cast<Size>(n_own)) {
+    const Size end = n - begin < n_own ? n : begin + n_own;
     if (shared) {
       for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) {
         for (int part = 0; part < 4; ++part) parts[part][i] = 0;
