@@ -233,4 +233,10 @@ void bind_binning(nb::module_& m) {
         return share(select_columns(from, view_vector(columns)));
       },
       "data"_a, "columns"_a, "Some columns of a binned table, in the order given.");
+  m.def(
+      "slice_rows",
+      [](const BinnedMatrix& data, std::size_t begin, std::size_t end) {
+        return share(slice_rows(data, begin, end));
+      },
+      "data"_a, "begin"_a, "end"_a, "Rows begin .. end - 1 of a binned table.");
 }

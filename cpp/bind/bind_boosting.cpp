@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
+#include "boosting_checks.hpp"
 #include "bound_trees.hpp"
 #include "committee/binning.hpp"
 #include "committee/boosting.hpp"
@@ -28,17 +29,6 @@ const double* check_columns(const Columns& array, std::size_t n_rows, u32 n_scor
                               .c_str());
   }
   return array.data();
-}
-
-// A value for each row and score, or the class of each row.
-void check_target(const Loss& loss, std::span<const double> target, std::size_t n_rows) {
-  const u32 n_scores = loss.n_scores();
-  if (target.size() != n_rows * (loss.has_classes() ? 1 : n_scores))
-    throw nb::value_error("the target must have a value for each row (and output)");
-  if (loss.has_classes() && !std::all_of(target.begin(), target.end(),
-                                         [&](double y) { return y >= 0.0 && y < n_scores; })) {
-    throw nb::value_error("classes must be numbers from 0 on, below that of the scores");
-  }
 }
 
 ScoreView check_view(const Loss& loss, const Vector<double>& y, const Columns& scores) {
@@ -68,12 +58,6 @@ nb::tuple find_gradients(const Loss& loss, const Vector<double>& y, const Column
     }
   }
   return nb::make_tuple(own_columns(std::move(g), n, width), own_columns(std::move(h), n, width));
-}
-
-std::unique_ptr<Loss> make_checked_loss(const std::string& name, double parameter, u32 n_scores,
-                                        const std::vector<double>& levels) {
-  if (n_scores == 0) throw nb::value_error("there must be one score at least");
-  return make_loss(name, parameter, n_scores, levels);
 }
 
 void bind_loss_info(nb::module_& m) {
@@ -190,17 +174,6 @@ void bind_boosting_params(nb::module_& m) {
       "fields", [fields](nb::handle) { return fields; }, "Names of the scalar fields.");
 }
 
-void check_params(const BoostingParams& params, const BinnedMatrix& data) {
-  if (data.n_rows == 0 || data.n_rows >= kMissingCode)
-    throw nb::value_error("the number of rows must be at least 1 and below 2^32 - 1");
-  if (!params.monotonic.empty() && params.monotonic.size() != data.n_cols)
-    throw nb::value_error("monotonic must have one entry a feature");
-  for (const std::vector<u32>& group : params.interaction_groups) {
-    if (std::any_of(group.begin(), group.end(), [&](u32 f) { return f >= data.n_cols; }))
-      throw nb::value_error("interaction group names an unknown feature");
-  }
-}
-
 // Before anything that reads the target.
 void require_target(const Boosting& self) {
   if (!self.has_target()) throw nb::value_error("the fit has no target: its gradients are given");
@@ -214,7 +187,7 @@ std::unique_ptr<Boosting> make_boosting(const BinnedMatrix& data,
                                         const std::vector<double>& levels) {
   BoostingInput input;
   input.data = &data;
-  check_params(params, data);
+  check_params(params, data.n_rows, data.n_cols);
   auto function = make_checked_loss(loss, parameter, n_scores, levels);
   if (target) {
     check_target(*function, view_vector(*target), data.n_rows);

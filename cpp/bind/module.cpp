@@ -14,6 +14,7 @@ void bind_route(nb::module_& m);
 void bind_shap(nb::module_& m);
 void bind_word_stump(nb::module_& m);
 void bind_boosting(nb::module_& m);
+void bind_block_boosting(nb::module_& m);
 void bind_boosted_predict(nb::module_& m);
 void bind_boosting_plan(nb::module_& m);
 void bind_partial_dependence(nb::module_& m);
@@ -35,6 +36,7 @@ NB_MODULE(_core, m) {
   bind_shap(m);
   bind_word_stump(m);
   bind_boosting(m);
+  bind_block_boosting(m);
   bind_boosted_predict(m);
   bind_boosting_plan(m);
   bind_partial_dependence(m);

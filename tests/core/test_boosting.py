@@ -348,3 +348,17 @@ def test_a_leaf_whose_rows_are_counted_is_split_by_any_category(n_categories: in
     n_left = sum(code in left for code in codes)
     assert 20 <= n_left <= len(codes) - 20
     assert tree["n_node_samples"][1] == n_left
+
+
+def test_scores_of_pruned_leaves_are_those_of_the_tree():
+    # So many rows are gone through block by block, in order: merged leaves must have theirs in order, too.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 3))
+    y = X[:, 0] + np.sin(3.0 * X[:, 1]) + rng.normal(size=len(X))
+    params = _core.BoostingParams()
+    params.n_jobs, params.ccp_alpha, params.max_leaf_nodes = 1, 0.01, 63
+    bins = _core.BinMapper.fit(X, None, np.zeros(3, dtype=np.uint32), 255, 1).transform(X, 1)
+    state = _core.Boosting(bins, y, None, "squared_error", np.nan, 1, params)
+    state.boost(2)
+    predicted = state.finish().predict(X, "sum", None, state.slots, 1)
+    np.testing.assert_allclose(np.asarray(state.scores), predicted, rtol=0.0, atol=1e-12)

@@ -103,6 +103,10 @@ class BinMapper {
 std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
                                                    std::span<const u32> columns);
 
+// Rows begin .. end - 1 of a table. std::invalid_argument if there are fewer.
+std::shared_ptr<const BinnedMatrix> slice_rows(const BinnedMatrix& data, std::size_t begin,
+                                               std::size_t end);
+
 // The threshold between two neighbouring values a < b: the middle, as a float32 number if one lies
 // in [a, b), else as a double in [a, b). The one place for this formula (bins and exact splits
 // alike).

@@ -18,6 +18,7 @@
 namespace committee {
 
 struct BinnedMatrix;
+struct BlockedRows;
 
 struct BoostingInput {
   const BinnedMatrix* data = nullptr;  // outlives the Boosting
@@ -31,6 +32,9 @@ struct BoostingInput {
 class Boosting {
  public:
   Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params);
+  // Over rows that lie in blocks elsewhere (block_boosting.hpp): the same trees.
+  Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params,
+           const BlockedRows& blocks);
   ~Boosting();
   Boosting(const Boosting&) = delete;
   Boosting& operator=(const Boosting&) = delete;

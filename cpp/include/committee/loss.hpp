@@ -42,6 +42,11 @@ class Loss {
   // What a loss learns from the residuals before a round: Huber's delta. Weights are whole numbers,
   // in proportion to those of the rows; empty: all one.
   virtual void adapt(const ScoreView&, std::size_t, std::span<const u32>) {}
+  // The same where rows lie in blocks: whether there is something to learn, the quantile of the
+  // distances of targets and scores that it is, and its value.
+  virtual bool adapts() const { return false; }
+  virtual double adapted_level(u32) const { return 0.5; }
+  virtual void set_delta(u32, double) {}
   // Where Huber's loss of score k turns from squared to linear; infinity for all others.
   virtual double delta(u32) const { return std::numeric_limits<double>::infinity(); }
 

@@ -22,4 +22,19 @@ std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
   return made;
 }
 
+std::shared_ptr<const BinnedMatrix> slice_rows(const BinnedMatrix& data, std::size_t begin,
+                                               std::size_t end) {
+  if (begin > end || end > data.n_rows)
+    throw std::invalid_argument("Rows must be numbers up to " + std::to_string(data.n_rows) + ".");
+  auto made = allocate_binned(end - begin, data.n_cols, data.bins);
+  for (std::size_t c = 0; c < data.n_cols; ++c) {
+    std::memcpy(made->columns.data() + c * made->column_stride, data.column(c) + begin,
+                end - begin);
+    const AlignedBuffer<u32>& codes = data.wide[c];
+    if (!codes.empty())
+      std::memcpy(made->wide[c].data(), codes.data() + begin, (end - begin) * sizeof(u32));
+  }
+  return made;
+}
+
 }  // namespace committee

@@ -5,6 +5,7 @@
 
 #include "boosting/incremental_residuals.hpp"
 #include "boosting/local_rows.hpp"
+#include "boosting/remote_rows.hpp"
 #include "committee/row_sampling.hpp"
 
 namespace committee {
@@ -87,6 +88,17 @@ Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const Boosti
                                      return std::make_unique<LocalRows>(given, weights, function,
                                                                         told, n_at_work);
                                    });
+}
+
+Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params,
+                   const BlockedRows& blocks) {
+  const std::size_t n_rows = blocks.offsets.back();
+  const int n_threads = count_threads(n_rows, blocks.bins->size(), params.n_jobs);
+  state_ = std::make_unique<State>(
+      std::move(input), std::move(loss), params, n_rows, n_threads,
+      [&](const BoostingInput& given, const RowWeights& weights, Loss& function,
+          const BoostingParams& told,
+          int) { return std::make_unique<RemoteRows>(blocks, given, weights, function, told); });
 }
 
 Boosting::~Boosting() = default;
@@ -280,6 +292,7 @@ void Boosting::grow_trees(InterruptWatch& watch) {
   });
   for (std::size_t t = n_apart; t < n_trees; ++t) s.grow_tree(round, t, s.grower, watch);
   s.n_grown += n_trees;
+  s.rows->finish_round(round.trees);
   for (std::size_t t = 0; t < n_trees; ++t) {
     s.sum_gains(round.trees[t].tree, round.gains[t]);
     s.trees.push_back(std::move(round.trees[t]));

@@ -35,13 +35,15 @@ class BoostingRows {
 
   // Rows of the next trees, ascending: those that grow them, and those that are only partitioned.
   virtual void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) = 0;
-  // Gradient-based one-side sampling [Ke2017]: the rows with the largest gradients, and a sample of
-  // the others, each of which then counts for those that it stands for. `tree`: number of the next.
-  // Returns the rows that are left out.
+  // A sample by the sizes of the gradients (gradient_sampling.hpp); returns the rows that are left
+  // out. `tree`: number of the next.
   virtual std::vector<u32> draw_by_gradient(u64 tree) = 0;
 
   // Weighted mean loss of all rows, or of these.
   virtual double measure_loss(std::span<const u32> rows) = 0;
+
+  // The trees of a round have been grown and added to the scores.
+  virtual void finish_round(std::span<const StoredTree>) {}
 };
 
 }  // namespace committee

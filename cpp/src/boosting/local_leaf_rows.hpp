@@ -49,6 +49,10 @@ class LocalLeafRows final : public LeafRows {
   void settle(std::span<const u32> leaves, std::span<const double> values,
               std::span<const i64> changes) override;
   std::span<const RowItem> rows_of(u32 leaf) const;
+  // Adds a change, times each row's weight, to the words of some rows.
+  void change_words(std::span<const RowItem> rows, i64 change) {
+    records_.change_words(rows, change, shared_.weights->values);
+  }
 
  private:
   struct Range {

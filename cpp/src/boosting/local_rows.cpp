@@ -4,6 +4,8 @@
 #include <cmath>
 #include <mutex>
 
+#include "boosting/gradient_sampling.hpp"
+
 namespace committee {
 
 LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
@@ -91,41 +93,18 @@ std::vector<double> LocalRows::measure_gradients() const {
   return sizes;
 }
 
-void LocalRows::multiply_weights(std::span<const double> factors) {
+void LocalRows::multiply_weights(std::span<const double> factors, u64 total) {
   drawn_ = weights_.multiplied(factors);
+  drawn_.total = total;
   records_.change_weights(drawn_);
   for (const auto& apart : apart_) apart->records.change_weights(drawn_);
 }
 
 std::vector<u32> LocalRows::draw_by_gradient(u64 tree) {
-  const double top = params_.goss_top, other = params_.goss_other;
-  const std::vector<double> sizes = measure_gradients();
-  std::vector<u32> present;
-  for (u32 row = 0; row < n_rows(); ++row)
-    if (weights_[row] > 0) present.push_back(row);
-  const auto n_top = static_cast<std::size_t>(top * static_cast<double>(present.size()));
-  std::vector<u32> order = present;
-  // Equal sizes in the order of the rows.
-  std::nth_element(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n_top), order.end(),
-      [&](u32 a, u32 b) { return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b; });
-  std::vector<double> factors(n_rows(), 0.0);
-  for (std::size_t i = 0; i < n_top; ++i) factors[order[i]] = 1.0;
-  std::vector<u32> sample, held_out;
-  for (const u32 row : present) {
-    Rng rng(params_.seed, tree, row, Purpose::subsample);
-    if (factors[row] == 0.0 && rng.uniform() < other / (1.0 - top))
-      factors[row] = (1.0 - top) / other;
-    (factors[row] > 0.0 ? sample : held_out).push_back(row);
-  }
-  if (sample.empty()) {
-    sample.push_back(order[0]);
-    held_out.erase(std::find(held_out.begin(), held_out.end(), order[0]));
-    factors[order[0]] = 1.0;
-  }
-  multiply_weights(factors);
-  choose_rows(sample, held_out);
-  return held_out;
+  const GradientSample drawn = sample_by_gradient(measure_gradients(), weights_, params_, tree);
+  multiply_weights(drawn.factors, weights_.multiplied(drawn.factors).total);
+  choose_rows(drawn.sample, drawn.held_out);
+  return drawn.held_out;
 }
 
 double LocalRows::measure_loss(std::span<const u32> rows) {

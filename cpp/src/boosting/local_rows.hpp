@@ -39,12 +39,12 @@ class LocalRows final : public BoostingRows {
 
   // For blocks: what is done in two steps there.
   Gradients& gradient_pairs() { return gradients_; }
-  const RowWeights& row_weights() const { return weights_; }
+  const RowWeights& drawn_weights() const { return drawn_; }
   ScoreView view() const { return shared_.view(); }
   // Sizes of all rows' gradients, over the scores, by which a sample is drawn.
   std::vector<double> measure_gradients() const;
-  // Draws with these factors of the weights, given the sums of all rows' new weights.
-  void multiply_weights(std::span<const double> factors);
+  // Draws with these factors of the weights, of which all rows, elsewhere too, have so much.
+  void multiply_weights(std::span<const double> factors, u64 total);
 
  private:
   LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,

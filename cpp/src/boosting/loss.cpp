@@ -104,6 +104,19 @@ class ScalarLoss final : public Loss {
     }
   }
 
+  bool adapts() const override {
+    return requires(Function f) { f.delta; };
+  }
+
+  double adapted_level(u32 k) const override {
+    if constexpr (requires(Function f) { f.delta; }) return functions_[k].parameter;
+    return Loss::adapted_level(k);
+  }
+
+  void set_delta(u32 k, double delta) override {
+    if constexpr (requires(Function f) { f.delta; }) functions_[k].delta = delta;
+  }
+
   double level(u32 k) const override {
     if constexpr (requires(Function f) { f.level(); }) return functions_[k].level();
     return Loss::level(k);

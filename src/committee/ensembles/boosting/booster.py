@@ -9,6 +9,7 @@ import numpy as np
 
 from committee.data.rows import densify_blocks
 from committee.engines import get_engine
+from committee.engines.block_boosting import open_block_boosting
 from committee.engines.choice import start_boosting
 from committee.losses import LossFunction
 
@@ -121,6 +122,8 @@ class Booster:
     ----------
     state : Boosting
         The engine's state: scores of the training rows, and the trees grown so far.
+    blocks : BlockBoosting or None
+        The blocks of the training rows, where these are divided among hosts.
     baseline : ndarray of shape (n_scores,)
         The constant that scores start from.
     trees_per_round : int
@@ -138,17 +141,16 @@ class Booster:
         self.rescales_trees = False
         loss, previous = self.loss, initial.previous
         y = loss.lay_out(objective.y) if isinstance(loss, LossFunction) else None
-        self.state: Boosting = start_boosting(
-            initial.engine,
-            bins,
-            y,
-            objective.weights,
-            loss.name,
-            loss.parameter,
-            loss.n_scores,
-            params,
-            list(loss.levels),
-        )
+        settings = (loss.name, loss.parameter, loss.n_scores, loss.levels)
+        self.blocks = None
+        if initial.engine == "cpu":
+            self.blocks = open_block_boosting(bins, y, objective.weights, settings, params)
+        self.state: Boosting
+        if self.blocks is not None:
+            self.state = self.blocks.state
+        else:
+            arguments = (y, objective.weights, *settings[:3], params, list(loss.levels))
+            self.state = start_boosting(initial.engine, bins, *arguments)
         self._previous = previous
         if previous is not None:
             self.baseline = previous.baseline

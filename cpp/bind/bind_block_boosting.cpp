@@ -1,0 +1,160 @@
+// Boosting over blocks of rows: a block that runs commands, and a Boosting whose commands go to a
+// Python object. A command is a tuple (name, arguments, None or further arguments of each block);
+// values are int, float or arrays of int64, float64, uint32 or uint8.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "boosting_checks.hpp"
+#include "committee/binning.hpp"
+#include "committee/block_boosting.hpp"
+
+namespace committee {
+
+namespace {
+
+template <class T>
+bool read_array(const nb::handle& given, BlockValue& value) {
+  Vector<T> array;
+  if (!nb::try_cast<Vector<T>>(given, array, false)) return false;
+  value = std::vector<T>(array.data(), array.data() + array.shape(0));
+  return true;
+}
+
+BlockValue read_value(const nb::handle& given) {
+  BlockValue value;
+  if (PyLong_Check(given.ptr())) return nb::cast<i64>(given);
+  if (PyFloat_Check(given.ptr())) return nb::cast<double>(given);
+  if (read_array<i64>(given, value) || read_array<double>(given, value) ||
+      read_array<u32>(given, value) || read_array<u8>(given, value))
+    return value;
+  throw nb::type_error(
+      "a value of a command must be an int, a float or a contiguous array of int64, float64, "
+      "uint32 or uint8");
+}
+
+BlockValues read_values(const nb::handle& given) {
+  BlockValues values;
+  for (const nb::handle value : given) values.push_back(read_value(value));
+  return values;
+}
+
+nb::object write_value(BlockValue value) {
+  return std::visit(
+      []<class T>(T& own) -> nb::object {
+        if constexpr (requires { own.data(); }) {
+          return nb::cast(own_array<typename T::value_type>(std::move(own)));
+        } else {
+          return nb::cast(own);
+        }
+      },
+      value);
+}
+
+nb::object write_values(const BlockValues& values) {
+  nb::list list;
+  for (const BlockValue& value : values) list.append(write_value(value));
+  return nb::tuple(list);
+}
+
+nb::object write_commands(std::span<const BlockCommand> commands) {
+  nb::list list;
+  for (const BlockCommand& command : commands) {
+    nb::object by_block = nb::none();
+    if (!command.by_block.empty()) {
+      nb::list parts;
+      for (const BlockValues& values : command.by_block) parts.append(write_values(values));
+      by_block = parts;
+    }
+    list.append(nb::make_tuple(command.name, write_values(command.args), by_block));
+  }
+  return list;
+}
+
+// Commands go to the methods `call` and `keep` of a Python object.
+class PythonCaller final : public BlockCaller {
+ public:
+  explicit PythonCaller(nb::object target) : target_(std::move(target)) {}
+  ~PythonCaller() override {
+    const nb::gil_scoped_acquire held;
+    target_.reset();
+  }
+  BlockValues call(std::span<const BlockCommand> commands, BlockReduction how,
+                   bool changes) override {
+    constexpr const char* kNames[] = {"sum", "max", "list"};
+    const nb::gil_scoped_acquire held;
+    return read_values(target_.attr("call")(write_commands(commands),
+                                            kNames[static_cast<std::size_t>(how)], changes));
+  }
+  void keep(std::vector<BlockCommand> kept, std::vector<BlockCommand> state) override {
+    const nb::gil_scoped_acquire held;
+    target_.attr("keep")(write_commands(kept), write_commands(state));
+  }
+
+ private:
+  nb::object target_;
+};
+
+std::unique_ptr<Boosting> make_block_boosting(
+    const nb::object& caller, const BinnedMatrix& bins, const std::vector<std::size_t>& offsets,
+    const std::optional<Vector<double>>& target, const std::optional<Vector<double>>& weights,
+    const std::string& loss, double parameter, u32 n_scores, const BoostingParams& params,
+    const std::vector<double>& levels, std::size_t leaves_per_step) {
+  if (offsets.size() < 2 || !std::is_sorted(offsets.begin(), offsets.end()) || offsets[0] != 0)
+    throw nb::value_error("offsets must ascend from 0 to the number of rows");
+  const std::size_t n_rows = offsets.back();
+  check_params(params, n_rows, bins.n_cols);
+  auto function = make_checked_loss(loss, parameter, n_scores, levels);
+  BoostingInput input;
+  if (target) {
+    check_target(*function, view_vector(*target), n_rows);
+    input.target = view_vector(*target);
+    input.target_owner = std::make_shared<const Vector<double>>(*target);
+  }
+  if (weights) {
+    if (weights->shape(0) != n_rows) throw nb::value_error("a weight for each row is needed");
+    input.weights.assign(weights->data(), weights->data() + n_rows);
+  }
+  const BlockedRows blocks{bins.bins,       offsets, std::make_shared<PythonCaller>(caller),
+                           leaves_per_step, loss,    parameter,
+                           levels};
+  return std::make_unique<Boosting>(std::move(input), std::move(function), params, blocks);
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_block_boosting(nanobind::module_& m) {
+  using namespace committee;
+  nb::class_<BoostingBlock>(m, "BoostingBlock", "The rows of one block of a boosted fit.")
+      .def(
+          "__init__",
+          [](BoostingBlock* self, const BinnedMatrix& data, int n_jobs) {
+            // The table is kept alive by the object.
+            new (self) BoostingBlock({&data, [](const BinnedMatrix*) {}}, n_jobs);
+          },
+          nb::arg("data"), nb::arg("n_jobs") = 1, nb::keep_alive<1, 2>())
+      .def(
+          "run",
+          [](BoostingBlock& self, const std::string& name, const nb::tuple& args) {
+            const BlockValues given = read_values(args);
+            BlockValues answer;
+            {
+              const nb::gil_scoped_release released;
+              answer = self.run(name, given);
+            }
+            return write_values(answer);
+          },
+          nb::arg("name"), nb::arg("args"),
+          nb::sig("def run(self, name: str, args: tuple) -> tuple"),
+          "Run a command of a fit on the rows of the block, and answer it.");
+  m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("bins"),
+        nb::arg("offsets"), nb::arg("target").none(), nb::arg("weights").none(), nb::arg("loss"),
+        nb::arg("parameter"), nb::arg("n_scores"), nb::arg("params"), nb::arg("levels"),
+        nb::arg("leaves_per_step"),
+        "A Boosting over blocks of rows, with the same trees: its commands to the blocks go to "
+        "caller.call(commands, reduction, changes) and caller.keep(commands, state).");
+}

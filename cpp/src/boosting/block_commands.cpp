@@ -1,0 +1,448 @@
+// What a block of rows does when it is told to: the rows' side of remote_rows.cpp.
+#include <algorithm>
+#include <map>
+
+#include "boosting/block_messages.hpp"
+#include "boosting/local_rows.hpp"
+#include "boosting/remote_rows.hpp"
+
+namespace committee {
+
+struct BoostingBlock::State {
+  State(std::shared_ptr<const BinnedMatrix> table, int n_jobs)
+      : data(std::move(table)), n_threads(choose_threads(n_jobs, 0.0, 1.0, 1.0)) {}
+
+  using Commands = std::map<std::string, BlockValues (*)(State&, const BlockValues&)>;
+  static void list_growth(Commands& commands);
+  static void list_values(Commands& commands);
+  static void list_scores(Commands& commands);
+  static void list_gradients(Commands& commands);
+
+  LocalLeafRows& leaves() const { return rows->leaves(); }
+  std::size_t n_entries() const { return rows->layout().n_entries() * width; }
+  void take(const BlockValues& args);
+  BlockValues list_combinations(const BlockValues& args) const;
+  void start(const BlockValues& args);
+  std::vector<i64> sum_levels(u32 leaf) const;
+  BlockValues open_root(const BlockValues& args);
+  BlockValues reopen_root();
+  BlockValues split(const BlockValues& args);
+  BlockValues count_bins(const BlockValues& args);
+  BlockValues sum_leaves(const BlockValues& args);
+  // Residuals of the rows of a leaf, and their weights (none: all one).
+  void list_residuals(u32 leaf, u32 score, std::vector<double>& residuals,
+                      std::vector<u32>& own_weights) const;
+  BlockValues count_residuals(const BlockValues& args) const;
+  BlockValues sum_distances(const BlockValues& args) const;
+  BlockValues count_distances(const BlockValues& args) const;
+  BlockValues sum_words();
+  void settle_tree(const BlockValues& args);
+  void choose_rows(const BlockValues& args);
+  BlockValues sum_losses(const BlockValues& args) const;
+  std::vector<GradientPowers> read_powers(const BlockValues& args) const;
+
+  std::shared_ptr<const BinnedMatrix> data;
+  int n_threads;
+  BoostingInput input;
+  std::vector<double> target;
+  std::unique_ptr<RowWeights> weights;
+  std::unique_ptr<Loss> loss;
+  BoostingParams params;
+  u32 width = 1;  // words of a histogram's entry
+  std::unique_ptr<LocalRows> rows;
+  std::vector<double> taken_gradients, taken_hessians;
+  std::vector<u32> held_out;
+  ResidualWords residual_words;
+};
+
+namespace {
+
+u32 read_u32(const BlockValues& args, std::size_t at) {
+  return static_cast<u32>(take_value<i64>(args, at));
+}
+
+}  // namespace
+
+// --- before the first round -------------------------------------------------------------------
+
+void BoostingBlock::State::take(const BlockValues& args) {
+  WeightFacts facts;
+  facts.total = static_cast<u64>(take_value<i64>(args, 0));
+  facts.unit = take_value<double>(args, 1);
+  facts.integral = (take_value<i64>(args, 2) & 1) != 0;
+  facts.weighted = (take_value<i64>(args, 2) & 2) != 0;
+  target = take_value<std::vector<double>>(args, 4);
+  input.data = data.get();
+  input.target = target;
+  input.weights = take_value<std::vector<double>>(args, 5);
+  weights = std::make_unique<RowWeights>(facts, take_value<std::vector<u32>>(args, 6),
+                                         take_value<std::vector<u32>>(args, 7),
+                                         static_cast<std::size_t>(take_value<i64>(args, 3)));
+}
+
+BlockValues BoostingBlock::State::list_combinations(const BlockValues& args) const {
+  std::vector<u8> bytes;
+  for (const std::string& bins : committee::list_combinations(
+           *data, *weights, take_value<std::vector<u32>>(args, 0), read_u32(args, 1)))
+    bytes.insert(bytes.end(), bins.begin(), bins.end());
+  return {std::move(bytes)};
+}
+
+void BoostingBlock::State::start(const BlockValues& args) {
+  const auto& name = take_value<std::vector<u8>>(args, 0);
+  loss = make_loss({name.begin(), name.end()}, take_value<double>(args, 1), read_u32(args, 2),
+                   take_value<std::vector<double>>(args, 3));
+  params.vector_leaves = take_value<i64>(args, 4) != 0;
+  width = params.vector_leaves && loss->n_scores() > 1 ? loss->n_scores() + 1 : 1;
+  const auto& numbers = take_value<std::vector<u32>>(args, 6);
+  auto code = take_value<std::vector<u8>>(args, 7).begin();
+  std::vector<JointColumns> joints;
+  for (std::size_t at = 0; at < numbers.size();) {
+    const u32 n_columns = numbers[at], n_codes = numbers[at + 1];
+    JointColumns& joint = joints.emplace_back();
+    const auto columns = numbers.begin() + static_cast<std::ptrdiff_t>(at + 2);
+    joint.columns.assign(columns, columns + n_columns);
+    for (u32 k = 0; k < n_codes; ++k, code += n_columns)
+      joint.code_bins.emplace_back(code, code + n_columns);
+    at += 2 + n_columns;
+  }
+  auto layout = std::make_shared<const RecordLayout>(*data->bins, std::move(joints), *weights,
+                                                     take_value<i64>(args, 5) != 0);
+  rows = std::make_unique<LocalRows>(input, *weights, *loss, params, std::move(layout), n_threads);
+}
+
+// --- growing ----------------------------------------------------------------------------------
+
+// Over the levels of all wide columns, one after the other.
+std::vector<i64> BoostingBlock::State::sum_levels(u32 leaf) const {
+  std::vector<i64> all, own;
+  for (u32 f = 0; f < data->n_cols; ++f) {
+    if (!(*data->bins)[f].wide) continue;
+    leaves().sum_levels(leaf, f, own);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+BlockValues BoostingBlock::State::open_root(const BlockValues& args) {
+  std::vector<i64> histogram(std::max<std::size_t>(1, n_entries()));
+  const RootSums sums = leaves().open_root(
+      {read_u32(args, 0), width > 1 ? width - 1 : 1, static_cast<u64>(take_value<i64>(args, 1))},
+      histogram.data());
+  for (const i64* part : leaves().partial_histograms())
+    for (std::size_t i = 0; i < n_entries(); ++i) histogram[i] += part[i];
+  return {
+      std::vector<i64>{static_cast<i64>(sums.n_rows), static_cast<i64>(sums.weight), sums.total},
+      sum_levels(0), std::move(histogram)};
+}
+
+BlockValues BoostingBlock::State::reopen_root() {
+  const RootSums sums = leaves().reopen_root();
+  return {std::vector<i64>{static_cast<i64>(sums.n_rows), static_cast<i64>(sums.weight), 0},
+          sum_levels(0)};
+}
+
+BlockValues BoostingBlock::State::split(const BlockValues& args) {
+  const SplitMessage message = read_splits(args);
+  std::vector<i64> sums, levels, histograms;
+  for (LeafSplit how : message.splits) {
+    const Side built = std::exchange(how.built, Side::none);
+    const SplitSums sides = leaves().split(how, false, nullptr);
+    sums.push_back(static_cast<i64>(sides.n_left));
+    sums.push_back(static_cast<i64>(sides.left_weight));
+    if (built == Side::none) continue;
+    const u32 child = built == Side::left ? how.left : how.right;
+    histograms.resize(histograms.size() + n_entries(), 0);
+    leaves().add_rows(child, histograms.data() + histograms.size() - n_entries());
+    const std::vector<i64> own = sum_levels(child);
+    levels.insert(levels.end(), own.begin(), own.end());
+  }
+  return {std::move(sums), std::move(levels), std::move(histograms)};
+}
+
+BlockValues BoostingBlock::State::count_bins(const BlockValues& args) {
+  std::vector<u32> counts;
+  std::vector<u64> summed;
+  leaves().count_bins(read_u32(args, 0), read_u32(args, 1), counts, summed);
+  if (rows->weights().weighted && summed.empty()) summed.assign(counts.size(), 0);
+  return {std::vector<i64>(counts.begin(), counts.end()),
+          std::vector<i64>(summed.begin(), summed.end())};
+}
+
+// --- values of leaves -------------------------------------------------------------------------
+
+BlockValues BoostingBlock::State::sum_leaves(const BlockValues& args) {
+  std::vector<i64> sums;
+  for (const FixedSums& own :
+       leaves().sum_leaves(take_value<std::vector<u32>>(args, 0), read_u32(args, 1)))
+    sums.insert(sums.end(), {own.gradient, own.hessian, own.weight});
+  return {std::move(sums)};
+}
+
+void BoostingBlock::State::list_residuals(u32 leaf, u32 score, std::vector<double>& residuals,
+                                          std::vector<u32>& own_weights) const {
+  const ScoreView view = rows->view();
+  const std::size_t offset = score * view.stride;
+  const std::vector<u32>& values = rows->drawn_weights().values;
+  residuals.clear();
+  own_weights.clear();
+  for (const RowItem& item : leaves().rows_of(leaf)) {
+    residuals.push_back(view.y[offset + item.row] - view.scores[offset + item.row]);
+    if (!values.empty()) own_weights.push_back(values[item.row]);
+  }
+}
+
+BlockValues BoostingBlock::State::count_residuals(const BlockValues& args) const {
+  const auto& numbers = take_value<std::vector<u32>>(args, 0);
+  const DigitStep step = read_step(args, 2);
+  std::vector<i64> counts(step.n_counts(), 0);
+  std::vector<double> residuals;
+  std::vector<u32> own_weights;
+  for (u32 l = 0; l < numbers.size(); ++l) {
+    list_residuals(numbers[l], read_u32(args, 1), residuals, own_weights);
+    count_digits(step, l, residuals, own_weights, counts.data());
+  }
+  return {std::move(counts)};
+}
+
+// Of Huber's leaves: the distances from their middles, held within delta.
+BlockValues BoostingBlock::State::sum_distances(const BlockValues& args) const {
+  const auto& numbers = take_value<std::vector<u32>>(args, 0);
+  const auto& middles = take_value<std::vector<double>>(args, 2);
+  const double delta = take_value<double>(args, 3);
+  std::vector<i64> limbs;
+  std::vector<double> residuals;
+  std::vector<u32> own_weights;
+  for (std::size_t l = 0; l < numbers.size(); ++l) {
+    list_residuals(numbers[l], read_u32(args, 1), residuals, own_weights);
+    for (double& residual : residuals) residual = std::clamp(residual - middles[l], -delta, delta);
+    ExactMean mean;
+    mean.add(residuals, std::vector<double>(own_weights.begin(), own_weights.end()));
+    write_mean(mean, limbs);
+  }
+  return {std::move(limbs)};
+}
+
+// Of all rows that weigh something from their scores, by score.
+BlockValues BoostingBlock::State::count_distances(const BlockValues& args) const {
+  const DigitStep step = read_step(args, 0);
+  const ScoreView view = rows->view();
+  std::vector<i64> counts(step.n_counts(), 0);
+  std::vector<double> distances(view.stride);
+  for (u32 k = 0; k < loss->n_scores(); ++k) {
+    for (std::size_t i = 0; i < view.stride; ++i)
+      distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+    count_digits(step, k, distances, weights->values, counts.data());
+  }
+  return {std::move(counts)};
+}
+
+// --- residuals that are followed from tree to tree
+// ------------------------------------------------
+
+BlockValues BoostingBlock::State::sum_words() {
+  std::vector<i64> histogram(std::max<std::size_t>(1, n_entries()));
+  const i64 total = leaves().sum_words(histogram.data());
+  for (const i64* part : leaves().partial_histograms())
+    for (std::size_t i = 0; i < n_entries(); ++i) histogram[i] += part[i];
+  return {std::vector<i64>{total}, std::move(histogram)};
+}
+
+// What `settle` did when the tree was grown: a leaf's value is a multiple of the words' unit.
+void BoostingBlock::State::settle_tree(const BlockValues& args) {
+  const StoredTree stored = read_tree(args, 0);
+  rows->add_tree(stored, 1.0);
+  std::vector<std::vector<RowItem>> by_node(stored.tree.size());
+  for (u32 row = 0; row < data->n_rows; ++row)
+    by_node[find_stored_leaf(stored, *data, row)].push_back({row});
+  for (std::size_t node = 0; node < by_node.size(); ++node) {
+    const auto steps = static_cast<i64>(stored.tree.values[node] * residual_words.scale);
+    leaves().change_words(by_node[node], static_cast<i64>(static_cast<u64>(steps)
+                                                          << residual_words.halves.hessian_bits));
+  }
+}
+
+// --- samples, losses, gradients ---------------------------------------------------------------
+
+void BoostingBlock::State::choose_rows(const BlockValues& args) {
+  const auto& places = take_value<std::vector<u8>>(args, 0);
+  std::vector<u32> sample;
+  held_out.clear();
+  for (u32 row = 0; row < places.size(); ++row) {
+    if (places[row] == 1) sample.push_back(row);
+    if (places[row] == 2) held_out.push_back(row);
+  }
+  rows->choose_rows(sample, held_out);
+}
+
+BlockValues BoostingBlock::State::sum_losses(const BlockValues& args) const {
+  ExactMean mean;
+  const bool all = take_value<i64>(args, 0) == 0;
+  if (all || !held_out.empty()) mean = rows->sum_losses(all ? std::span<const u32>() : held_out);
+  std::vector<i64> limbs;
+  write_mean(mean, limbs);
+  return {std::move(limbs)};
+}
+
+std::vector<GradientPowers> BoostingBlock::State::read_powers(const BlockValues& args) const {
+  const auto& numbers = take_value<std::vector<i64>>(args, 0);
+  std::vector<GradientPowers> powers;
+  for (std::size_t k = 0; k + 1 < numbers.size(); k += 2)
+    powers.push_back({static_cast<int>(numbers[k]), static_cast<int>(numbers[k + 1])});
+  return powers;
+}
+
+BoostingBlock::BoostingBlock(std::shared_ptr<const BinnedMatrix> data, int n_jobs)
+    : state_(std::make_unique<State>(std::move(data), n_jobs)) {}
+
+BoostingBlock::~BoostingBlock() = default;
+
+// Commands that need no more than a line, and the names of all.
+void BoostingBlock::State::list_growth(Commands& commands) {
+  commands["open_root"] = [](State& s, const BlockValues& a) { return s.open_root(a); };
+  commands["reopen_root"] = [](State& s, const BlockValues&) { return s.reopen_root(); };
+  commands["split"] = [](State& s, const BlockValues& a) { return s.split(a); };
+  commands["split_held_out"] = [](State& s, const BlockValues& a) {
+    const SplitMessage message = read_splits(a);
+    for (const LeafSplit& how : message.splits) s.leaves().split_held_out(how);
+    return BlockValues{};
+  };
+  commands["unsplit"] = [](State& s, const BlockValues& a) {
+    s.leaves().unsplit(read_u32(a, 0));
+    return BlockValues{};
+  };
+  commands["add_rows"] = [](State& s, const BlockValues& a) {
+    std::vector<i64> histogram(s.n_entries(), 0);
+    s.leaves().add_rows(read_u32(a, 0), histogram.data());
+    return BlockValues{std::move(histogram)};
+  };
+  commands["count_bins"] = [](State& s, const BlockValues& a) { return s.count_bins(a); };
+  commands["sum_vectors"] = [](State& s, const BlockValues& a) {
+    std::vector<i64> totals;
+    s.leaves().sum_vectors(read_u32(a, 0), totals);
+    return BlockValues{std::move(totals)};
+  };
+}
+
+void BoostingBlock::State::list_values(Commands& commands) {
+  using Doubles = std::vector<double>;
+  commands["sum_leaves"] = [](State& s, const BlockValues& a) { return s.sum_leaves(a); };
+  commands["count_residuals"] = [](State& s, const BlockValues& a) { return s.count_residuals(a); };
+  commands["sum_distances"] = [](State& s, const BlockValues& a) { return s.sum_distances(a); };
+  commands["count_distances"] = [](State& s, const BlockValues& a) { return s.count_distances(a); };
+  commands["add_values"] = [](State& s, const BlockValues& a) {
+    s.leaves().add_values(take_value<std::vector<u32>>(a, 0), read_u32(a, 1),
+                          take_value<Doubles>(a, 2));
+    return BlockValues{};
+  };
+  commands["find_largest_residual"] = [](State& s, const BlockValues&) {
+    return BlockValues{Doubles{s.leaves().find_largest_residual()}};
+  };
+  commands["write_residuals"] = [](State& s, const BlockValues& a) {
+    s.residual_words = {{static_cast<int>(take_value<i64>(a, 0))}, take_value<double>(a, 1)};
+    s.leaves().write_residuals(s.residual_words);
+    return BlockValues{};
+  };
+  commands["find_largest_word"] = [](State& s, const BlockValues& a) {
+    const WordHalves halves{static_cast<int>(take_value<i64>(a, 0))};
+    return BlockValues{std::vector<i64>{s.leaves().find_largest_word(halves)}};
+  };
+  commands["sum_words"] = [](State& s, const BlockValues&) { return s.sum_words(); };
+  commands["settle"] = [](State& s, const BlockValues& a) {
+    s.leaves().settle(take_value<std::vector<u32>>(a, 0), take_value<Doubles>(a, 1),
+                      take_value<std::vector<i64>>(a, 2));
+    return BlockValues{};
+  };
+  commands["settle_tree"] = [](State& s, const BlockValues& a) {
+    s.settle_tree(a);
+    return BlockValues{};
+  };
+}
+
+void BoostingBlock::State::list_scores(Commands& commands) {
+  using Doubles = std::vector<double>;
+  commands["get_scores"] = [](State& s, const BlockValues&) {
+    const double* const scores = s.rows->scores();
+    return BlockValues{Doubles(scores, scores + s.data->n_rows * s.loss->n_scores())};
+  };
+  commands["set_scores"] = [](State& s, const BlockValues& a) {
+    s.rows->set_scores(take_value<Doubles>(a, 0).data());
+    return BlockValues{};
+  };
+  commands["add_constant"] = [](State& s, const BlockValues& a) {
+    s.rows->add_constant(take_value<Doubles>(a, 0));
+    return BlockValues{};
+  };
+  commands["add_tree"] = [](State& s, const BlockValues& a) {
+    s.rows->add_tree(read_tree(a, 1), take_value<double>(a, 0));
+    return BlockValues{};
+  };
+  commands["sum_losses"] = [](State& s, const BlockValues& a) { return s.sum_losses(a); };
+  commands["choose_rows"] = [](State& s, const BlockValues& a) {
+    s.choose_rows(a);
+    return BlockValues{};
+  };
+  commands["measure_sizes"] = [](State& s, const BlockValues&) {
+    return BlockValues{s.rows->measure_gradients()};
+  };
+  commands["multiply_weights"] = [](State& s, const BlockValues& a) {
+    s.rows->multiply_weights(take_value<Doubles>(a, 1), static_cast<u64>(take_value<i64>(a, 0)));
+    return BlockValues{};
+  };
+}
+
+void BoostingBlock::State::list_gradients(Commands& commands) {
+  using Doubles = std::vector<double>;
+  commands["set_deltas"] = [](State& s, const BlockValues& a) {
+    for (u32 k = 0; k < s.loss->n_scores(); ++k)
+      s.loss->set_delta(k, take_value<Doubles>(a, 0).at(k));
+    return BlockValues{};
+  };
+  commands["measure_gradients"] = [](State& s, const BlockValues&) {
+    Gradients& pairs = s.rows->gradient_pairs();
+    return BlockValues{pairs.measure(*s.loss, s.rows->view(), *s.weights, s.n_threads)};
+  };
+  commands["fix_gradients"] = [](State& s, const BlockValues& a) {
+    s.rows->gradient_pairs().fix(*s.loss, s.rows->view(), *s.weights, s.read_powers(a),
+                                 s.n_threads);
+    return BlockValues{};
+  };
+  commands["take_gradients"] = [](State& s, const BlockValues& a) {
+    s.taken_gradients = take_value<Doubles>(a, 0);
+    s.taken_hessians = take_value<Doubles>(a, 1);
+    return BlockValues{};
+  };
+  commands["measure_taken"] = [](State& s, const BlockValues&) {
+    Gradients& pairs = s.rows->gradient_pairs();
+    return BlockValues{
+        pairs.measure(s.taken_gradients.data(), s.taken_hessians.data(), *s.weights, s.n_threads)};
+  };
+  commands["fix_taken"] = [](State& s, const BlockValues& a) {
+    s.rows->gradient_pairs().fix(s.taken_gradients.data(), s.taken_hessians.data(), *s.weights,
+                                 s.read_powers(a), s.n_threads);
+    return BlockValues{};
+  };
+}
+
+BlockValues BoostingBlock::run(const std::string& name, const BlockValues& args) {
+  static const State::Commands kCommands = [] {
+    State::Commands commands;
+    State::list_growth(commands);
+    State::list_values(commands);
+    State::list_scores(commands);
+    State::list_gradients(commands);
+    return commands;
+  }();
+  if (name == "take" || name == "start") {
+    name == "take" ? state_->take(args) : state_->start(args);
+    return {};
+  }
+  if (name == "list_combinations") return state_->list_combinations(args);
+  const auto found = kCommands.find(name);
+  if (found == kCommands.end() || !state_->rows)
+    throw std::invalid_argument("a block that has " + std::string(state_->rows ? "" : "not ") +
+                                "been started does not know the command '" + name + "'");
+  return found->second(*state_, args);
+}
+
+}  // namespace committee

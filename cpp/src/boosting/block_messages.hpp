@@ -1,0 +1,34 @@
+// What commands to blocks carry, as plain arrays.
+#pragma once
+#include "boosting/leaf_rows.hpp"
+#include "committee/block_boosting.hpp"
+#include "committee/exact_sum.hpp"
+#include "committee/quantile_counts.hpp"
+
+namespace committee {
+
+// std::invalid_argument where the message has no such value, or one of another type.
+template <class T>
+const T& take_value(const BlockValues& values, std::size_t at) {
+  if (at >= values.size() || !std::holds_alternative<T>(values[at]))
+    throw std::invalid_argument("a message to or from a block lacks value " + std::to_string(at) +
+                                ", or it is of another type");
+  return std::get<T>(values[at]);
+}
+
+// Splits of leaves, and how they are read: the splits stay with the message.
+BlockValues write_splits(std::span<const LeafSplit> splits);
+struct SplitMessage {
+  std::vector<LeafSplit> splits;
+  std::vector<std::unique_ptr<BoostSplit>> by;
+};
+SplitMessage read_splits(const BlockValues& values);
+
+BlockValues write_step(const DigitStep& step);
+DigitStep read_step(const BlockValues& values, std::size_t first);
+
+// Sum and total of a mean, one after the other.
+void write_mean(ExactMean& mean, std::vector<i64>& limbs);
+ExactMean read_mean(const i64* limbs);
+
+}  // namespace committee

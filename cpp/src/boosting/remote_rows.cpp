@@ -1,0 +1,228 @@
+#include "boosting/remote_rows.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "boosting/block_messages.hpp"
+#include "boosting/gradient_sampling.hpp"
+
+namespace committee {
+
+RemoteRows::RemoteRows(const BlockedRows& blocks, const BoostingInput& input,
+                       const RowWeights& weights, Loss& loss, const BoostingParams& params)
+    : facts_{*blocks.bins, blocks.offsets, std::max<std::size_t>(1, blocks.leaves_per_step), false},
+      weights_(weights),
+      loss_(loss),
+      params_(params),
+      link_(blocks.caller),
+      drawn_(weights) {
+  gradients_.powers.resize(loss.n_scores());
+  send_targets(input);
+  std::vector<JointColumns> joints;
+  if (params.joint_columns)
+    joints = join_columns(facts_.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
+      return try_join(joint, column, most);
+    });
+  layout_ = std::make_shared<const RecordLayout>(facts_.bins, std::move(joints), weights,
+                                                 params.goss_other > 0.0);
+  start(blocks);
+  const u32 width = params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1;
+  leaves_ = std::make_unique<RemoteLeafRows>(link_, facts_, *layout_, loss, width);
+}
+
+std::vector<double> RemoteRows::cut_columns(const double* values, std::size_t n_columns,
+                                            std::size_t block) const {
+  const std::size_t begin = facts_.offsets[block], end = facts_.offsets[block + 1];
+  std::vector<double> part;
+  for (std::size_t k = 0; k < n_columns; ++k)
+    part.insert(part.end(), values + k * n_rows() + begin, values + k * n_rows() + end);
+  return part;
+}
+
+// Targets and weights of each block.
+void RemoteRows::send_targets(const BoostingInput& input) {
+  const i64 flags = (weights_.integral ? 1 : 0) | (weights_.weighted ? 2 : 0);
+  BlockCommand command{"take", {static_cast<i64>(weights_.total), weights_.unit, flags}, {}};
+  const auto cut = [&](const std::vector<u32>& values, std::size_t block) {
+    if (values.empty()) return values;
+    return std::vector<u32>(
+        values.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block]),
+        values.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block + 1]));
+  };
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
+    command.by_block.push_back(
+        {static_cast<i64>(facts_.offsets[block]),
+         cut_columns(input.target.data(), input.target.size() / n_rows(), block),
+         cut_columns(input.weights.data(), input.weights.empty() ? 0 : 1, block),
+         cut(weights_.values, block), cut(weights_.positions(), block)});
+  }
+  link_.post(std::move(command), true);
+}
+
+bool RemoteRows::try_join(JointColumns& joint, u32 column, u32 most_codes) {
+  std::vector<u32> columns = joint.columns;
+  columns.push_back(column);
+  const BlockValues found =
+      link_.ask({"list_combinations", {columns, i64{most_codes}}, {}}, BlockReduction::list);
+  std::set<std::string> all;
+  for (std::size_t block = 0; block < found.size(); ++block) {
+    const auto& bytes = take_value<std::vector<u8>>(found, block);
+    for (std::size_t at = 0; at < bytes.size(); at += columns.size())
+      all.emplace(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(at + columns.size()));
+  }
+  if (all.size() > most_codes) return false;
+  joint.columns = std::move(columns);
+  joint.code_bins.clear();
+  for (const std::string& bins : all) joint.code_bins.emplace_back(bins.begin(), bins.end());
+  return true;
+}
+
+void RemoteRows::start(const BlockedRows& blocks) {
+  std::vector<u32> joints;
+  std::vector<u8> codes;
+  for (const JointColumns& joint : layout_->joints()) {
+    joints.push_back(static_cast<u32>(joint.columns.size()));
+    joints.push_back(static_cast<u32>(joint.code_bins.size()));
+    joints.insert(joints.end(), joint.columns.begin(), joint.columns.end());
+    for (const std::vector<u8>& bins : joint.code_bins)
+      codes.insert(codes.end(), bins.begin(), bins.end());
+  }
+  link_.post({"start",
+              {std::vector<u8>(blocks.loss.begin(), blocks.loss.end()), blocks.parameter,
+               i64{loss_.n_scores()}, blocks.levels, i64{params_.vector_leaves},
+               i64{params_.goss_other > 0.0}, std::move(joints), std::move(codes)},
+              {}},
+             true);
+}
+
+// --- scores -----------------------------------------------------------------------------------
+
+const double* RemoteRows::scores() {
+  const BlockValues parts = link_.ask({"get_scores", {}, {}}, BlockReduction::list);
+  scores_.resize(n_rows() * loss_.n_scores());
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
+    const auto& part = take_value<std::vector<double>>(parts, block);
+    const std::size_t begin = facts_.offsets[block], size = facts_.offsets[block + 1] - begin;
+    for (u32 k = 0; k < loss_.n_scores(); ++k)
+      std::copy_n(part.data() + k * size, size, scores_.data() + k * n_rows() + begin);
+  }
+  return scores_.data();
+}
+
+void RemoteRows::set_scores(const double* scores) {
+  BlockCommand command{"set_scores", {}, {}};
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
+    command.by_block.push_back({cut_columns(scores, loss_.n_scores(), block)});
+  link_.post(std::move(command), true);
+}
+
+void RemoteRows::add_constant(std::span<const double> per_score) {
+  link_.post({"add_constant", {std::vector<double>(per_score.begin(), per_score.end())}, {}}, true);
+}
+
+void RemoteRows::add_tree(const StoredTree& stored, double factor) {
+  BlockCommand command{"add_tree", {factor}, {}};
+  for (BlockValue& value : write_tree(stored)) command.args.push_back(std::move(value));
+  link_.post(std::move(command), true);
+}
+
+void RemoteRows::finish_round(std::span<const StoredTree> trees) {
+  std::vector<BlockCommand> commands, state;
+  for (const StoredTree& stored : trees) {
+    BlockCommand command{"settle_tree", {}, {}};
+    if (!leaves_->follows_residuals()) command = {"add_tree", {1.0}, {}};
+    for (BlockValue& value : write_tree(stored)) command.args.push_back(std::move(value));
+    commands.push_back(std::move(command));
+  }
+  for (const std::vector<BlockCommand>* latest : {&choice_, &adapted_})
+    state.insert(state.end(), latest->begin(), latest->end());
+  link_.finish_round(std::move(commands), std::move(state));
+}
+
+double RemoteRows::measure_loss(std::span<const u32> rows) {
+  const BlockValues answer =
+      link_.ask({"sum_losses", {i64{!rows.empty()}}, {}}, BlockReduction::sum);
+  return read_mean(take_value<std::vector<i64>>(answer, 0).data()).find();
+}
+
+// --- gradients --------------------------------------------------------------------------------
+
+void RemoteRows::adapt_loss() {
+  if (!loss_.adapts()) return;
+  std::vector<double> levels;
+  for (u32 k = 0; k < loss_.n_scores(); ++k) levels.push_back(loss_.adapted_level(k));
+  const std::vector<double> deltas =
+      find_quantiles(link_, levels, [&](const DigitStep& step) -> BlockCommand {
+        return {"count_distances", write_step(step), {}};
+      });
+  for (u32 k = 0; k < loss_.n_scores(); ++k) loss_.set_delta(k, deltas[k]);
+  adapted_ = {{"set_deltas", {deltas}, {}}};
+  link_.post(adapted_[0]);
+}
+
+void RemoteRows::fix_powers(const char* measure, const char* fix,
+                            std::vector<GradientPowers> known) {
+  if (known.empty()) {
+    const BlockValues answer = link_.ask({measure, {}, {}}, BlockReduction::max);
+    known = find_powers(take_value<std::vector<double>>(answer, 0), gradients_.constant_hessian);
+  }
+  std::vector<i64> powers;
+  for (const GradientPowers& power : known) {
+    powers.push_back(power.gradient);
+    powers.push_back(power.hessian);
+  }
+  gradients_.powers = std::move(known);
+  link_.post({fix, {std::move(powers)}, {}});
+}
+
+void RemoteRows::compute_gradients() {
+  gradients_.constant_hessian = loss_.shape().constant_hessian && !weights_.weighted;
+  fix_powers("measure_gradients", "fix_gradients", find_fixed_powers(loss_));
+}
+
+void RemoteRows::take_gradients(const double* gradients, const double* hessians) {
+  BlockCommand command{"take_gradients", {}, {}};
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
+    command.by_block.push_back({cut_columns(gradients, loss_.n_scores(), block),
+                                cut_columns(hessians, loss_.n_scores(), block)});
+  link_.post(std::move(command));
+  gradients_.constant_hessian = false;
+  fix_powers("measure_taken", "fix_taken", {});
+}
+
+// --- samples ----------------------------------------------------------------------------------
+
+void RemoteRows::choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) {
+  std::vector<u8> places(n_rows(), 0);
+  for (const u32 row : sample) places[row] = 1;
+  for (const u32 row : held_out) places[row] = 2;
+  BlockCommand command{"choose_rows", {}, {}};
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
+    command.by_block.push_back(
+        {std::vector<u8>(places.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block]),
+                         places.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block + 1]))});
+  facts_.held_out = !held_out.empty();
+  choice_ = {command};
+  link_.post(std::move(command));
+}
+
+std::vector<u32> RemoteRows::draw_by_gradient(u64 tree) {
+  const BlockValues parts = link_.ask({"measure_sizes", {}, {}}, BlockReduction::list);
+  std::vector<double> sizes;
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
+    const auto& part = take_value<std::vector<double>>(parts, block);
+    sizes.insert(sizes.end(), part.begin(), part.end());
+  }
+  const GradientSample drawn = sample_by_gradient(sizes, weights_, params_, tree);
+  const RowWeights multiplied = weights_.multiplied(drawn.factors);
+  drawn_ = multiplied;
+  BlockCommand command{"multiply_weights", {static_cast<i64>(multiplied.total)}, {}};
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
+    command.by_block.push_back({cut_columns(drawn.factors.data(), 1, block)});
+  link_.post(std::move(command));
+  choose_rows(drawn.sample, drawn.held_out);
+  return drawn.held_out;
+}
+
+}  // namespace committee

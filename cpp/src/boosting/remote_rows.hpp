@@ -1,0 +1,143 @@
+// The rows of a fit in blocks elsewhere: what LocalRows does with rows is here a command to all
+// blocks. Commands without an answer wait for the next one that has one.
+#pragma once
+#include <functional>
+#include <map>
+
+#include "boosting/boosting_rows.hpp"
+#include "committee/block_boosting.hpp"
+#include "committee/quantile_counts.hpp"
+
+namespace committee {
+
+// Commands on their way.
+class BlockLink {
+ public:
+  explicit BlockLink(std::shared_ptr<BlockCaller> caller) : caller_(std::move(caller)) {}
+  // Without an answer: sent with the next one. `kept`: a lost block needs it for good.
+  void post(BlockCommand command, bool kept = false);
+  BlockValues ask(BlockCommand command, BlockReduction how, bool changes = false);
+  // A round is over: what its commands have done is done by these, in a block that is lost later.
+  void finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state);
+
+ private:
+  void flush();
+  void settle_round();
+  std::shared_ptr<BlockCaller> caller_;
+  std::vector<BlockCommand> waiting_, kept_, state_;
+  bool due_ = false;  // a round is over, and its commands may still be waiting
+};
+
+// Quantiles of groups of values that the blocks count; `count` names the command that does.
+std::vector<double> find_quantiles(BlockLink& link, std::span<const double> levels,
+                                   const std::function<BlockCommand(const DigitStep&)>& count);
+
+// The facts that blocks and their driver share.
+struct RemoteFacts {
+  std::vector<ColumnBins> bins;
+  std::vector<std::size_t> offsets;
+  std::size_t leaves_per_step = 4;
+  bool held_out = false;  // some rows do not grow the trees of this round
+  std::size_t n_rows() const { return offsets.back(); }
+  std::size_t n_blocks() const { return offsets.size() - 1; }
+};
+
+class RemoteLeafRows final : public LeafRows {
+ public:
+  RemoteLeafRows(BlockLink& link, const RemoteFacts& facts, const RecordLayout& layout,
+                 const Loss& loss, u32 width);
+  RootSums open_root(const TreeStart& start, i64* histogram) override;
+  RootSums reopen_root() override;
+  std::size_t leaves_per_step() const override { return facts_.leaves_per_step; }
+  void split_ahead(std::span<const LeafSplit> splits) override;
+  SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) override;
+  void split_held_out(const LeafSplit& how) override;
+  void unsplit(u32 leaf) override;
+  void add_rows(u32 leaf, i64* histogram) override;
+  void count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
+                  std::vector<u64>& weights) override;
+  void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) override;
+  void sum_vectors(u32 leaf, std::vector<i64>& totals) override;
+  std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score) override;
+  std::vector<double> find_middles(std::span<const u32> leaves, u32 score) override;
+  void add_values(std::span<const u32> leaves, u32 score, std::span<const double> values) override;
+  double find_largest_residual() override;
+  void write_residuals(const ResidualWords& words) override;
+  i64 find_largest_word(const WordHalves& halves) override;
+  i64 sum_words(i64* histogram) override;
+  void settle(std::span<const u32> leaves, std::span<const double> values,
+              std::span<const i64> changes) override;
+  bool follows_residuals() const { return follows_residuals_; }
+
+ private:
+  struct Answer {
+    SplitSums sums;
+    std::vector<i64> histogram;
+  };
+  RootSums take_root(const BlockValues& answer);
+  void take_levels(const LeafSplit& split, std::span<const i64> built);
+
+  BlockLink& link_;
+  const RemoteFacts& facts_;
+  const Loss& loss_;
+  const u32 width_;
+  const std::size_t n_entries_;
+  // Where the levels of each wide column begin in a row of level sums, and the number of all.
+  std::vector<std::size_t> level_offsets_;
+  std::size_t n_levels_ = 0;
+  std::map<u32, Answer> ahead_;             // of leaves that were split
+  std::map<u32, std::vector<i64>> levels_;  // sums of leaves over the levels of wide columns
+  bool follows_residuals_ = false;          // in the tree at hand
+};
+
+class RemoteRows final : public BoostingRows {
+ public:
+  RemoteRows(const BlockedRows& blocks, const BoostingInput& input, const RowWeights& weights,
+             Loss& loss, const BoostingParams& params);
+  std::size_t n_rows() const override { return facts_.n_rows(); }
+  const std::vector<ColumnBins>& bins() const override { return facts_.bins; }
+  const RecordLayout& layout() const override { return *layout_; }
+  const WeightFacts& weights() const override { return drawn_; }
+  const GradientFacts& gradients() const override { return gradients_; }
+  LeafRows& leaves() override { return *leaves_; }
+  std::vector<LeafRows*> make_leaves_apart(std::size_t, std::size_t) override { return {}; }
+  std::size_t bytes() const override { return scores_.size() * sizeof(double); }
+  const double* scores() override;
+  void set_scores(const double* scores) override;
+  void add_constant(std::span<const double> per_score) override;
+  void add_tree(const StoredTree& stored, double factor) override;
+  void adapt_loss() override;
+  void compute_gradients() override;
+  void take_gradients(const double* gradients, const double* hessians) override;
+  void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) override;
+  std::vector<u32> draw_by_gradient(u64 tree) override;
+  double measure_loss(std::span<const u32> rows) override;
+  void finish_round(std::span<const StoredTree> trees) override;
+
+ private:
+  void send_targets(const BoostingInput& input);
+  bool try_join(JointColumns& joint, u32 column, u32 most_codes);
+  void start(const BlockedRows& blocks);
+  // The part of values[column][row] that a block has.
+  std::vector<double> cut_columns(const double* values, std::size_t n_columns,
+                                  std::size_t block) const;
+  void fix_powers(const char* measure, const char* fix, std::vector<GradientPowers> known);
+
+  RemoteFacts facts_;
+  const RowWeights& weights_;
+  Loss& loss_;
+  const BoostingParams& params_;
+  BlockLink link_;
+  WeightFacts drawn_;
+  GradientFacts gradients_;
+  std::shared_ptr<const RecordLayout> layout_;
+  std::unique_ptr<RemoteLeafRows> leaves_;
+  std::vector<double> scores_;                  // as they were when somebody asked
+  std::vector<BlockCommand> choice_, adapted_;  // the latest of their kind
+};
+
+// A tree as a message, and back.
+BlockValues write_tree(const StoredTree& stored);
+StoredTree read_tree(const BlockValues& values, std::size_t first);
+
+}  // namespace committee

@@ -1,0 +1,363 @@
+"""Gradient boosting over blocks of rows that other hosts hold, with the trees of a fit in one memory.
+
+The engine's own state drives the fit: it has the queue of leaves, the search for splits, and the trees. Whatever looks
+at a row is a command to all blocks, whose answers are sums of integers (or maxima), so that neither the number of
+blocks nor their order can change a tree. See :mod:`committee.engines.hosts` for the way to the blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
+
+import numpy as np
+
+from committee import _core
+from committee.data.binning import take_bytes
+from committee.engines.cluster import find_cluster
+from committee.engines.hosts.protocol import Command
+from committee.engines.packing import PackedBins, unpack_bins
+
+if TYPE_CHECKING:
+    from committee.engines.hosts.protocol import HostGroup, Reduction
+    from committee.typing import FloatArray
+
+__all__ = [
+    "BinnedSlices",
+    "BlockBoosting",
+    "BoostingBlockState",
+    "BoostingTraffic",
+    "boost_in_blocks",
+    "choose_leaves_per_step",
+    "open_block_boosting",
+]
+
+LossSettings: TypeAlias = tuple[str, float, int, Sequence[float]]
+"""Name, parameter, number of scores and levels of a loss, as the engine takes them."""
+
+EngineCommand: TypeAlias = tuple[str, tuple[Any, ...], list[tuple[Any, ...]] | None]
+"""Name, arguments of all blocks, and further arguments of each block, as the engine writes them."""
+
+_RUN, _TAKE_BINS = "run", "take_bins"
+
+_LEAST_ROWS = 500_000
+"""Rows for each worker of a cluster below which boosting stays in this process: round trips would take longer than
+what they save."""
+
+_LOG = logging.getLogger("committee")
+
+
+class BoostingBlockState:
+    """The rows of one block on its host, which come with the first command.
+
+    Parameters
+    ----------
+    block : int
+        The number of the block.
+    """
+
+    def __init__(self, block: int) -> None:
+        self._number = block
+        self._block: _core.BoostingBlock | None = None
+
+    def run(self, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run commands one after the other; the answer is that to the last one."""
+        if name == _TAKE_BINS:
+            self._block = _core.BoostingBlock(unpack_bins(PackedBins(*args)), 1)
+            return ()
+        if self._block is None:
+            raise ValueError(f"Block {self._number} of boosting has no bins yet: the first command is {_TAKE_BINS!r}.")
+        commands, *further = args
+        own = further[0] if further else ((),) * len(commands)
+        answer: tuple[Any, ...] = ()
+        for (command, given), more in zip(commands, own, strict=True):
+            answer = self._block.run(command, (*given, *more))
+        return answer
+
+
+class BinnedSlices(Sequence[tuple[Any, ...]]):
+    """The bins of each block, as arguments of a command; they are cut out of the table when they are sent.
+
+    Parameters
+    ----------
+    bins : BinnedMatrix
+        The table.
+    offsets : sequence of int
+        First row of each block, and the number of all rows.
+    """
+
+    def __init__(self, bins: _core.BinnedMatrix, offsets: Sequence[int]) -> None:
+        self._bins, self._offsets = bins, offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, block: Any) -> Any:
+        if isinstance(block, slice):
+            return [self[k] for k in range(*block.indices(len(self)))]
+        return take_bytes(_core.slice_rows(self._bins, self._offsets[block], self._offsets[block + 1]))
+
+
+@dataclass
+class BoostingTraffic:
+    """What went to the hosts and came back.
+
+    Attributes
+    ----------
+    n_calls : int
+        Round trips.
+    bytes_sent : int
+        Bytes of the arguments that every host gets, and of those of single blocks.
+    bytes_received : int
+        Bytes of the answers of one host, or of all blocks where answers are lists.
+    n_trees : int
+        Trees grown.
+    """
+
+    n_calls: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    n_trees: int = 0
+
+
+class _BlockCalls:
+    """The way from the engine to the hosts of a fit, and the log by which a lost block is made again."""
+
+    def __init__(self, hosts: HostGroup, fit: str) -> None:
+        self._hosts, self._fit = hosts, fit
+        self._kept: list[Command] = []
+        self.traffic = BoostingTraffic()
+
+    def send_bins(self, bins: _core.BinnedMatrix, offsets: Sequence[int]) -> None:
+        """Give each block its part of the table."""
+        command = Command(_TAKE_BINS, (bins.mapper,), BinnedSlices(bins, offsets))
+        self._hosts.call(self._fit, *command[:2], reduce="list", changes=True, by_block=command.by_block)
+        self._kept.append(command)
+
+    def call(self, commands: list[EngineCommand], how: Reduction, changes: bool) -> tuple[Any, ...]:
+        """Run commands on all blocks; the answers to the last one, reduced, or one block after the other."""
+        sent = _pack(commands)
+        answer = self._hosts.call(self._fit, sent.name, sent.args, reduce=how, changes=changes, by_block=sent.by_block)
+        values = tuple(chain.from_iterable(answer)) if how == "list" else answer
+        self.traffic.n_calls += 1
+        self.traffic.bytes_sent += _count_bytes(sent.args) + _count_bytes(sent.by_block)
+        self.traffic.bytes_received += _count_bytes(values)
+        return tuple(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in values)
+
+    def keep(self, commands: list[EngineCommand], state: list[EngineCommand]) -> None:
+        """Replace the log of a round by what it has led to."""
+        self._kept.extend(_pack([command]) for command in commands)
+        self.traffic.n_trees += sum(name in ("add_tree", "settle_tree") for name, _, _ in commands)
+        self._hosts.compact(self._fit, [*self._kept, *(_pack([command]) for command in state)])
+
+
+class BlockBoosting:
+    """A boosted fit over the blocks of a host group.
+
+    Parameters
+    ----------
+    hosts : HostGroup
+        Where the blocks are.
+    bins : BinnedMatrix
+        The table, which is cut into blocks; a byte a value travels to the hosts, once.
+    offsets : sequence of int
+        First row of each block, and the number of all rows.
+    y : ndarray or None
+        The target of all rows, as the engine reads it.
+    weights : ndarray of shape (n_rows,) or None
+        Weights of all rows.
+    loss : tuple
+        Name, parameter, number of scores and levels of the loss.
+    params : BoostingParams
+        The engine's parameters.
+    leaves_per_step : int, optional
+        Leaves that are split in one round trip, before it is known which come next; the tree does not depend on it.
+
+    Attributes
+    ----------
+    state : Boosting
+        The engine's state.
+    traffic : BoostingTraffic
+        Round trips and bytes so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import _core
+    >>> from committee.engines.hosts import LocalHosts
+    >>> X = np.arange(1000.0).reshape(-1, 1)
+    >>> mapper = _core.BinMapper.fit(X, None, np.zeros(1, dtype=np.uint32), 255, 1)
+    >>> bins, loss = mapper.transform(X), ("squared_error", np.nan, 1, [])
+    >>> params = _core.BoostingParams()
+    >>> boosting = BlockBoosting(LocalHosts(), bins, [0, 300, 1000], X[:, 0], None, loss, params)
+    >>> boosting.state.add_constant(boosting.state.find_baseline())
+    >>> boosting.state.boost(2)
+    >>> boosting.state.n_trees
+    2
+    >>> boosting.close()
+    """
+
+    def __init__(
+        self,
+        hosts: HostGroup,
+        bins: _core.BinnedMatrix,
+        offsets: Sequence[int],
+        y: FloatArray | None,
+        weights: FloatArray | None,
+        loss: LossSettings,
+        params: _core.BoostingParams,
+        leaves_per_step: int | None = None,
+    ) -> None:
+        self._fit = uuid4().hex
+        hosts.open(self._fit, BoostingBlockState, len(offsets) - 1)
+        # Hosts forget the blocks of a fit that failed, too.
+        self._close = weakref.finalize(self, hosts.close, self._fit)
+        calls = _BlockCalls(hosts, self._fit)
+        calls.send_bins(bins, offsets)
+        name, parameter, n_scores, levels = loss
+        n_ahead = choose_leaves_per_step(params.max_leaf_nodes) if leaves_per_step is None else leaves_per_step
+        self.state = _core.make_block_boosting(
+            calls, bins, list(offsets), y, weights, name, parameter, n_scores, params, list(levels), n_ahead
+        )
+        self.traffic = calls.traffic
+
+    @property
+    def fit_name(self) -> str:
+        """The name under which the hosts know the fit."""
+        return self._fit
+
+    def close(self) -> None:
+        """Let the hosts forget the blocks; the trees stay."""
+        self._close()
+
+
+@dataclass(frozen=True)
+class _BlockPlan:
+    """Where the next boosted fits have their blocks, and how many."""
+
+    hosts: HostGroup
+    n_blocks: int
+
+
+_PLAN: ContextVar[_BlockPlan | None] = ContextVar("committee_boosting_blocks", default=None)
+
+
+@contextmanager
+def boost_in_blocks(hosts: HostGroup, n_blocks: int) -> Iterator[None]:
+    """Boosted fits inside the ``with`` block divide their rows among hosts; the models are the same.
+
+    Parameters
+    ----------
+    hosts : HostGroup
+        Where the blocks of rows are.
+    n_blocks : int
+        Their number.
+
+    Examples
+    --------
+    >>> from committee import HistGradientBoostingRegressor
+    >>> from committee.engines.hosts import LocalHosts
+    >>> X, y = [[k] for k in range(200)], range(200)
+    >>> with boost_in_blocks(LocalHosts(), 3):
+    ...     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    >>> bool((model.predict(X) == HistGradientBoostingRegressor(max_iter=5).fit(X, y).predict(X)).all())
+    True
+    """
+    token = _PLAN.set(_BlockPlan(hosts, n_blocks))
+    try:
+        yield
+    finally:
+        _PLAN.reset(token)
+
+
+def open_block_boosting(
+    bins: _core.BinnedMatrix,
+    y: FloatArray | None,
+    weights: FloatArray | None,
+    loss: LossSettings,
+    params: _core.BoostingParams,
+) -> BlockBoosting | None:
+    """A boosted fit whose rows are divided among hosts; None if it stays in this process.
+
+    Inside `committee.cluster` each worker has a block, if the table has 500,000 rows for each of them, or if whatever
+    can be distributed is to be.
+
+    Parameters
+    ----------
+    bins : BinnedMatrix
+        The table.
+    y : ndarray or None
+        The target, as the engine reads it; None if gradients are given.
+    weights : ndarray of shape (n_rows,) or None
+        Row weights.
+    loss : tuple
+        Name, parameter, number of scores and levels of the loss.
+    params : BoostingParams
+        The engine's parameters.
+    """
+    plan = _PLAN.get() or _plan_on_cluster(bins.n_rows)
+    if plan is None:
+        return None
+    offsets = [bins.n_rows * k // plan.n_blocks for k in range(plan.n_blocks + 1)]
+    return BlockBoosting(plan.hosts, bins, offsets, y, weights, loss, params)
+
+
+def _plan_on_cluster(n_rows: int) -> _BlockPlan | None:
+    """A block for each worker of the cluster in use; the log says why there is none."""
+    active = find_cluster()
+    if active is None:
+        return None
+    n_hosts = len(active.hosts.list_hosts())
+    if active.distribute != "always" and n_rows < _LEAST_ROWS * n_hosts:
+        _LOG.info(
+            "Boosting runs in this process: %d rows are fewer than %d for each of %d workers.",
+            n_rows,
+            _LEAST_ROWS,
+            n_hosts,
+        )
+        return None
+    if not active.hosts.keeps_state:
+        _LOG.info("Boosting runs in this process: %s cannot hold blocks of rows.", active.hosts.pool.description)
+        return None
+    _LOG.info("Boosting runs on %s, with a block of rows on each of %d.", active.hosts.pool.description, n_hosts)
+    return _BlockPlan(active.hosts, n_hosts)
+
+
+def choose_leaves_per_step(max_leaf_nodes: int) -> int:
+    """Leaves to split in one round trip: few are expanded in vain, and few round trips are left.
+
+    Examples
+    --------
+    >>> choose_leaves_per_step(31), choose_leaves_per_step(255)
+    (4, 16)
+    """
+    return 4 if 0 < max_leaf_nodes <= 64 else 16
+
+
+def _pack(commands: list[EngineCommand]) -> Command:
+    """The commands as one command of the hosts."""
+    shared = tuple((name, args) for name, args, _ in commands)
+    parts = [by_block for _, _, by_block in commands if by_block is not None]
+    if not parts:
+        return Command(_RUN, (shared,))
+    further = [
+        (tuple(() if by_block is None else by_block[block] for _, _, by_block in commands),)
+        for block in range(len(parts[0]))
+    ]
+    return Command(_RUN, (shared,), further)
+
+
+def _count_bytes(value: Any) -> int:
+    """Bytes of the arrays and numbers in a message."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, tuple | list):
+        return sum(_count_bytes(part) for part in value)
+    return 8 if isinstance(value, int | float) else 0
