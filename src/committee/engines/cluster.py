@@ -49,8 +49,8 @@ def cluster(
 
     The result has the same bytes as the fit without a cluster, for any number of workers, also if workers are lost
     or come during the fit. Forests, extra-trees and bags are distributed by trees, the members and folds of voting,
-    stacking, super learners and ensemble selection by fits; tables in blocks are read and binned by the workers. What
-    is not distributed, and why, is logged (logger "committee", level INFO).
+    stacking, super learners and ensemble selection by fits, gradient boosting by rows; tables in blocks are read and
+    binned by the workers. What is not distributed, and why, is logged (logger "committee", level INFO).
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ Nothing here raises: errors of loading and of kernels are values, since an engin
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 import traceback
@@ -185,9 +186,9 @@ class Host:
     _makers: dict[str, Callable[[int], BlockState]] = field(default_factory=dict)
     _shared: dict[str, Any] = field(default_factory=dict)
 
-    def ping(self) -> bool:
-        """Answer at once."""
-        return True
+    def ping(self) -> int:
+        """Answer at once, with the number of the process."""
+        return os.getpid()
 
     def step(self, request: StepRequest) -> StepReply:
         """Bring the blocks to the version, run the command on each and reduce their answers.

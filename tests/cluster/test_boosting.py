@@ -1,0 +1,102 @@
+"""Boosting on the workers of a cluster: the bytes of the fit in this process, whoever is lost on the way."""
+
+import logging
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+import committee
+from committee.engines.hosts.recovering import RecoveringHosts
+from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE, digest_model
+
+Y_THREE = np.digitize(Y_VALUE, [0.0, 0.6])
+FITS: dict[str, Callable[[], Any]] = {
+    "classes": lambda: committee.HistGradientBoostingClassifier(max_iter=6, random_state=0).fit(MIXED, Y_CLASS),
+    "several classes": lambda: committee.HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(MIXED, Y_THREE),
+    "values": lambda: committee.HistGradientBoostingRegressor(max_iter=6, random_state=0).fit(MIXED, Y_VALUE),
+    "absolute error": lambda: committee.GradientBoostingRegressor(
+        n_estimators=4, loss="absolute_error", random_state=0
+    ).fit(MIXED, Y_VALUE),
+    "samples": lambda: committee.GradientBoostingClassifier(n_estimators=5, subsample=0.6, random_state=0).fit(
+        MIXED, Y_CLASS
+    ),
+    "stops early": lambda: committee.HistGradientBoostingClassifier(
+        max_iter=12, early_stopping=True, n_iter_no_change=3, random_state=0
+    ).fit(MIXED, Y_CLASS),
+}
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, str]:
+    return {name: digest_model(fit()) for name, fit in FITS.items()}
+
+
+@pytest.fixture(autouse=True)
+def no_hang() -> Any:
+    """Fail rather than hang."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no end within 180 seconds"))
+    signal.alarm(180)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("engine", "n_workers"), [("executor", 2), ("dask", 1), ("dask", 4), ("ray", 2)])
+def test_equal_to_the_fit_in_this_process(
+    engine: str, n_workers: int, make_workers: Any, alone: dict[str, str]
+) -> None:
+    with committee.cluster(make_workers(engine, n_workers), n_workers=n_workers, distribute="always") as active:
+        assert {name: digest_model(fit()) for name, fit in FITS.items()} == alone
+        assert active.traffic.made >= n_workers
+        assert active.traffic.lost == 0
+
+
+def kill_at(hosts: RecoveringHosts, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGKILL for the worker that gets the call of a number, right after it was sent."""
+    pids = {handle.name: handle.submit("ping").result(60.0) for handle in hosts.list_hosts()}
+    left = [number]
+    for handle in hosts.list_hosts():
+
+        def submit(method: str, *args: object, handle: Any = handle, plain: Any = handle.submit) -> Any:
+            pending = plain(method, *args)
+            if method in ("step", "run_task"):
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(pids[handle.name], signal.SIGKILL)
+            return pending
+
+        monkeypatch.setattr(handle, "submit", submit)
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_worker_killed_in_mid_fit(
+    engine: str, make_workers: Any, alone: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
+        for kill in range(10):
+            name = "classes" if kill % 2 else "values"
+            kill_at(active.hosts, 5 + 3 * kill, monkeypatch)
+            assert digest_model(FITS[name]()) == alone[name]
+            assert active.traffic.lost == kill + 1
+
+
+@pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
+def test_forest_with_a_killed_worker(engine: str, make_workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(300, random_state=0)
+    plain = committee.RandomForestClassifier(16, random_state=0).fit(X, y)
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
+        kill_at(active.hosts, 4, monkeypatch)
+        forest = committee.RandomForestClassifier(16, random_state=0).fit(X, y)
+        assert active.traffic.lost == 1
+    assert np.array_equal(forest.predict_proba(X), plain.predict_proba(X))
+
+
+def test_small_fits_stay_here_and_the_log_says_so(caplog: pytest.LogCaptureFixture, alone: dict[str, str]) -> None:
+    with caplog.at_level(logging.INFO, "committee"), committee.cluster(1):
+        assert digest_model(FITS["values"]()) == alone["values"]
+    assert "Boosting runs in this process" in caplog.text
