@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from scipy.special import expit, softmax
 
+from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.ensembles.adaboost.algorithms import Algorithm, RoundResult
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class GentleAdaBoost(AdditiveAlgorithm):
         """Y itself, with weights w exp(-y f)."""
         exponents = -signs * sums
         own = weights * np.exp(exponents - exponents.max(axis=0))
-        return signs, own / own.sum(axis=0)
+        return signs, normalize_exactly(own)
 
     def to_class_scores(self, values: FloatArray) -> FloatArray:
         """The regressions themselves."""
@@ -104,7 +105,7 @@ class LogitBoost(AdditiveAlgorithm):
         p = expit(2.0 * sums) if self.width == 1 else softmax(self.to_class_scores(sums), axis=1)
         p = np.clip(p, self.least, 1.0 - self.least)
         own = weights * p * (1.0 - p)
-        return ((signs > 0.0) - p) / (p * (1.0 - p)), own / own.sum(axis=0)
+        return ((signs > 0.0) - p) / (p * (1.0 - p)), normalize_exactly(own)
 
     def step_size(self, values: FloatArray) -> float:
         """1/2 for two classes, where f is half the log-odds; shortened if a regression exceeds the largest step."""
@@ -151,7 +152,7 @@ class AdditiveFit:
     ) -> None:
         start = np.ones(len(labels)) if weights is None else weights
         self._algorithm, self._labels = algorithm, labels.astype(np.intp)
-        self._weights = (start / start.sum())[:, None]
+        self._weights = normalize_exactly(start)[:, None]
         columns = [1] if algorithm.width == 1 else range(algorithm.n_classes)
         self._signs = np.stack([np.where(labels == k, 1.0, -1.0) for k in columns], axis=1)
         self._sums = np.zeros_like(self._signs) if sums is None else sums.copy()
@@ -165,7 +166,8 @@ class AdditiveFit:
         """Add the regressions of a round, of shape (n_rows, width), which were fitted with these weights."""
         algorithm, step = self._algorithm, self._algorithm.step_size(values)
         labels = (values[:, 0] > 0.0).astype(np.intp) if algorithm.width == 1 else values.argmax(axis=1)
-        error = float((weights.mean(axis=1) * (labels != self._labels)).sum()) if algorithm.n_classes > 1 else 0.0
+        wrong = labels != self._labels
+        error = sum_over_rows(weights.mean(axis=1), wrong) if algorithm.n_classes > 1 else 0.0
         self._sums = self._sums + step * values
         before, self._loss = self._loss, self._measure_loss()
         return RoundResult(error, step, self._loss / before, np.empty((0, 0)))
@@ -180,4 +182,6 @@ class AdditiveFit:
         algorithm = self._algorithm
         scores = self._sums if algorithm.width == 1 else algorithm.to_class_scores(self._sums)
         with np.errstate(over="ignore"):
-            return float((self._weights * np.exp(-self._signs * scores)).sum() / algorithm.width)
+            losses = np.exp(-self._signs * scores)
+        own = np.broadcast_to(self._weights, losses.shape)
+        return sum_over_rows(losses.ravel(), own.ravel()) / algorithm.width

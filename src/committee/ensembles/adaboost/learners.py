@@ -17,6 +17,7 @@ from committee.base import resolve_jobs, seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import select_rows
 from committee.engines import get_engine
+from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.ensembles.adaboost.algorithms import GroupPredictions
 from committee.ensembles.adaboost.members import (
     BoostedMembers,
@@ -337,23 +338,22 @@ class RowWeights:
         self, labels: IndexArray, weights: FloatArray | None, n_rows: int, present: NDArray[np.intp] | None = None
     ) -> None:
         start = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
-        self.values: FloatArray = start / start.sum()
+        self.values: FloatArray = normalize_exactly(start)
         self._labels, self._each = labels.astype(np.intp), np.arange(len(labels))
         self._n_rows, self._present = n_rows, present
 
     def weighted_sum(self, table: FloatArray | BoolArray) -> float:
         """Sum over the rows of weight times table[row, class of the row]."""
-        return float((self.values * table[self._each, self._labels]).sum())
+        return sum_over_rows(self.values, table[self._each, self._labels])
 
     def multiply(self, factors: FloatArray) -> None:
         """Multiply by factors[row, class of the row] and normalise."""
-        raised = self.values * factors[self._each, self._labels]
-        self.values = raised / raised.sum()
+        self.values = normalize_exactly(self.values * factors[self._each, self._labels])
 
     def replace(self, weights: FloatArray) -> None:
         """Set the weights, given for all rows, and normalise."""
         own = weights if self._present is None else weights[self._present]
-        self.values = own / own.sum()
+        self.values = normalize_exactly(own)
 
     def select(self, table: FloatArray | BoolArray) -> FloatArray:
         """table[row, class of the row] for all rows; 0 for absent rows."""

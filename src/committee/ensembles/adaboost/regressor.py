@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from committee.base import resolve_seed
 from committee.data import ValueTarget
 from committee.data.opening import opens_table
+from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.history import BoostingHistory
@@ -131,7 +132,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         """AdaBoost for regression; the history gets errors, weights and D of the rounds."""
         for t in range(int(self.n_estimators)):
             losses = self._measure_losses(learner.fit_member(t, y, D), y, D > 0.0)  # of a member fitted on D_t
-            error = float((D * losses).sum())
+            error = sum_over_rows(D, losses)
             if error >= (0.5 if self.algorithm == "r2" else 1.0) - _ROUNDING:  # no better than chance
                 if t:
                     learner.drop_member()
@@ -148,7 +149,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             if end_step(on_progress, len(history)) or not 0.0 < beta < 1.0:
                 break
             D = D * beta ** ((1.0 - losses) * self.learning_rate)
-            D = D / D.sum()
+            D = normalize_exactly(D)
 
     def _measure_losses(self, predictions: FloatArray, y: FloatArray, present: BoolArray) -> FloatArray:
         """Losses of the rows, in [0, 1]; rows that are absent do not count."""
@@ -197,7 +198,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
 
         given, span = FitInput(X, y, sample_weight), range(int(self.n_estimators))
         with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-            self._boost(learner, values, start / start.sum(), history, on_progress)
+            self._boost(learner, values, normalize_exactly(start), history, on_progress)
             self._set_fitted_attributes(list_fitted(len(history)))
         return self
 
