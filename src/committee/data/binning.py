@@ -28,6 +28,7 @@ __all__ = [
     "is_sound_table",
     "learn_block_bins",
     "load_bins",
+    "load_block_bins",
     "make_builder",
     "sample_block",
     "save_bins",
@@ -156,6 +157,11 @@ def take_bytes(bins: _core.BinnedMatrix) -> tuple[AnyArray, AnyArray]:
     """A binned table as it travels: a byte a value by column, and the codes of its wide columns one after another."""
     wide = [bins.wide_codes(col) for col in range(bins.n_cols)]
     return np.ascontiguousarray(bins.columns), np.concatenate([np.empty(0, dtype=np.uint32), *wide])
+
+
+def load_block_bins(X: BlockTable, mapper: _core.BinMapper, block: int) -> _core.BinnedMatrix:
+    """The binned rows of a block, for a host that keeps them."""
+    return mapper.transform(X.load(block), 1)
 
 
 def _list_blocks(X: BlockTable) -> list[tuple[int, int, int]]:

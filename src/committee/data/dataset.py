@@ -239,6 +239,11 @@ class Dataset:
         counts = self.count_weights()
         return float(self.n_rows if counts is None else counts.sum())
 
+    def learn_block_bins(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinMapper:
+        """The bins of a table in blocks, of which no row is binned yet: those of `binned`."""
+        weights = (self._first or self).count_weights()
+        return binning.learn_block_bins(self.X, weights, self.n_levels, max_bins, n_jobs)
+
     def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
         """The table in bytes, with at most ``max_bins`` bins a column; made once.
 

@@ -56,4 +56,4 @@ def normalize_exactly(weights: FloatArray) -> FloatArray:
     """
     if weights.ndim == 1:
         return weights / sum_over_rows(weights)
-    return weights / np.array([sum_over_rows(column) for column in weights.T])
+    return np.asarray(weights / np.array([sum_over_rows(column) for column in weights.T]))

@@ -252,9 +252,12 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             return self._list_fitted(member, learner.finalize(), algorithm, history, dataset, seed)
 
         given, span = FitInput(X, y, sample_weight), range(len(history), int(self.n_estimators))
-        with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-            boost(on_progress)
-            self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
+        try:
+            with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
+                boost(on_progress)
+                self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
+        finally:
+            learner.close()
         return self
 
     def _choose_member(self) -> Any:

@@ -13,10 +13,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from committee.base import resolve_jobs, seed_estimator
+from committee.base import seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import select_rows
 from committee.engines import get_engine
+from committee.engines.block_stumps import BlockStumps
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.ensembles.adaboost.algorithms import GroupPredictions
 from committee.ensembles.adaboost.members import (
@@ -25,12 +26,12 @@ from committee.ensembles.adaboost.members import (
     predict_all_classes,
     predict_labels,
 )
+from committee.ensembles.adaboost.stump_trainers import make_stump_trainer
 from committee.ensembles.member_errors import explain_single_class
 from committee.ensembles.member_routing import select_entries
 from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
-from committee.learners.training_arrays import make_training_arrays, target_attributes
-from committee.learners.tree_params import name_criterion
+from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class MemberLearner(ABC):
     @abstractmethod
     def finalize(self) -> BoostedTrees | BoostedMembers:
         """All fitted members."""
+
+    def close(self) -> None:  # noqa: B027 - most learners hold nothing outside this process
+        """Let go of what is held elsewhere, at the end of the fit."""
 
 
 class WeightedLearner(MemberLearner):
@@ -279,19 +283,7 @@ class StumpLearner(TreeRounds, WeightedLearner):
         kept: BoostedTrees | None,
     ) -> None:
         super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
-        jobs, settings = resolve_jobs(n_jobs), estimator.tree_settings()
-        arrays = make_training_arrays(dataset, estimator.max_bins, exact=settings.exact, n_jobs=jobs)
-        assert arrays.labels is not None
-        self._trainer = get_engine().StumpTrainer(
-            arrays.bins,
-            arrays.presort,
-            arrays.labels[:, 0],
-            arrays.n_classes[0],
-            weights,
-            name_criterion(settings.criterion),
-            jobs,
-            0.0 if weights is None else self._n_counted,
-        )
+        self._trainer = make_stump_trainer(estimator, dataset, weights, n_jobs, self._n_counted)
         self._leaf_weights: FloatArray
 
     def fit_member(self, member: int) -> GroupPredictions:
@@ -308,6 +300,11 @@ class StumpLearner(TreeRounds, WeightedLearner):
     def multiply_weights(self, factors: FloatArray) -> None:
         """Multiply the engine's weights."""
         self._trainer.multiply(factors)
+
+    def close(self) -> None:
+        """Let go of the blocks of rows, if there are any."""
+        if isinstance(self._trainer, BlockStumps):
+            self._trainer.close()
 
     @property
     def weights(self) -> FloatArray:
