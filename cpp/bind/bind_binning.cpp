@@ -128,16 +128,20 @@ void bind_mapper(nb::module_& m) {
       .def(
           "transform_csc",
           [](const BinMapper& self, const AnyArray& data, const AnyArray& indices,
-             const AnyArray& indptr, std::pair<std::size_t, std::size_t> shape, int n_jobs) {
+             const AnyArray& indptr, std::pair<std::size_t, std::size_t> shape, int n_jobs,
+             std::size_t entries_from) {
             const SparseView view = view_sparse(data, indices, indptr, shape);
-            return share(run_interruptible(
-                [&](InterruptWatch& watch) { return self.transform_sparse(view, n_jobs, watch); }));
+            return share(run_interruptible([&](InterruptWatch& watch) {
+              return self.transform_sparse(view, n_jobs, watch, entries_from);
+            }));
           },
-          "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0);
+          "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0,
+          "entries_from"_a = BinMapper::kEntriesFrom,
+          "Bytes, or for a table of at least entries_from values with few entries lists of them.");
 }
 
 void bind_matrix(nb::module_& m) {
-  nb::class_<BinnedMatrix>(m, "BinnedMatrix", "A table in bytes, in two layouts; immutable.")
+  nb::class_<BinnedMatrix>(m, "BinnedMatrix", "A table in bins; immutable.")
       .def_ro("n_rows", &BinnedMatrix::n_rows)
       .def_ro("n_cols", &BinnedMatrix::n_cols)
       .def_prop_ro("nbytes", &BinnedMatrix::bytes)
@@ -146,13 +150,24 @@ void bind_matrix(nb::module_& m) {
           "columns",
           [](nb::handle_t<BinnedMatrix> self) {
             const BinnedMatrix& matrix = nb::cast<const BinnedMatrix&>(self);
+            if (matrix.entries) throw nb::value_error("The columns are kept as entries.");
             return view_array(matrix.columns.data(), {matrix.n_cols, matrix.n_rows}, self,
                               {static_cast<i64>(matrix.column_stride), 1});
           },
           nb::rv_policy::automatic)
+      .def_prop_ro("has_entries", [](const BinnedMatrix& self) { return self.entries != nullptr; })
+      .def(
+          "column",
+          [](const BinnedMatrix& self, std::size_t col) {
+            std::vector<u8> room;
+            const u8* bins = self.read_column(check_column(col, self.n_cols), room);
+            return own_array<u8>(std::vector<u8>(bins, bins + self.n_rows));
+          },
+          "col"_a, "The bins of one column.")
       .def(
           "record",
           [](const BinnedMatrix& self, std::size_t row) {
+            if (self.entries) throw nb::value_error("The columns are kept as entries.");
             if (row >= self.n_rows) throw nb::index_error("There is no such row.");
             std::vector<u8> bins;
             self.make_records(1);
@@ -177,7 +192,9 @@ void bind_matrix(nb::module_& m) {
           "wide_codes",
           [](nb::handle_t<BinnedMatrix> self, std::size_t col) {
             const BinnedMatrix& matrix = nb::cast<const BinnedMatrix&>(self);
-            const AlignedBuffer<u32>& codes = matrix.wide[check_column(col, matrix.n_cols)];
+            static const AlignedBuffer<u32> kNone;
+            check_column(col, matrix.n_cols);
+            const AlignedBuffer<u32>& codes = matrix.entries ? kNone : matrix.wide[col];
             return view_array(codes.data(), {codes.size()}, self);
           },
           "col"_a, "Codes of a category with more than 255 levels; empty for other columns.");

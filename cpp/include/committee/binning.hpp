@@ -37,6 +37,32 @@ struct RecordGroup {
   const u8* record(std::size_t row) const { return bytes.data() + row * stride; }
 };
 
+// Layout 3, instead of the others, for wide sparse tables: of each column the rows whose bin is not
+// that of zero. Memory and time go with the entries. Columns that are filled by an eighth or more
+// have no entries but bytes, as in layout 1.
+struct ColumnEntries {
+  struct View {
+    std::span<const u32> rows;  // ascending
+    const u8* bins = nullptr;   // of these rows
+    u8 rest = 0;                // the bin of all other rows
+  };
+  AlignedBuffer<u64> starts;  // n_cols + 1
+  AlignedBuffer<u32> rows;
+  AlignedBuffer<u8> bins, rest;
+  AlignedBuffer<u32> places;  // per column: its place among those of bytes, or kMissingCode
+  std::vector<u64> occupied;  // a bit a column: it has entries or bytes
+
+  View column(std::size_t col) const {
+    return {{rows.data() + starts[col], starts[col + 1] - starts[col]},
+            bins.data() + starts[col],
+            rest[col]};
+  }
+  bool has_bytes(std::size_t col) const { return places[col] != kMissingCode; }
+  bool is_occupied(std::size_t col) const { return (occupied[col / 64] >> (col % 64) & 1) != 0; }
+  // Once starts and places are there.
+  void find_occupied();
+};
+
 struct BinnedMatrix {
   std::size_t n_rows = 0, n_cols = 0;
   std::size_t column_stride = 0;  // n_rows rounded up to 64
@@ -46,8 +72,18 @@ struct BinnedMatrix {
   std::vector<AlignedBuffer<u32>> wide;  // per column; empty unless the column is wide. columns[]
                                          // of a wide column holds 0 (present) or kMissingBin
   std::shared_ptr<const std::vector<ColumnBins>> bins;
+  // Layout 3: no records then, no categories, and not every column has bytes. Null: layouts 1
+  // and 2.
+  std::unique_ptr<const ColumnEntries> entries;
 
-  const u8* column(std::size_t col) const { return columns.data() + col * column_stride; }
+  bool has_bytes(std::size_t col) const { return !entries || entries->has_bytes(col); }
+  // Of a column that has bytes.
+  const u8* column(std::size_t col) const {
+    return columns.data() + (entries ? entries->places[col] : col) * column_stride;
+  }
+  // The bytes of any column, written to `room` where there are none.
+  const u8* read_column(std::size_t col, std::vector<u8>& room) const;
+  u8 bin(std::size_t row, std::size_t col) const;
   const RecordGroup& group_of(std::size_t col) const { return groups[col / 64]; }
   // Fills the records, once; anyone may call it at any time.
   void make_records(int n_jobs) const;
@@ -85,8 +121,12 @@ class BinMapper {
   static BinMapper fit_sparse(const SparseView& x, std::span<const double> weights,
                               std::span<const u32> n_levels, int max_bins, int n_jobs,
                               InterruptWatch& watch);
-  std::shared_ptr<const BinnedMatrix> transform_sparse(const SparseView& x, int n_jobs,
-                                                       InterruptWatch& watch) const;
+  // Layout 3 for tables of at least so many values (rows times columns), of which few are entries;
+  // 0: for every table of numbers.
+  static constexpr std::size_t kEntriesFrom = std::size_t{1} << 24;
+  std::shared_ptr<const BinnedMatrix> transform_sparse(
+      const SparseView& x, int n_jobs, InterruptWatch& watch,
+      std::size_t entries_from = kEntriesFrom) const;
   const std::vector<ColumnBins>& columns() const { return *columns_; }
   explicit BinMapper(std::vector<ColumnBins> columns)
       : columns_(std::make_shared<const std::vector<ColumnBins>>(std::move(columns))) {}

@@ -120,14 +120,21 @@ void write_wide_codes(const T* values, std::size_t n, u32 n_levels, u8* out, u32
   }
 }
 
-std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_cols,
-                                              std::shared_ptr<const std::vector<ColumnBins>> bins) {
-  constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 4;
-  if (n_rows > kMostBytes / 64 || n_rows > kMostBytes / (n_cols + 64)) throw std::bad_alloc();
+std::shared_ptr<BinnedMatrix> allocate_without_columns(
+    std::size_t n_rows, std::size_t n_cols, std::shared_ptr<const std::vector<ColumnBins>> bins) {
   auto matrix = std::make_shared<BinnedMatrix>();
   matrix->n_rows = n_rows;
   matrix->n_cols = n_cols;
   matrix->column_stride = (n_rows + 63) / 64 * 64;
+  matrix->bins = std::move(bins);
+  return matrix;
+}
+
+std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_cols,
+                                              std::shared_ptr<const std::vector<ColumnBins>> bins) {
+  constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 4;
+  if (n_rows > kMostBytes / 64 || n_rows > kMostBytes / (n_cols + 64)) throw std::bad_alloc();
+  auto matrix = allocate_without_columns(n_rows, n_cols, std::move(bins));
   matrix->columns = AlignedBuffer<u8>(matrix->column_stride * n_cols);
   for (std::size_t c = 0; c < n_cols; ++c) {
     u8* column = matrix->columns.data() + c * matrix->column_stride;
@@ -142,9 +149,8 @@ std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_
   }
   matrix->wide.resize(n_cols);
   for (std::size_t c = 0; c < n_cols; ++c) {
-    if ((*bins)[c].wide) matrix->wide[c] = AlignedBuffer<u32>(n_rows);
+    if ((*matrix->bins)[c].wide) matrix->wide[c] = AlignedBuffer<u32>(n_rows);
   }
-  matrix->bins = std::move(bins);
   return matrix;
 }
 

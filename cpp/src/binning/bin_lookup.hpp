@@ -36,6 +36,9 @@ void write_wide_codes(const T* values, std::size_t n, u32 n_levels, u8* out, u32
 // Memory for the columns; std::bad_alloc if there is not enough.
 std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_cols,
                                               std::shared_ptr<const std::vector<ColumnBins>> bins);
+// The same without any.
+std::shared_ptr<BinnedMatrix> allocate_without_columns(
+    std::size_t n_rows, std::size_t n_cols, std::shared_ptr<const std::vector<ColumnBins>> bins);
 // An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Swaps ever
 // smaller blocks across the diagonal.
 inline void transpose_block(u64* w) {

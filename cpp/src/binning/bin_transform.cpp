@@ -1,4 +1,6 @@
 // Tables to bytes: blocks of rows, each read once.
+#include <algorithm>
+
 #include "binning/bin_lookup.hpp"
 #include "binning/training_rows.hpp"
 #include "committee/block_binning.hpp"
@@ -9,10 +11,37 @@ std::size_t BinnedMatrix::bytes() const {
   std::size_t total = columns.size();
   for (const RecordGroup& group : groups) total += group.bytes.size();
   for (const AlignedBuffer<u32>& codes : wide) total += codes.size() * sizeof(u32);
+  if (entries) {
+    total += entries->starts.size() * sizeof(u64) + entries->rest.size() + entries->bins.size() +
+             (entries->rows.size() + entries->places.size()) * sizeof(u32);
+  }
   return total;
 }
 
+void ColumnEntries::find_occupied() {
+  occupied.assign((places.size() + 63) / 64, 0);
+  for (std::size_t c = 0; c < places.size(); ++c)
+    if (starts[c] < starts[c + 1] || has_bytes(c)) occupied[c / 64] |= u64{1} << (c % 64);
+}
+
+const u8* BinnedMatrix::read_column(std::size_t col, std::vector<u8>& room) const {
+  if (has_bytes(col)) return column(col);
+  const ColumnEntries::View listed = entries->column(col);
+  room.assign(column_stride, listed.rest);
+  for (std::size_t e = 0; e < listed.rows.size(); ++e) room[listed.rows[e]] = listed.bins[e];
+  return room.data();
+}
+
+u8 BinnedMatrix::bin(std::size_t row, std::size_t col) const {
+  if (has_bytes(col)) return column(col)[row];
+  const ColumnEntries::View listed = entries->column(col);
+  const auto at = std::lower_bound(listed.rows.begin(), listed.rows.end(), row);
+  return at == listed.rows.end() || *at != row ? listed.rest
+                                               : listed.bins[at - listed.rows.begin()];
+}
+
 void BinnedMatrix::make_records(int n_jobs) const {
+  if (entries) return;
   std::call_once(recorded_, [&] {
     for (RecordGroup& group : groups) {
       group.bytes = AlignedBuffer<u8>(n_rows * group.stride + 64);

@@ -1,7 +1,40 @@
+#include <algorithm>
+
 #include "binning/bin_lookup.hpp"
 #include "committee/binning.hpp"
 
 namespace committee {
+
+namespace {
+
+void select_entries(const BinnedMatrix& from, std::span<const u32> columns, BinnedMatrix& made) {
+  auto entries = std::make_unique<ColumnEntries>();
+  entries->starts = AlignedBuffer<u64>(columns.size() + 1, 0);
+  entries->rest = AlignedBuffer<u8>(columns.size());
+  entries->places = AlignedBuffer<u32>(columns.size(), kMissingCode);
+  u32 n_filled = 0;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnEntries::View listed = from.entries->column(columns[c]);
+    entries->starts[c + 1] = entries->starts[c] + listed.rows.size();
+    entries->rest[c] = listed.rest;
+    if (from.entries->has_bytes(columns[c])) entries->places[c] = n_filled++;
+  }
+  entries->find_occupied();
+  entries->rows = AlignedBuffer<u32>(entries->starts[columns.size()]);
+  entries->bins = AlignedBuffer<u8>(entries->starts[columns.size()]);
+  made.columns = AlignedBuffer<u8>(n_filled * made.column_stride);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnEntries::View listed = from.entries->column(columns[c]);
+    std::copy(listed.rows.begin(), listed.rows.end(), entries->rows.data() + entries->starts[c]);
+    std::copy_n(listed.bins, listed.rows.size(), entries->bins.data() + entries->starts[c]);
+    if (entries->has_bytes(c))
+      std::copy_n(from.column(columns[c]), made.column_stride,
+                  made.columns.data() + entries->places[c] * made.column_stride);
+  }
+  made.entries = std::move(entries);
+}
+
+}  // namespace
 
 std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
                                                    std::span<const u32> columns) {
@@ -11,6 +44,11 @@ std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
       throw std::invalid_argument("Columns must be numbers below " + std::to_string(from.n_cols) +
                                   ".");
     bins->push_back((*from.bins)[column]);
+  }
+  if (from.entries) {
+    auto made = allocate_without_columns(from.n_rows, columns.size(), bins);
+    select_entries(from, columns, *made);
+    return made;
   }
   auto made = allocate_binned(from.n_rows, columns.size(), bins);
   for (std::size_t c = 0; c < columns.size(); ++c) {

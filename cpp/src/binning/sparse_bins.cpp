@@ -159,36 +159,138 @@ class SparseLearner {
   AlignedBuffer<u64> weights_;
 };
 
+// The bins of values, by whichever kind of column it is.
+template <class T>
+class ValueBins {
+ public:
+  explicit ValueBins(const ColumnBins& bins)
+      : bins_(bins), table_(bins.categorical ? BinTable<T>() : BinTable<T>(bins)) {}
+  // codes: of wide categories.
+  void find(const T* values, std::size_t n, u8* out, u32* codes) const {
+    if (bins_.wide) {
+      write_wide_codes(values, n, bins_.n_bins, out, codes);
+    } else if (bins_.categorical) {
+      write_codes(values, n, bins_.n_bins, out);
+    } else {
+      table_.find_bins(values, n, out);
+    }
+  }
+
+ private:
+  const ColumnBins& bins_;
+  const BinTable<T> table_;
+};
+
 template <class T, class I>
 void transform_column(const SparseColumns<T, I>& columns, std::size_t col, BinnedMatrix& out) {
   const ColumnBins& bins = (*out.bins)[col];
   u8* const bytes = out.columns.data() + col * out.column_stride;
   u32* const codes = out.wide[col].data();
-  const BinTable<T> table = bins.categorical ? BinTable<T>() : BinTable<T>(bins);
+  const ValueBins<T> table(bins);
   u8 found[kTileRows];
   u32 found_codes[kTileRows];
-  const auto find = [&](const T* values, std::size_t n) {
-    if (bins.wide) {
-      write_wide_codes(values, n, bins.n_bins, found, found_codes);
-    } else if (bins.categorical) {
-      write_codes(values, n, bins.n_bins, found);
-    } else {
-      table.find_bins(values, n, found);
-    }
-  };
   const T zero = 0;
-  find(&zero, 1);
+  table.find(&zero, 1, found, found_codes);
   std::fill_n(bytes, out.n_rows, found[0]);
   if (bins.wide) std::fill_n(codes, out.n_rows, found_codes[0]);
   for (std::size_t e = columns.begin(col); e < columns.end(col); e += kTileRows) {
     const std::size_t n = std::min(kTileRows, columns.end(col) - e);
-    find(columns.values() + e, n);
+    table.find(columns.values() + e, n, found, found_codes);
     for (std::size_t k = 0; k < n; ++k) {
       bytes[columns.row(e + k)] = found[k];
       if (bins.wide) codes[columns.row(e + k)] = found_codes[k];
     }
   }
 }
+
+// A column with an entry in every so many rows has a byte for each instead: entries take five, and
+// a row's own is searched for.
+constexpr std::size_t kFilledShare = 8;
+// A table of fewer entries than one in so many values is kept by its entries.
+constexpr std::size_t kSparseShare = 16;
+// As many columns have records of their own, which all fast builders of trees read.
+constexpr std::size_t kRecordColumns = 64;
+
+bool keeps_entries(const SparseView& x, const std::vector<ColumnBins>& bins,
+                   std::size_t entries_from) {
+  if (x.n_rows >= kMissingCode ||
+      std::any_of(bins.begin(), bins.end(), [](const ColumnBins& b) { return b.categorical; }))
+    return false;
+  if (entries_from == 0) return true;
+  const double n_values = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
+  return x.n_cols > kRecordColumns && n_values >= static_cast<double>(entries_from) &&
+         static_cast<double>(x.n_entries) * kSparseShare <= n_values;
+}
+
+// Two passes: the bins of all entries and how many of them are not in the bin of zero; then these.
+template <class T, class I>
+class EntriesWriter {
+ public:
+  EntriesWriter(const SparseColumns<T, I>& columns, const SparseView& x, BinnedMatrix& out)
+      : columns_(columns), n_rows_(x.n_rows), out_(out), found_(x.n_entries) {
+    entries_->starts = AlignedBuffer<u64>(x.n_cols + 1, 0);
+    entries_->rest = AlignedBuffer<u8>(x.n_cols, 0);
+    entries_->places = AlignedBuffer<u32>(x.n_cols, kMissingCode);
+  }
+
+  void find_bins(std::size_t col) {
+    columns_.check_rows(col, n_rows_);
+    const ColumnBins& bins = (*out_.bins)[col];
+    const std::size_t begin = columns_.begin(col), n = columns_.end(col) - begin;
+    if (n == 0 && bins.thresholds.empty()) return;
+    const ValueBins<T> table(bins);
+    const T zero = 0;
+    u8& rest = entries_->rest[col];
+    table.find(&zero, 1, &rest, nullptr);
+    table.find(columns_.values() + begin, n, found_.data() + begin, nullptr);
+    entries_->starts[col + 1] = n - static_cast<std::size_t>(std::count(
+                                        found_.data() + begin, found_.data() + begin + n, rest));
+  }
+
+  // Between the passes.
+  void allocate() {
+    u64 n_listed = 0;
+    u32 n_filled = 0;
+    for (std::size_t c = 0; c < out_.n_cols; ++c) {
+      u64& n = entries_->starts[c + 1];
+      if (n * kFilledShare >= n_rows_) {
+        entries_->places[c] = n_filled++;
+        n = 0;
+      }
+      n = n_listed += n;
+    }
+    entries_->find_occupied();
+    entries_->rows = AlignedBuffer<u32>(n_listed);
+    entries_->bins = AlignedBuffer<u8>(n_listed);
+    out_.columns = AlignedBuffer<u8>(n_filled * out_.column_stride, 0);
+  }
+
+  void write(std::size_t col) {
+    const u8 rest = entries_->rest[col];
+    const std::size_t begin = columns_.begin(col), end = columns_.end(col);
+    if (entries_->has_bytes(col)) {
+      u8* const bytes = out_.columns.data() + entries_->places[col] * out_.column_stride;
+      std::fill_n(bytes, n_rows_, rest);
+      for (std::size_t e = begin; e < end; ++e) bytes[columns_.row(e)] = found_[e];
+      return;
+    }
+    std::size_t to = entries_->starts[col];
+    for (std::size_t e = begin; e < end; ++e) {
+      if (found_[e] == rest) continue;
+      entries_->rows[to] = static_cast<u32>(columns_.row(e));
+      entries_->bins[to++] = found_[e];
+    }
+  }
+
+  std::unique_ptr<const ColumnEntries> finish() { return std::move(entries_); }
+
+ private:
+  const SparseColumns<T, I>& columns_;
+  const std::size_t n_rows_;
+  BinnedMatrix& out_;
+  AlignedBuffer<u8> found_;
+  std::unique_ptr<ColumnEntries> entries_ = std::make_unique<ColumnEntries>();
+};
 
 // Columns per task: enough tasks to even out columns of unequal length.
 std::size_t choose_task_columns(std::size_t n_cols, int n_threads) {
@@ -228,21 +330,39 @@ BinMapper BinMapper::fit_sparse(const SparseView& x, std::span<const double> wei
 }
 
 std::shared_ptr<const BinnedMatrix> BinMapper::transform_sparse(const SparseView& x, int n_jobs,
-                                                                InterruptWatch& watch) const {
+                                                                InterruptWatch& watch,
+                                                                std::size_t entries_from) const {
   check_column_count(x.n_cols);
-  auto matrix = allocate_binned(x.n_rows, x.n_cols, columns_);
-  const double work = static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
+  const bool by_entries = keeps_entries(x, *columns_, entries_from);
+  const double work = by_entries ? static_cast<double>(x.n_entries + x.n_cols)
+                                 : static_cast<double>(x.n_rows) * static_cast<double>(x.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerTransformThread);
   const std::size_t width = choose_task_columns(x.n_cols, n_threads);
-  visit_columns(x, [&]<class T, class I>(const SparseColumns<T, I>& columns) {
+  const auto share_columns = [&](auto&& task_of_column) {
     parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t task) {
       const std::size_t first = task * width, last = std::min(x.n_cols, first + width);
       for (std::size_t c = first; c < last; ++c) {
         watch.poll();
-        columns.check_rows(c, x.n_rows);
-        transform_column(columns, c, *matrix);
+        task_of_column(c);
       }
     });
+  };
+  std::shared_ptr<BinnedMatrix> matrix;
+  visit_columns(x, [&]<class T, class I>(const SparseColumns<T, I>& columns) {
+    if (by_entries) {
+      matrix = allocate_without_columns(x.n_rows, x.n_cols, columns_);
+      EntriesWriter<T, I> writer(columns, x, *matrix);
+      share_columns([&](std::size_t col) { writer.find_bins(col); });
+      writer.allocate();
+      share_columns([&](std::size_t col) { writer.write(col); });
+      matrix->entries = writer.finish();
+    } else {
+      matrix = allocate_binned(x.n_rows, x.n_cols, columns_);
+      share_columns([&](std::size_t col) {
+        columns.check_rows(col, x.n_rows);
+        transform_column(columns, col, *matrix);
+      });
+    }
   });
   return matrix;
 }

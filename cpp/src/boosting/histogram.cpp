@@ -35,11 +35,6 @@ template <std::size_t... kBundle>
   ((histogram[kBundle * step + (bins >> (8 * kBundle) & 0xFF)] += word), ...);
 }
 
-struct RowsToAdd {
-  const RowItem* listed;  // null: rows from `begin` on
-  std::size_t begin, n;
-};
-
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
 // columns' entries is known where it is 256. What a row begins with is loaded before the entries of
 // the row before it, and each eight before the entries of the eight before: they would wait
@@ -204,6 +199,29 @@ void add_block(const BundleBlock& block, bool narrow, const RowsToAdd& rows, std
   add(block, rows, step, histogram + block.first_bundle * step);
 }
 
+// Rows whose lists of entries are fetched before they are needed.
+constexpr std::size_t kListsAhead = 8;
+
+// Adds rows to the entries that they list: add(row, slots).
+template <class Add>
+void add_slots(const EntrySlots& slots, const RowsToAdd& rows, Add&& add) {
+  const auto row_at = [&](std::size_t i) {
+    return rows.listed ? rows.listed[i].row : rows.begin + i;
+  };
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    if (i + kListsAhead < rows.n) __builtin_prefetch(slots.row(row_at(i + kListsAhead)).data());
+    add(row_at(i), slots.row(row_at(i)));
+  }
+}
+
+void add_slot_vectors(const EntrySlots& slots, const RowsToAdd& rows, const Records::Words& words,
+                      i64* histogram) {
+  add_slots(slots, rows, [&](std::size_t row, std::span<const u32> listed) {
+    const RowWords<0> own(words.words + row * words.width, words.width);
+    for (const u32 slot : listed) own.add_to(histogram + std::size_t{slot} * words.width);
+  });
+}
+
 }  // namespace
 
 i64 Records::word(std::size_t row) const {
@@ -211,21 +229,35 @@ i64 Records::word(std::size_t row) const {
   return words_.narrow ? load_word<true>(at) : load_word<false>(at);
 }
 
+void Records::add_listed_columns(const RowsToAdd& rows, i64* histogram) const {
+  if (!slots_) return;
+  i64* const own = histogram + layout_->n_byte_entries();
+  add_slots(*slots_, rows, [&](std::size_t row, std::span<const u32> listed) {
+    const i64 added = word(row);
+    for (const u32 slot : listed) own[slot] += added;
+  });
+}
+
 void Records::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
   for (const BundleBlock& block : blocks_)
     add_block<true>(block, words_.narrow, {rows, 0, n}, layout_->entries_per_bundle(), histogram);
+  add_listed_columns({rows, 0, n}, histogram);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, i64* histogram) const {
   for (const BundleBlock& block : blocks_)
     add_block<false>(block, words_.narrow, {nullptr, begin, end - begin},
                      layout_->entries_per_bundle(), histogram);
+  add_listed_columns({nullptr, begin, end - begin}, histogram);
 }
 
 void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
                          i64* histogram) const {
   for (const BundleBlock& block : blocks_)
     add_vector_block(block, {rows, 0, n}, layout_->entries_per_bundle(), of_rows, histogram);
+  if (slots_)
+    add_slot_vectors(*slots_, {rows, 0, n}, of_rows,
+                     histogram + layout_->n_byte_entries() * of_rows.width);
 }
 
 void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
@@ -233,6 +265,9 @@ void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows
   for (const BundleBlock& block : blocks_)
     add_vector_block(block, {nullptr, begin, end - begin}, layout_->entries_per_bundle(), of_rows,
                      histogram);
+  if (slots_)
+    add_slot_vectors(*slots_, {nullptr, begin, end - begin}, of_rows,
+                     histogram + layout_->n_byte_entries() * of_rows.width);
 }
 
 }  // namespace committee

@@ -25,8 +25,9 @@ bool Residuals::suit(const Loss& loss, const WeightFacts& weights, const Boostin
   return params.follow_residuals && loss.shape().residual && loss.n_scores() == 1 &&
          !layout.words().coarse && n_rows >= kLeastRows && n_rows <= kMostRows && n_leaves > 0 &&
          n_leaves * kRowsPerLeaf <= n_rows &&
-         n_leaves * layout.n_entries() * sizeof(i64) <= kMostKept && params.subsample >= 1.0 &&
-         !(params.goss_other > 0.0) && !(params.ccp_alpha > 0.0) && params.learning_rate <= 1.0;
+         n_leaves * layout.n_planned_entries() * sizeof(i64) <= kMostKept &&
+         params.subsample >= 1.0 && !(params.goss_other > 0.0) && !(params.ccp_alpha > 0.0) &&
+         params.learning_rate <= 1.0;
 }
 
 void Residuals::prepare() {
@@ -107,23 +108,24 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root(
 
 void BoostingGrower::update_root(std::span<const i64> changes) {
   const WordHalves halves = plan_->halves;
-  const std::size_t step = layout_.entries_per_bundle();
   const auto mask = static_cast<i32>(halves.hessian(-1));
   const int n_threads = leaves_.size() * n_entries_ > kMinParallelEntries ? n_threads_ : 1;
   parallel_for(layout_.n_bundles(), n_threads, [&](std::size_t bundle) {
+    const auto [begin, end] = layout_.entries_of(bundle);
+    const std::size_t n = end - begin;
     i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       const auto steps = static_cast<i32>(halves.gradient(changes[l]));
       for (const i64* histogram : leaves_[l].kept_histograms) {
         if (!histogram || steps == 0) continue;
-        const i64* const own = histogram + bundle * step;
+        const i64* const own = histogram + begin;
         // Numbers of rows, which are ints, times steps, which are ints.
-        for (std::size_t i = 0; i < step; ++i)
+        for (std::size_t i = 0; i < n; ++i)
           sums[i] += static_cast<i64>(static_cast<i32>(own[i]) & mask) * steps;
       }
     }
-    i64* const root = root_histogram_.data() + bundle * step;
-    for (std::size_t i = 0; i < step; ++i)
+    i64* const root = root_histogram_.data() + begin;
+    for (std::size_t i = 0; i < n; ++i)
       root[i] += static_cast<i64>(static_cast<u64>(sums[i]) << halves.hessian_bits);
   });
   for (std::size_t l = 0; l < leaves_.size(); ++l)

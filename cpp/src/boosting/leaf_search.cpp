@@ -24,24 +24,34 @@ void BoostingGrower::recount(OpenLeaf& leaf) {
   leaf.best = BoostSplit{};
   NodeSearch search(*plan_, describe_node(leaf));
   const std::vector<u8> chosen = choose_features(leaf);
-  std::vector<BoostSplit> found(bins_.size());
-  std::vector<u8> counted(bins_.size(), 0);
+  struct Offer {
+    BoostSplit split;
+    bool counted = false;
+  };
+  std::vector<Offer> offers;  // of the columns that have any
+  const auto offer = [&](BoostSplit split, bool counted) {
+    if (split.found()) offers.push_back({std::move(split), counted});
+  };
   for (const std::vector<u32>& features : bundle_features_)
-    for (const u32 feature : features)
-      if (chosen.empty() || chosen[feature] != 0)
-        search_feature(leaf, feature, search, found[feature]);
-  for (;;) {
-    u32 best = 0;
-    for (u32 feature = 1; feature < bins_.size(); ++feature)
-      if (found[feature].beats(found[best])) best = feature;
-    if (!found[best].found()) break;
-    if (counted[best] != 0) {
-      leaf.best = std::move(found[best]);
+    for (const u32 feature : features) {
+      if (!chosen.empty() && chosen[feature] == 0) continue;
+      BoostSplit split;
+      search_feature(leaf, feature, search, split);
+      offer(std::move(split), false);
+    }
+  while (!offers.empty()) {
+    const auto best =
+        std::max_element(offers.begin(), offers.end(),
+                         [](const Offer& a, const Offer& b) { return b.split.beats(a.split); });
+    if (best->counted) {
+      leaf.best = std::move(best->split);
       break;
     }
-    counted[best] = 1;
-    found[best] = BoostSplit{};
-    search_counted(leaf, best, search, found[best]);
+    const u32 feature = best->split.feature;
+    offers.erase(best);
+    BoostSplit split;
+    search_counted(leaf, feature, search, split);
+    offer(std::move(split), true);
   }
   leaf.best.gain = leaf.best.found() ? std::min(leaf.best.gain, estimated) : 0.0;
 }
@@ -119,23 +129,45 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
     if (pair.searched[k]) start_search(*pair.leaves[k], searches[k]);
   for (std::size_t bundle = begin; bundle < end; ++bundle) {
     complete_bundle(pair, bundle, merge);
-    for (const u32 feature : bundle_features_[bundle])
-      for (int k = 0; k < 2; ++k)
-        if (pair.searched[k] && (pair.chosen[k].empty() || pair.chosen[k][feature] != 0))
-          search_feature(*pair.leaves[k], feature, *searches[k], found[k]);
+    const std::vector<u32>& features = bundle_features_[bundle];
+    const bool listed = bundle >= layout_.n_byte_bundles() && bundle < layout_.n_bundles();
+    for (std::size_t f = 0; f < features.size(); ++f)
+      for (int k = 0; k < 2; ++k) {
+        if (!pair.searched[k] || (!pair.chosen[k].empty() && pair.chosen[k][features[f]] == 0))
+          continue;
+        if (listed &&
+            is_hopeless(*pair.leaves[k], layout_.slot_starts(bundle) + f, *searches[k], found[k]))
+          continue;
+        search_feature(*pair.leaves[k], features[f], *searches[k], found[k]);
+      }
   }
+}
+
+// Whether no split of a listed column can be allowed: one side of each of them has rows with
+// entries alone, and all of these together are too few; or whether its only split is worse than the
+// best one. Most columns of a wide table are settled by it. `starts`: where the slots of the column
+// begin, and those of the next one.
+template <class Search>
+bool BoostingGrower::is_hopeless(const OpenLeaf& leaf, const u32* starts, const Search& search,
+                                 const BoostSplit& best) const {
+  const i64* const slots = leaf.histogram + layout_.n_byte_entries() * width_;
+  i64 sum = 0;  // of the last words, if there are several
+  for (u32 slot = starts[0]; slot < starts[1]; ++slot)
+    sum += slots[std::size_t{slot} * width_ + width_ - 1];
+  return search.is_too_light(sum) || (starts[1] - starts[0] == 1 && search.is_beaten(sum, best));
 }
 
 void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const {
   if (bundle >= layout_.n_bundles()) return;
-  const std::size_t step = layout_.entries_per_bundle() * width_;
-  i64* const histogram = pair.leaves[0]->histogram + bundle * step;
+  const auto [first, last] = layout_.entries_of(bundle);
+  const std::size_t begin = first * width_, n = (last - first) * width_;
+  i64* const histogram = pair.leaves[0]->histogram + begin;
   if (merge)
     for (const i64* part : rows_.partial_histograms())
-      for (std::size_t i = 0; i < step; ++i) histogram[i] += part[bundle * step + i];
+      for (std::size_t i = 0; i < n; ++i) histogram[i] += part[begin + i];
   if (!pair.leaves[1]) return;
-  i64* const rest = pair.leaves[1]->histogram + bundle * step;
-  for (std::size_t i = 0; i < step; ++i) rest[i] -= histogram[i];
+  i64* const rest = pair.leaves[1]->histogram + begin;
+  for (std::size_t i = 0; i < n; ++i) rest[i] -= histogram[i];
 }
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
@@ -161,7 +193,7 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   const auto add = [&](const i64* words) {
     for (u32 k = 0; k < width_; ++k) first[k] += words[k];
   };
-  if (layout_.n_bundles() > 0) {
+  if (layout_.n_byte_bundles() > 0) {
     for (std::size_t bin = 0; bin < layout_.entries_per_bundle(); ++bin) {
       add(pair.leaves[0]->histogram + bin * width_);
       if (merge)

@@ -10,7 +10,7 @@ constexpr std::size_t kStoredRows = 8192;
 
 bool goes_left(const StoredTree& stored, const BinnedMatrix& data, u32 node, std::size_t row) {
   const GrownTree::Split& split = stored.tree.splits[node];
-  u32 code = data.column(split.feature)[row];
+  u32 code = data.bin(row, split.feature);
   bool missing = code == kMissingBin;
   if (!split.categorical) return missing ? split.missing_left : code <= stored.split_bins[node];
   if (!data.wide[split.feature].empty()) {

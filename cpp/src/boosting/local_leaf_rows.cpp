@@ -255,7 +255,8 @@ void LocalLeafRows::count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
     count_rows([&](u32 row) { return codes[row] == kMissingCode ? encoding.n_bins : codes[row]; });
     return;
   }
-  const u8* column = shared_.data->column(feature);
+  std::vector<u8> room;
+  const u8* column = shared_.data->read_column(feature, room);
   count_rows([&](u32 row) { return column[row]; });
   if (!encoding.has_missing) return;
   counts[encoding.n_bins] = counts[kMissingBin];

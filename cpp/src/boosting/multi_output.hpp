@@ -44,6 +44,11 @@ class VectorSearch {
   // Takes the best split of the column into `best` if it is better; best.left then counts rows.
   void scan(const VectorColumn& column, BoostSplit& best);
   const std::vector<i64>& total() const { return total_; }
+  bool is_beaten(i64, const BoostSplit&) const { return false; }
+  // Whether rows whose last words add up to that, and fewer of them, are too few for a side.
+  bool is_too_light(i64 last) const {
+    return hessian_of(last) < std::max<i64>(1, params_.min_samples_leaf);
+  }
 
  private:
   double measure(u32 score, i64 word) const;  // what a node with that sum is worth

@@ -51,6 +51,7 @@ std::size_t LocalLeafRows::partition_rows(RowItem* rows, std::size_t n, RowItem*
   const BinnedMatrix& data = *shared_.data;
   const ColumnBins& bins = (*data.bins)[best.feature];
   const bool missing_left = best.missing_left;
+  std::vector<u8> room;
   if (best.categorical) {
     const auto is_left = [&](u32 code) { return (best.left_codes[code / 32] >> (code % 32)) & 1u; };
     if (bins.wide) {
@@ -62,10 +63,10 @@ std::size_t LocalLeafRows::partition_rows(RowItem* rows, std::size_t n, RowItem*
     u8 table[kHistogramBins] = {};
     for (u32 code = 0; code < bins.n_bins; ++code) table[code] = is_left(code) != 0;
     table[kMissingBin] = missing_left;
-    const u8* column = data.column(best.feature);
+    const u8* column = data.read_column(best.feature, room);
     return partition([=, &table](u32 row) { return table[column[row]] != 0; });
   }
-  const u8* column = data.column(best.feature);
+  const u8* column = data.read_column(best.feature, room);
   const u32 split_bin = best.split_bin;
   // Missing is code 255: to the right of every split, or, one further, code 0 and to the left.
   if (!missing_left) return partition([=](u32 row) { return column[row] <= split_bin; });

@@ -122,7 +122,48 @@ RecordLayout::RecordLayout(const std::vector<ColumnBins>& bins, std::vector<Join
   }
   for (const JointColumns& joint : joints_) encode_joint(joint, static_cast<u32>(n_bundles_++));
   entries_per_bundle_ = round_entries(entries_per_bundle_);
-  plan_blocks(weights, precise || !weights.repeats());
+  n_planned_entries_ = n_byte_entries();
+  plan_blocks(weights, precise || !weights.repeats(), n_bundles_);
+}
+
+RecordLayout::RecordLayout(const BinnedMatrix& data, std::shared_ptr<const EntrySlots> slots,
+                           const std::vector<JointColumns>& joints, const WeightFacts& weights,
+                           bool precise)
+    : encodings_(describe_columns(*data.bins)), slots_(std::move(slots)) {
+  list_columns(data);
+  std::vector<u8> shares(data.n_cols, 0);
+  std::size_t n_planned = joints.size(), most = 0;
+  for (const JointColumns& joint : joints) {
+    for (const u32 c : joint.columns) shares[c] = 1;
+    most = std::max(most, joint.code_bins.size());
+  }
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    if (shares[c] || !has_byte(encodings_[c], (*data.bins)[c])) continue;
+    ++n_planned;
+    most = std::max<std::size_t>(most, encodings_[c].n_entries());
+  }
+  n_planned_entries_ = n_planned * round_entries(most);
+  plan_blocks(weights, precise || !weights.repeats(), n_planned);
+}
+
+// A byte for columns that have bytes, a bundle for some neighbouring others.
+void RecordLayout::list_columns(const BinnedMatrix& data) {
+  for (u32 c = 0; c < data.n_cols; ++c) {
+    if (encodings_[c].n_entries() < 2 || !data.has_bytes(c)) continue;
+    encodings_[c].bundle = static_cast<u32>(n_bundles_++);
+    entries_per_bundle_ = std::max<std::size_t>(entries_per_bundle_, encodings_[c].n_entries());
+  }
+  entries_per_bundle_ = round_entries(entries_per_bundle_);
+  const std::span<const u32> columns = slots_->columns(), starts = slots_->starts();
+  for (u32 k = 0; k < columns.size(); ++k) {
+    if (starts[k + 1] - starts[slot_bundles_.back()] > kHistogramBins) slot_bundles_.push_back(k);
+    ColumnEncoding& encoding = encodings_[columns[k]];
+    encoding.bundle = static_cast<u32>(n_bundles_ + slot_bundles_.size() - 1);
+    encoding.listed = true;
+    encoding.first_slot = starts[k];
+    encoding.rest = data.entries->rest[columns[k]];
+  }
+  if (!columns.empty()) slot_bundles_.push_back(static_cast<u32>(columns.size()));
 }
 
 void RecordLayout::encode_joint(const JointColumns& joint, u32 bundle) {
@@ -143,14 +184,17 @@ void RecordLayout::encode_joint(const JointColumns& joint, u32 bundle) {
 
 // A word of 8 bytes where it costs nothing, or where 16 bits a half would not do: few rows leave
 // room for more bits, and weights need them.
-void RecordLayout::plan_blocks(const WeightFacts& weights, bool precise) {
-  const std::size_t n_blocks =
-      std::max<std::size_t>(1, (n_bundles_ + kMostBundles - 1) / kMostBundles);
-  const std::size_t most = (n_bundles_ + n_blocks - 1) / n_blocks;
+void RecordLayout::plan_blocks(const WeightFacts& weights, bool precise, std::size_t n_planned) {
+  // Bundles of a block where there are so many.
+  const auto share = [](std::size_t n) {
+    const std::size_t n_blocks = std::max<std::size_t>(1, (n + kMostBundles - 1) / kMostBundles);
+    return (n + n_blocks - 1) / n_blocks;
+  };
+  const std::size_t most = share(n_planned);
   const bool free = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
   const bool few_rows = weights.total <= (u64{1} << 16);
   words_ = plan_words(weights, !precise && !free && !(few_rows && most <= 56));
-  bundles_per_block_ = std::min<std::size_t>(most, 64 - words_.bytes());
+  bundles_per_block_ = std::min<std::size_t>(share(n_bundles_), 64 - words_.bytes());
 }
 
 const i64* RecordLayout::column_histogram(u32 column, const i64* histogram,
@@ -158,6 +202,20 @@ const i64* RecordLayout::column_histogram(u32 column, const i64* histogram,
                                           std::vector<i64>& room) const {
   const ColumnEncoding& encoding = encodings_[column];
   const std::size_t width = total.size();
+  if (encoding.listed) {
+    const i64* slot = histogram + (n_byte_entries() + encoding.first_slot) * width;
+    room.resize(encoding.n_entries() * width);
+    i64* const rest = room.data() + encoding.rest * width;
+    std::copy(total.begin(), total.end(), rest);
+    for (u32 bin = 0; bin < encoding.n_entries(); ++bin) {
+      if (bin == encoding.rest) continue;
+      for (std::size_t k = 0; k < width; ++k, ++slot) {
+        room[bin * width + k] = *slot;
+        rest[k] -= *slot;
+      }
+    }
+    return room.data();
+  }
   const i64* shared = histogram + encoding.bundle * entries_per_bundle_ * width;
   if (!encoding.joint) return shared;
   room.assign(encoding.n_entries() * width, 0);
@@ -175,6 +233,14 @@ const i64* RecordLayout::column_histogram(u32 column, const i64* histogram,
 const i64* RecordLayout::column_histogram(u32 column, const i64* histogram, i64 total,
                                           i64* room) const {
   const ColumnEncoding& encoding = encodings_[column];
+  if (encoding.listed) {
+    const i64* slot = histogram + n_byte_entries() + encoding.first_slot;
+    i64 listed = 0;
+    for (u32 bin = 0; bin < encoding.n_entries(); ++bin)
+      if (bin != encoding.rest) listed += room[bin] = *slot++;
+    room[encoding.rest] = total - listed;
+    return room;
+  }
   const i64* shared = histogram + encoding.bundle * entries_per_bundle_;
   if (!encoding.joint) return shared;
   std::fill_n(room, encoding.n_entries(), i64{0});

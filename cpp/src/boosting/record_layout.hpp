@@ -3,9 +3,14 @@
 // blocks above all), which costs one update instead of one a column and is taken apart again,
 // exactly, before a column is looked at. A layout knows no rows: all blocks of a table have the
 // same one.
+//
+// Columns that a table keeps as entries are in no record: a row lists the histogram entries that it
+// is added to. Some neighbouring ones of these columns are a bundle, too, whose histogram leaves
+// out the bin of the rows that have no entry.
 #pragma once
 #include <functional>
 
+#include "binning/entry_slots.hpp"
 #include "boosting/gradients.hpp"
 #include "committee/binning.hpp"
 
@@ -17,7 +22,10 @@ struct ColumnEncoding {
   u32 n_bins = 0;            // entries 0 .. n_bins - 1 hold values
   bool has_missing = false;  // entry n_bins holds the missing ones
   bool joint = false;
-  // Joint only: the bin that most combinations have, and (combination, bin) of all others.
+  bool listed = false;  // kept as entries
+  u32 first_slot = 0;   // of a listed column
+  // Joint: the bin that most combinations have, and (combination, bin) of all others. Listed: the
+  // bin of all rows that have no entry.
   u8 rest = 0;
   std::vector<std::pair<u8, u8>> codes;
   u32 n_entries() const { return n_bins + (has_missing ? 1 : 0); }
@@ -34,11 +42,32 @@ class RecordLayout {
   // `precise`: words of 8 bytes and as fine, because weights will change.
   RecordLayout(const std::vector<ColumnBins>& bins, std::vector<JointColumns> joints,
                const WeightFacts& weights, bool precise);
+  // Of a table of entries. `joints`: of all its columns, if they were bytes. None of them is joined
+  // here, but the precision of the words goes by the number of bytes, and must not depend on how a
+  // table is kept.
+  RecordLayout(const BinnedMatrix& data, std::shared_ptr<const EntrySlots> slots,
+               const std::vector<JointColumns>& joints, const WeightFacts& weights, bool precise);
   const ColumnEncoding& encoding(u32 column) const { return encodings_[column]; }
   std::size_t n_columns() const { return encodings_.size(); }
-  std::size_t n_bundles() const { return n_bundles_; }
-  std::size_t entries_per_bundle() const { return entries_per_bundle_; }
-  std::size_t n_entries() const { return n_bundles_ * entries_per_bundle_; }
+  // Those of bytes come first.
+  std::size_t n_bundles() const { return n_bundles_ + slot_bundles_.size() - 1; }
+  std::size_t n_byte_bundles() const { return n_bundles_; }
+  std::size_t entries_per_bundle() const { return entries_per_bundle_; }  // of bytes
+  // The entries of a bundle, at most 256.
+  std::pair<std::size_t, std::size_t> entries_of(std::size_t bundle) const {
+    if (bundle < n_bundles_)
+      return {bundle * entries_per_bundle_, (bundle + 1) * entries_per_bundle_};
+    return {n_byte_entries() + slot_starts(bundle)[0],
+            n_byte_entries() + slot_starts(bundle + 1)[0]};
+  }
+  // Of a bundle of listed columns: the first slot of each column, and one more.
+  const u32* slot_starts(std::size_t bundle) const {
+    return slots_->starts().data() + slot_bundles_[bundle - n_bundles_];
+  }
+  std::size_t n_byte_entries() const { return n_bundles_ * entries_per_bundle_; }
+  std::size_t n_entries() const { return n_byte_entries() + (slots_ ? slots_->n_slots() : 0); }
+  // What it would be if no column were listed.
+  std::size_t n_planned_entries() const { return n_planned_entries_; }
   std::size_t bundles_per_block() const { return bundles_per_block_; }
   const std::vector<JointColumns>& joints() const { return joints_; }
   const WordPlan& words() const { return words_; }  // with the weights at the start of the fit
@@ -51,11 +80,16 @@ class RecordLayout {
 
  private:
   void encode_joint(const JointColumns& joint, u32 bundle);
-  void plan_blocks(const WeightFacts& weights, bool precise);
+  void list_columns(const BinnedMatrix& data);
+  // n_planned: bundles that the precision of a word goes by.
+  void plan_blocks(const WeightFacts& weights, bool precise, std::size_t n_planned);
 
   std::vector<ColumnEncoding> encodings_;
   std::vector<JointColumns> joints_;
-  std::size_t n_bundles_ = 0, entries_per_bundle_ = 0, bundles_per_block_ = 0;
+  std::size_t n_bundles_ = 0, entries_per_bundle_ = 0, bundles_per_block_ = 0;  // of bytes
+  std::size_t n_planned_entries_ = 0;
+  std::shared_ptr<const EntrySlots> slots_;
+  std::vector<u32> slot_bundles_ = {0};  // where each begins in slots_->columns(), and one more
   WordPlan words_;
 };
 
@@ -73,10 +107,8 @@ using TryJoin = std::function<bool(JointColumns& joint, u32 column, u32 most_cod
 std::vector<JointColumns> join_columns(const std::vector<ColumnBins>& bins,
                                        const WeightFacts& weights, const TryJoin& try_join);
 
-// Rows that were absent from the learning of the bins may miss a value where no other row does;
-// they add nothing to any entry, but the entry must exist.
 inline u8 read_bin(u8 bin, const ColumnEncoding& encoding) {
-  return bin != kMissingBin ? bin : encoding.has_missing ? static_cast<u8>(encoding.n_bins) : u8{0};
+  return find_entry(bin, encoding.n_bins, encoding.has_missing);
 }
 
 }  // namespace committee

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "binning/bin_lookup.hpp"
+#include "boosting/entry_joiner.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -143,6 +144,19 @@ bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
 Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Options& options,
                  int n_threads)
     : n_rows_(data.n_rows) {
+  if (data.entries) {
+    slots_ = std::make_shared<const EntrySlots>(data);
+    EntryJoiner joiner(data, weights);
+    std::vector<JointColumns> joints;
+    if (options.join)
+      joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
+        return joiner.try_join(joint, column, most);
+      });
+    layout_ = std::make_shared<const RecordLayout>(data, slots_, joints, weights, options.precise);
+    lay_out();
+    copy_bytes(data, {}, n_threads);
+    return;
+  }
   RowJoiner joiner(data, weights);
   std::vector<JointColumns> joints;
   if (options.join)
@@ -164,7 +178,7 @@ Records::Records(const BinnedMatrix& data, std::shared_ptr<const RecordLayout> l
 }
 
 Records::Records(const Records& other)
-    : n_rows_(other.n_rows_), layout_(other.layout_), words_(other.words_) {
+    : n_rows_(other.n_rows_), layout_(other.layout_), slots_(other.slots_), words_(other.words_) {
   for (const BundleBlock& block : other.blocks_) {
     AlignedBuffer<u8> bytes(block.bytes.size());
     std::copy_n(block.bytes.data(), block.bytes.size(), bytes.data());
@@ -211,7 +225,7 @@ std::set<std::string> list_combinations(const BinnedMatrix& data, const RowWeigh
 
 void Records::lay_out() {
   words_ = layout_->words();
-  const std::size_t n_bundles = layout_->n_bundles(), per_block = layout_->bundles_per_block();
+  const std::size_t n_bundles = layout_->n_byte_bundles(), per_block = layout_->bundles_per_block();
   for (std::size_t first = 0; first < std::max<std::size_t>(1, n_bundles); first += per_block) {
     BundleBlock block;
     block.first_bundle = static_cast<u32>(first);
@@ -226,12 +240,12 @@ void Records::lay_out() {
 
 void Records::copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
                          int n_threads) {
-  const std::size_t n_bundles = layout_->n_bundles();
+  const std::size_t n_bundles = layout_->n_byte_bundles();
   std::vector<const u8*> sources(n_bundles);
   std::vector<const ColumnEncoding*> remapped(n_bundles, nullptr);
   for (u32 c = 0; c < layout_->n_columns(); ++c) {
     const ColumnEncoding& encoding = layout_->encoding(c);
-    if (encoding.bundle == ColumnEncoding::kNoBundle || encoding.joint) continue;
+    if (encoding.bundle >= n_bundles || encoding.joint) continue;
     sources[encoding.bundle] = data.column(c);
     if (encoding.n_bins != kMissingBin) remapped[encoding.bundle] = &encoding;
   }

@@ -21,6 +21,11 @@ struct RowItem {
   u32 row;
 };
 
+struct RowsToAdd {
+  const RowItem* listed;  // null: rows from `begin` on
+  std::size_t begin, n;
+};
+
 class Records {
  public:
   struct Options {
@@ -60,12 +65,14 @@ class Records {
   i64 word(std::size_t row) const;
 
  private:
+  void add_listed_columns(const RowsToAdd& rows, i64* histogram) const;
   void lay_out();
   void copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
                   int n_threads);
 
   std::size_t n_rows_ = 0;
   std::shared_ptr<const RecordLayout> layout_;
+  std::shared_ptr<const EntrySlots> slots_;  // null: the table is bytes
   std::vector<BundleBlock> blocks_;
   WordPlan words_;
 };

@@ -185,6 +185,21 @@ double NodeSearch::measure(i64 left) const {
          params_.gamma;
 }
 
+// As Balance::gain computes it, with more than what rounding can take off.
+bool NodeSearch::is_beaten(i64 sum, const BoostSplit& best) const {
+  constexpr double kRounding = 1e-12;
+  if (plan_.by_values) return false;
+  const double g = static_cast<double>(plan_.halves.gradient(sum)),
+               a = static_cast<double>(plan_.halves.hessian(sum)) + balance_.l2;
+  const double d =
+      std::abs(g - balance_.ratio * a) + kRounding * (std::abs(g) + std::abs(balance_.ratio * a));
+  const double gain = d * d * balance_.whole / (a * (balance_.whole - a));
+  return (gain * (1.0 + kRounding) + balance_.shift + kRounding * std::abs(balance_.shift)) *
+                 gain_unit_ -
+             params_.gamma <
+         best.gain;
+}
+
 void NodeSearch::scan(const ColumnView& column, BoostSplit& best) {
   if (column.categorical) {
     scan_categories(column, best);

@@ -2,6 +2,8 @@
 // lambda) - G^2 / (H + lambda)] / 2 - gamma [ChenGuestrin2016, eq. 7], over histograms of packed
 // words.
 #pragma once
+#include <algorithm>
+
 #include "boosting/row_records.hpp"
 #include "committee/boosting_params.hpp"
 #include "committee/split_gain.hpp"
@@ -88,6 +90,12 @@ class NodeSearch {
   NodeSearch(const SearchPlan& plan, const NodeFacts& node);
   // Takes the best split of the column into `best` if it is better.
   void scan(const ColumnView& column, BoostSplit& best);
+  // Whether rows of that sum, and fewer of them, are too few for a side of a split.
+  bool is_too_light(i64 sum) const {
+    return plan_.halves.hessian(sum) < std::max(least_hessian_, least_for_rows_);
+  }
+  // Whether the split of rows of that sum from all others is surely worse than `best`.
+  bool is_beaten(i64 sum, const BoostSplit& best) const;
 
  private:
   SplitBalance make_balance(double l2) const;  // l2 includes what categories add

@@ -112,6 +112,9 @@ class BoostingGrower {
   void start_search(const OpenLeaf& leaf, std::optional<VectorSearch>& search) const {
     search.emplace(scores_, leaf.totals);
   }
+  template <class Search>
+  bool is_hopeless(const OpenLeaf& leaf, const u32* starts, const Search& search,
+                   const BoostSplit& best) const;
   void complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const;
   void find_totals(const Siblings& pair, bool merge) const;
   ColumnView describe_column(u32 feature) const;

@@ -1,5 +1,6 @@
 // Partitioning a node's rows in place: stable, without branches on the data.
 #pragma once
+#include <algorithm>
 #include <type_traits>
 
 #include "committee/types.hpp"
@@ -41,6 +42,40 @@ std::size_t partition_items(Item* items, std::size_t n, Item* spare, GoesLeft&& 
   }
   std::memcpy(items + n_left, spare, (n - n_left) * sizeof(Item));
   return n_left;
+}
+
+// The same where few items are moved, all of them to the left or all to the right of the others.
+// Items and those that are moved are ascending by row.
+template <class Item>
+std::size_t move_items(std::span<Item> items, std::span<const Item> moved, bool to_left) {
+  const auto find = [&](Item* from, Item* end, u32 row) {
+    return std::lower_bound(from, end, row, [](const Item& a, u32 b) { return a.row < b; });
+  };
+  if (moved.empty()) return to_left ? 0 : items.size();
+  Item* const begin = items.data();
+  Item* const end = begin + items.size();
+  if (to_left) {
+    Item* to = end;  // what lies behind it is in place
+    Item* until = end;
+    for (std::size_t k = moved.size(); k-- > 0;) {
+      Item* const at = find(begin, until, moved[k].row);
+      to = std::move_backward(at + 1, until, to);
+      until = at;
+    }
+    std::move_backward(begin, until, to);
+    std::copy(moved.begin(), moved.end(), begin);
+    return moved.size();
+  }
+  Item* from = begin;
+  Item* to = begin;
+  for (const Item& item : moved) {
+    Item* const at = find(from, end, item.row);
+    to = std::move(from, at, to);
+    from = at + 1;
+  }
+  to = std::move(from, end, to);
+  std::copy(moved.begin(), moved.end(), to);
+  return static_cast<std::size_t>(to - begin);
 }
 
 }  // namespace committee

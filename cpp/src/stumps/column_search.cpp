@@ -15,7 +15,8 @@ void StumpSearch::index_order() {
   parallel_for(bins_.size(), threads_.count(work, StumpRows::kMinThreadUpdates),
                [&](std::size_t col) {
                  u32* starts = bin_starts_.data() + col * kStarts;
-                 const u8* column = rows_->data().column(col);
+                 std::vector<u8> room;
+                 const u8* column = rows_->data().read_column(col, room);
                  for (std::size_t i = 0; i < n; ++i) ++starts[column[i] + 1];
                  for (std::size_t b = 0; b + 1 < kStarts; ++b) starts[b + 1] += starts[b];
                  const u32* order = presort_->order.data() + col * n;
@@ -33,15 +34,18 @@ void StumpSearch::search_bins() {
   const double work = static_cast<double>(layout_.plane_size) * n_classes_;
   NodeLimits limits;
   limits.rare_weight = kRareRows * accumulator_.weight(total_.data()) / n_counted_ * (1.0 - 1e-9);
-  share_columns(threads_.count(work, kMinThreadScores), [&](std::size_t col, Worker& worker) {
-    FoundSplit& found = found_[col];
+  share_columns(threads_.count(work, kMinThreadScores), [&](std::size_t place, Worker& worker) {
+    const u32 col = layout_.columns[place];
+    FoundSplit& found = found_[place];
     found.best = Candidate{};
+    if (layout_.is_listed(place) && !has_entries(place)) return;
     worker.search->begin_round(total_.data());
+    const ColumnHistogram histogram = view_histogram(place, worker);
     if (bins_[col].categorical) {
       worker.categories->begin_node(total_.data(), limits);
-      search_categories(col, worker, found);
+      search_categories(col, histogram, worker, found);
     } else {
-      worker.search->scan_bins(view_histogram(col), static_cast<u32>(col), found);
+      worker.search->scan_bins(histogram, col, found);
       if (presort_ && found.best.found()) rank_cut(col, found.best);
     }
   });
@@ -53,11 +57,11 @@ void StumpSearch::search_bins() {
 void StumpSearch::search_within() {
   const std::size_t n = rows_->data().n_rows;
   const double best = pick_best().best.score;
-  std::vector<std::size_t> columns;
-  for (std::size_t col = 0; col < bins_.size(); ++col) {
-    if (!bins_[col].categorical) columns.push_back(col);
+  std::vector<std::size_t> places;
+  for (std::size_t k = 0; k < layout_.columns.size(); ++k) {
+    if (!bins_[layout_.columns[k]].categorical) places.push_back(k);
   }
-  std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) {
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
     return found_[a].best.score > found_[b].best.score;
   });
   const double work = static_cast<double>(layout_.plane_size) * n_classes_;
@@ -67,19 +71,48 @@ void StumpSearch::search_within() {
   parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
     double least = discount_rounding(best);
     workers_[t].search->begin_round(total_.data());
-    for (std::size_t k = t; k < columns.size(); k += n_tasks) {
-      const std::size_t col = columns[k];
+    for (std::size_t k = t; k < places.size(); k += n_tasks) {
+      const std::size_t col = layout_.columns[places[k]];
       const ColumnOrder order{
           order_.data() + col * n, bin_starts_.data() + col * (kHistogramBins + 1),
           presort_->rank.data() + col * n, rows_->weights().data(), rows_->labels().data()};
-      workers_[t].search->scan_within(view_histogram(col), order, static_cast<u32>(col), least,
-                                      found_[col]);
+      workers_[t].search->scan_within(view_histogram(places[k], workers_[t]), order,
+                                      static_cast<u32>(col), least, found_[places[k]]);
     }
   });
 }
 
-void StumpSearch::search_categories(std::size_t col, Worker& worker, FoundSplit& found) const {
-  const ColumnHistogram histogram = view_histogram(col);
+// Whether any row that is present has an entry: without one the column is constant.
+bool StumpSearch::has_entries(std::size_t place) const {
+  const u32* const starts = layout_.slots->starts().data() + (place - layout_.n_apart);
+  for (u32 k = 0; k < n_classes_; ++k) {
+    const u64* own = slots_ + k * layout_.plane_size + layout_.offsets[place];
+    if (std::any_of(own, own + (starts[1] - starts[0]), [](u64 w) { return w != 0; })) return true;
+  }
+  return false;
+}
+
+ColumnHistogram StumpSearch::view_histogram(std::size_t place, Worker& worker) const {
+  const ColumnBins& own = bins_[layout_.columns[place]];
+  if (!layout_.is_listed(place))
+    return {slots_ + layout_.offsets[place], layout_.plane_size, own.n_bins};
+  const u32 n_entries = own.n_bins + (own.has_missing ? 1 : 0);
+  const u8 rest = layout_.entries->rest[layout_.columns[place]];
+  worker.histogram.resize(std::size_t{n_classes_} * kHistogramBins);
+  for (u32 k = 0; k < n_classes_; ++k) {
+    const u64* slot = slots_ + k * layout_.plane_size + layout_.offsets[place];
+    u64* const made = worker.histogram.data() + std::size_t{k} * kHistogramBins;
+    made[kMissingBin] = 0;
+    u64 listed = 0;
+    for (u32 entry = 0; entry < n_entries; ++entry)
+      if (entry != rest) listed += made[entry < own.n_bins ? entry : kMissingBin] = *slot++;
+    made[rest] = total_[k] - listed;
+  }
+  return {worker.histogram.data(), kHistogramBins, own.n_bins};
+}
+
+void StumpSearch::search_categories(std::size_t col, const ColumnHistogram& histogram,
+                                    Worker& worker, FoundSplit& found) const {
   const u32 n_levels = bins_[col].n_bins, missing = bins_[col].wide ? n_levels : kMissingBin;
   worker.histogram.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
   worker.listed.clear();

@@ -34,6 +34,7 @@ void StumpRows::rebuild() {
 }
 
 void StumpRows::add_changes() {
+  if (layout_.entries) return add_to_entries();
   struct Block {
     const RecordGroup* group;
     std::size_t first, n_cols;
@@ -70,6 +71,24 @@ void StumpRows::add_record_block(const RecordGroup& group, std::size_t first, st
     for (std::size_t j = chunk.begin; j < end; ++j) {
       __builtin_prefetch(group.record(changed_[std::min(j + kAhead, end - 1)]) + first);
       add_to_record(group.record(changed_[j]) + first, n_cols, deltas_[j], slots);
+    }
+  }
+}
+
+// A table of entries: the columns of bytes one by one, then all that the rows list.
+void StumpRows::add_to_entries() {
+  const std::size_t total = layout_.plane_size - 1, first_slot = total - layout_.slots->n_slots();
+  for (const Chunk& chunk : chunks_) {
+    u64* const slots = plane(chunk.label);
+    const std::size_t end = chunk.begin + chunk.n_changed;
+    for (std::size_t k = 0; k < layout_.n_apart; ++k) {
+      const u8* const column = data_.column(layout_.columns[k]);
+      for (std::size_t j = chunk.begin; j < end; ++j)
+        slots[layout_.offsets[k] + column[changed_[j]]] += deltas_[j];
+    }
+    for (std::size_t j = chunk.begin; j < end; ++j) {
+      slots[total] += deltas_[j];
+      for (const u32 slot : layout_.slots->row(changed_[j])) slots[first_slot + slot] += deltas_[j];
     }
   }
 }

@@ -23,12 +23,31 @@ StumpWeights start_stump_weights(std::span<const double> weights, std::size_t n_
   return start;
 }
 
-StumpLayout::StumpLayout(const std::vector<ColumnBins>& bins)
-    : offsets(bins.size()), plane_size(bins.size() * kHistogramBins) {
-  for (std::size_t col = 0; col < bins.size(); ++col) {
-    offsets[col] = bins[col].wide ? plane_size : col * kHistogramBins;
-    if (bins[col].wide) plane_size += bins[col].n_bins + 1;
+void StumpLayout::place_bytes(const std::vector<ColumnBins>& bins) {
+  n_apart = columns.size();
+  plane_size = n_apart * kHistogramBins;
+  for (std::size_t k = 0; k < n_apart; ++k) {
+    const ColumnBins& own = bins[columns[k]];
+    offsets.push_back(own.wide ? plane_size : k * kHistogramBins);
+    if (own.wide) plane_size += own.n_bins + 1;
   }
+}
+
+StumpLayout::StumpLayout(const std::vector<ColumnBins>& bins) : columns(bins.size()) {
+  for (u32 col = 0; col < bins.size(); ++col) columns[col] = col;
+  place_bytes(bins);
+}
+
+StumpLayout::StumpLayout(const BinnedMatrix& data) : entries(data.entries.get()) {
+  for (u32 col = 0; col < data.n_cols; ++col)
+    if (data.has_bytes(col)) columns.push_back(col);
+  place_bytes(*data.bins);
+  if (!entries) return;
+  slots = std::make_shared<const EntrySlots>(data);
+  const std::span<const u32> listed = slots->columns(), starts = slots->starts();
+  columns.insert(columns.end(), listed.begin(), listed.end());
+  for (std::size_t k = 0; k < listed.size(); ++k) offsets.push_back(plane_size + starts[k]);
+  plane_size += slots->n_slots() + 1;
 }
 
 StumpRows::StumpRows(const StumpInput& input, StumpWeights weights, int n_jobs)
@@ -36,7 +55,7 @@ StumpRows::StumpRows(const StumpInput& input, StumpWeights weights, int n_jobs)
       presort_(input.presort),
       n_classes_(input.n_classes),
       threads_(n_jobs),
-      layout_(*input.data->bins),
+      layout_(*input.data),
       labels_(input.labels.begin(), input.labels.end()),
       weights_(std::move(weights), input.data->n_rows),
       slots_(layout_.plane_size * n_classes_),
@@ -92,7 +111,8 @@ StumpLeaves StumpRows::assign(const Candidate& best) {
       std::fill_n(side.begin(), best.bin + 1, u8{0});
     }
     side[kMissingBin] = !best.missing_left;
-    const u8* column = data_.column(best.feature);
+    std::vector<u8> room;
+    const u8* column = data_.read_column(best.feature, room);
     for (std::size_t i = 0; i < n; ++i) leaf[i] = side[column[i]];
   }
   return count_leaves();

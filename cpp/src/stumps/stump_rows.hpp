@@ -1,5 +1,6 @@
 // The rows of a fit of stumps, or of one block of them: weights, histograms, leaves.
 #pragma once
+#include "binning/entry_slots.hpp"
 #include "committee/parallel.hpp"
 #include "committee/stump.hpp"
 #include "split/split_candidate.hpp"
@@ -19,11 +20,22 @@ struct StumpThreads {
 };
 
 // Where histograms lie: for each class a plane of all columns' bins, so that the rows of a class
-// stay within it: 256 a column, then for wide categories one a level and one for missing.
+// stay within it: 256 a column, then for wide categories one a level and one for missing. Of a
+// table of entries only columns that vary are searched: first those of bytes, then, with the slots
+// that EntrySlots gives them, the others; behind them is the total of the class.
 struct StumpLayout {
   explicit StumpLayout(const std::vector<ColumnBins>& bins);
-  std::vector<std::size_t> offsets;
-  std::size_t plane_size;
+  explicit StumpLayout(const BinnedMatrix& data);
+  bool is_listed(std::size_t place) const { return place >= n_apart; }
+  std::vector<u32> columns;          // that are searched
+  std::size_t n_apart = 0;           // the first of them that is kept as entries
+  std::vector<std::size_t> offsets;  // per searched column
+  std::size_t plane_size = 0;
+  const ColumnEntries* entries = nullptr;
+  std::shared_ptr<const EntrySlots> slots;  // of a table of entries
+
+ private:
+  void place_bytes(const std::vector<ColumnBins>& bins);
 };
 
 class StumpRows {
@@ -36,6 +48,7 @@ class StumpRows {
   StumpRows(const StumpInput& input, StumpWeights weights, int n_jobs);
   const BinnedMatrix& data() const { return data_; }
   const Presort* presort() const { return presort_; }
+  const StumpLayout& layout() const { return layout_; }
   std::span<const u64> histograms() const { return {slots_.data(), slots_.size()}; }
   const BoostedWeights& weights() const { return weights_; }
   const std::vector<u32>& labels() const { return labels_; }
@@ -65,6 +78,7 @@ class StumpRows {
   void add_changes();
   void add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols);
   void add_wide(std::size_t col);
+  void add_to_entries();
   StumpLeaves count_leaves();
   template <class Task>
   void share_chunks(Task&& task) {

@@ -29,11 +29,11 @@ StumpSearch::StumpSearch(const std::vector<ColumnBins>& bins, u32 n_classes,
       n_classes_(n_classes),
       criterion_(criterion),
       threads_(n_jobs),
-      layout_(bins),
+      layout_(rows ? rows->layout() : StumpLayout(bins)),
       n_counted_(n_counted),
       rows_(rows),
       presort_(rows ? rows->presort() : nullptr),
-      found_(bins.size()) {
+      found_(layout_.columns.size()) {
   accumulator_.n_elements = n_classes_;
   accumulator_.outputs = {n_classes_};
   accumulator_.offsets = {0};
@@ -51,6 +51,10 @@ StumpSearch::StumpSearch(const std::vector<ColumnBins>& bins, u32 n_classes,
 std::vector<u64> StumpSearch::total_up() const {
   // Every row is in one bin of the first column.
   std::vector<u64> total(n_classes_, 0);
+  if (layout_.entries) {
+    for (u32 k = 0; k < n_classes_; ++k) total[k] = slots_[(k + 1) * layout_.plane_size - 1];
+    return total;
+  }
   const std::size_t n = bins_[0].wide ? bins_[0].n_bins + 1 : kHistogramBins;
   for (u32 k = 0; k < n_classes_; ++k) {
     for (std::size_t b = 0; b < n; ++b)

@@ -23,20 +23,21 @@ class StumpSearch {
   struct Worker {
     std::unique_ptr<ColumnSearch> search;
     std::unique_ptr<SplitFinder<ClassAccumulator<u64>>> categories;
-    std::vector<u64> histogram;
+    std::vector<u64> histogram;  // of categories, or of a column that is kept as entries
     std::vector<CategoryCell<u64>> listed;
   };
 
-  ColumnHistogram view_histogram(std::size_t col) const {
-    return {slots_ + layout_.offsets[col], layout_.plane_size, bins_[col].n_bins};
-  }
+  // Of a searched column; put together in the worker's room where it is kept as entries.
+  ColumnHistogram view_histogram(std::size_t place, Worker& worker) const;
+  bool has_entries(std::size_t place) const;
   void index_order();
   std::vector<u64> total_up() const;
   void search_bins();
   void search_within();
   template <class Task>
   void share_columns(int n_threads, Task&& task);
-  void search_categories(std::size_t col, Worker& worker, FoundSplit& found) const;
+  void search_categories(std::size_t col, const ColumnHistogram& histogram, Worker& worker,
+                         FoundSplit& found) const;
   void rank_cut(std::size_t col, Candidate& best) const;
   FoundSplit pick_best() const;
   std::vector<double> sum_leaves() const;
@@ -54,7 +55,7 @@ class StumpSearch {
   std::vector<u32> bin_starts_;    // exact: [col][257]
   std::vector<Worker> workers_;    // per task
   const u64* slots_ = nullptr;     // of the search at hand
-  std::vector<FoundSplit> found_;  // per column
+  std::vector<FoundSplit> found_;  // per searched column
   std::vector<u64> total_;         // per class
   FoundSplit best_;
 };
@@ -64,7 +65,7 @@ void StumpSearch::share_columns(int n_threads, Task&& task) {
   const std::size_t n_tasks =
       std::min<std::size_t>(workers_.size(), static_cast<std::size_t>(n_threads));
   parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
-    for (std::size_t col = t; col < bins_.size(); col += n_tasks) task(col, workers_[t]);
+    for (std::size_t k = t; k < layout_.columns.size(); k += n_tasks) task(k, workers_[t]);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "split/feature_sampler.hpp"
 #include "split/threshold.hpp"
 #include "tree/fast/subtree_builder.hpp"
 #include "tree/tree_builder.hpp"
@@ -27,6 +28,7 @@ struct GrowthWorker {
   std::vector<typename Accumulator::Element> total;    // of the node at hand
   std::vector<u8> varies;                              // per feature that was searched
   std::vector<u32> permutation, drawn;
+  SwappedPlaces swapped;
 };
 
 // A worker borrowed from the builder's pool, given back at the end of the scope.
@@ -106,6 +108,12 @@ typename TreeBuilder<Accumulator>::Node TreeBuilder<Accumulator>::make_root() co
     root.features = allowed_features(*root.groups);
   } else if (!params_.member_features.empty()) {
     root.features = std::make_shared<const std::vector<u32>>(params_.member_features);
+  } else if (context_.data.entries && !plan_.draws_features) {
+    // Most columns of a wide table may be constant. Drawing counts them, a search need not.
+    auto varying = std::make_shared<std::vector<u32>>();
+    for (u32 f = 0; f < context_.data.n_cols; ++f)
+      if (context_.data.entries->is_occupied(f)) varying->push_back(f);
+    root.features = std::move(varying);
   }
   return root;
 }
@@ -178,11 +186,16 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
     child->is_right = child == &right;
     child->parent = node.id;
     child->depth = node.depth + 1;
+    child->name = node.name;
     child->key = child_key(node.key, child->is_right);
     child->lower = node.lower;
     child->upper = node.upper;
     child->features = node.features;
     child->groups = node.groups;
+  }
+  if (context_.entry_rows) {
+    Node& smaller = left.size() <= right.size() ? left : right;
+    smaller.name = context_.entry_rows->rename({context_.items + smaller.begin, smaller.size()});
   }
   if (node.groups) {
     auto open = std::make_shared<std::vector<u64>>(*node.groups);

@@ -5,6 +5,7 @@
 
 #include "split/feature_sampler.hpp"
 #include "tree/builder_loop.hpp"
+#include "tree/search_entries.hpp"
 #include "tree/search_random.hpp"
 #include "tree/search_small.hpp"
 #include "tree/search_sorted.hpp"
@@ -74,7 +75,11 @@ void TreeBuilder<Accumulator>::search_all(Node& node, Worker& worker, Found& fou
 template <class Accumulator>
 void TreeBuilder<Accumulator>::search_in_parallel(const Node& node, std::span<const u32> features,
                                                   Worker& worker, Found& found) {
-  const std::size_t batch = worker.search.batch_size();
+  // Features of entries are many and take little time.
+  const std::size_t share =
+      features.size() / (kTasksPerThread * static_cast<std::size_t>(plan_.n_threads));
+  const std::size_t batch =
+      std::max(worker.search.batch_size(), context_.data.entries ? share : std::size_t{0});
   std::vector<Found> results((features.size() + batch - 1) / batch);
   parallel_for(results.size(), plan_.n_threads, [&](std::size_t b) {
     PooledWorker pooled(*this);
@@ -96,6 +101,7 @@ void TreeBuilder<Accumulator>::search_in_parallel(const Node& node, std::span<co
 // Draws features without replacement until max_features were looked at and one of them varies.
 template <class Accumulator>
 void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Found& found) {
+  if (context_.data.entries) return search_drawn_entries(node, worker, found);
   const std::vector<u32>& pool = features_of(node);
   const u32 n_pool = static_cast<u32>(pool.size());
   std::vector<u32>& identity = worker.permutation;
@@ -111,6 +117,31 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
       worker.search.set_priority(drawn.back(), sampler.n_drawn());
     }
     if (context_.data.groups.size() > 1) std::sort(drawn.begin(), drawn.end());
+    worker.varies.assign(drawn.size(), 0);
+    n_varying +=
+        worker.search.scan_features(node, nullptr, drawn, found.best, worker.varies.data());
+  }
+  if (found.best.found()) found.decrease = worker.search.finder().measure_decrease(found.best);
+}
+
+// The same over a table of entries, most of whose columns may be empty: these are drawn, too.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::search_drawn_entries(const Node& node, Worker& worker,
+                                                    Found& found) {
+  const std::vector<u32>& pool = features_of(node);
+  const ColumnEntries& entries = *context_.data.entries;
+  WideSampler sampler(worker.swapped, static_cast<u32>(pool.size()), context_.numbers_of(node));
+  std::vector<u32>& drawn = worker.drawn;
+  std::size_t n_varying = 0;
+  while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
+    drawn.clear();
+    do {
+      const u32 feature = pool[sampler.draw()];
+      if (!entries.is_occupied(feature)) continue;
+      __builtin_prefetch(entries.starts.data() + feature);
+      drawn.push_back(feature);
+      worker.search.set_priority(feature, sampler.n_drawn());
+    } while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || drawn.empty()));
     worker.varies.assign(drawn.size(), 0);
     n_varying +=
         worker.search.scan_features(node, nullptr, drawn, found.best, worker.varies.data());

@@ -2,6 +2,7 @@
 #pragma once
 #include "split/histogram.hpp"
 #include "split/split_candidate.hpp"
+#include "tree/entry_rows.hpp"
 #include "tree/fast/extra_trees_rules.hpp"
 #include "tree/fast/multiclass_subtree.hpp"
 #include "tree/growth_scratch.hpp"
@@ -18,6 +19,7 @@ struct NodePosition {
   u32 parent = kNone;
   bool is_right = false;
   u64 key = kRootKey;
+  u32 name = 0;  // of its rows, in a table of entries
   std::size_t size() const { return end - begin; }
 };
 
@@ -77,6 +79,8 @@ struct GrowthContext {
   std::unique_ptr<const ExtraTreesTable> own_table;  // where the scratch has none
   std::unique_ptr<const ExtraTreesRules> extra_trees_rules;
   std::unique_ptr<const MulticlassRules> multiclass_rules;
+  // Of a table that is kept as entries; null: it is not.
+  std::unique_ptr<EntryRows<Item>> entry_rows;
 };
 
 template <class Accumulator>
@@ -94,6 +98,9 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
   for (u32 f = 0; f < data.n_cols; ++f) all_features[f] = f;
   features = params.member_features.empty() ? std::span<const u32>(all_features)
                                             : std::span<const u32>(params.member_features);
+  if (data.entries)
+    entry_rows =
+        std::make_unique<EntryRows<Item>>(data.n_rows, std::span<const Item>(items, sample.n));
   limits.min_samples_leaf = params.min_samples_leaf;
   limits.min_weight_leaf = plan.min_weight_leaf;
   limits.rare_weight = plan.rare_weight;

@@ -37,6 +37,7 @@ class NodePartition {
       return partition_by_codes(node, best,
                                 ranks + static_cast<std::size_t>(best.feature) * data.n_rows, true);
     }
+    if (!data.has_bytes(best.feature)) return partition_by_entries(node, best);
     return partition_by_bytes(node, best, {data.column(best.feature), 1});
   }
 
@@ -53,6 +54,30 @@ class NodePartition {
   }
 
  private:
+  // The rows that do not go where those without an entry go are moved, or marked if they are many.
+  std::size_t partition_by_entries(const NodePosition& node, const Candidate& best) {
+    const BinnedMatrix& data = context_.data;
+    const ColumnEntries::View listed = data.entries->column(best.feature);
+    moved_.clear();
+    return SplitPredicate(best, (*data.bins)[best.feature], false).visit([&](auto goes_left) {
+      const bool rest_left = goes_left(listed.rest);
+      context_.entry_rows->visit(listed, {context_.items + node.begin, node.size()}, node.name,
+                                 [&](std::size_t e, const Item& item) {
+                                   if (goes_left(listed.bins[e]) != rest_left)
+                                     moved_.push_back(item);
+                                 });
+      if (moved_.size() * kFewMoved <= node.size())
+        return move_items<Item>({context_.items + node.begin, node.size()}, moved_, !rest_left);
+      if (marks_.empty()) marks_.resize(data.n_rows, 0);
+      u8* const marks = marks_.data();
+      for (const Item& item : moved_) marks[item.row] = 1;
+      const std::size_t n_left =
+          partition(node, [=](u32 row) { return (marks[row] != 0) != rest_left; });
+      for (const Item& item : moved_) marks[item.row] = 0;
+      return n_left;
+    });
+  }
+
   std::size_t partition_by_codes(const NodePosition& node, const Candidate& best, const u32* codes,
                                  bool is_rank) {
     return SplitPredicate(best, (*context_.data.bins)[best.feature], is_rank)
@@ -63,6 +88,9 @@ class NodePartition {
 
   const GrowthContext<Accumulator>& context_;
   AlignedBuffer<Item> spare_;
+  static constexpr std::size_t kFewMoved = 32;
+  std::vector<Item> moved_;
+  std::vector<u8> marks_;  // per row, zero between uses
 };
 
 }  // namespace committee

@@ -12,8 +12,9 @@
 namespace committee {
 
 inline constexpr std::size_t kBatchBytes = std::size_t{64}
-                                           << 10;  // of histograms filled in one pass
-inline constexpr std::size_t kPollRows = 4096;     // a feature of so many rows may take a while
+                                           << 10;   // of histograms filled in one pass
+inline constexpr std::size_t kPollRows = 4096;      // a feature of so many rows may take a while
+inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entries may, too
 
 // A lane a feature.
 using BinLanes [[gnu::vector_size(kBatch)]] = u8;
@@ -109,6 +110,11 @@ class TreeNodeSearch {
   void accumulate_wide(const NodePosition& node, u32 feature);
   FeatureView view_feature(const NodeNumbers& numbers, u32 feature) const;
   void fill_view(const NodeNumbers& numbers, u32 feature, FeatureView& view) const;
+  // tree/search_entries.hpp
+  std::size_t scan_entries(const NodePosition& node, std::span<const u32> features, Candidate& best,
+                           u8* varies);
+  u64 fill_from_entries(const NodePosition& node, u32 feature);
+  bool scan_random_filled(const NodeNumbers& numbers, u32 feature, u64 touched, Candidate& best);
   // tree/search_small.hpp
   std::size_t scan_few_rows(const Rows& rows, std::span<const u32> features, Candidate& best,
                             u8* varies);
@@ -138,6 +144,8 @@ class TreeNodeSearch {
   const std::unique_ptr<SplitFinder<Accumulator>> finder_;
   std::vector<Element> total_;   // of the node
   AlignedBuffer<Element> hist_;  // of some features, all zero between uses
+  std::vector<Element> rest_;    // a cell
+  std::vector<u8> column_;       // bytes of a column that has none
   std::vector<u64> keyed_, keyed_spare_;
   std::vector<u32> priorities_;  // per feature that was drawn: when
   std::vector<CategoryCell<Element>> cells_;
@@ -201,6 +209,7 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
                                                        const Element* dense,
                                                        std::span<const u32> features,
                                                        Candidate& best, u8* varies) {
+  if (data_.entries) return scan_entries(node, features, best, varies);
   std::size_t n_varying = 0;
   auto note = [&](std::size_t k, bool varying) {
     varies[k] = varying;

@@ -35,6 +35,8 @@ constexpr RouteInfo kRouteInfos[] = {
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
+constexpr const char* kEntries = "the columns are kept as entries";
+
 // Collects the refusals; the first reason of a route counts.
 class Refusals {
  public:
@@ -63,6 +65,7 @@ class Refusals {
 
 void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::dense_histograms;
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
   r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
@@ -74,6 +77,7 @@ void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample
 
 void choose_subtree(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::subtree;
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   r.refuse_if(!plan.feature_groups.empty(), kOwn, "there are interaction constraints");
@@ -108,6 +112,7 @@ void choose_presorted(Refusals& r, const GrowthPlan& plan, const SampleFacts& sa
 
 void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::few_rows;
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   refuse_limits(r, plan, kOwn);

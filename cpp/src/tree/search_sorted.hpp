@@ -56,7 +56,7 @@ SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 
     }
     for (std::size_t i = 0; i < n; ++i) place(i, rank[items_[node.begin + i].row]);
   } else {
-    const u8* column = data_.column(feature);
+    const u8* column = data_.read_column(feature, column_);
     for (std::size_t i = 0; i < n; ++i) {
       const u8 bin = column[items_[node.begin + i].row];
       place(i, bin == kMissingBin ? kMissingCode : bin);

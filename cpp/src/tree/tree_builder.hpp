@@ -53,6 +53,7 @@ class TreeBuilder {
   void search_in_parallel(const Node& node, std::span<const u32> features, Worker& worker,
                           Found& found);
   void search_drawn(const Node& node, Worker& worker, Found& found);
+  void search_drawn_entries(const Node& node, Worker& worker, Found& found);
   NodeLimits limits_of(const Node& node) const;
   void build_dense(Node& node, Worker& worker);
   void share_histograms(Node& node, Node& left, Node& right, Worker& worker);

@@ -42,6 +42,10 @@ _SampleItem: TypeAlias = "tuple[int, AnyArray, FloatArray | None]"
 """A block, the rows of it that bins are learnt from, and the weights of its rows."""
 
 
+#: Sparse tables of at least so many values (rows times columns), of which at most one in 16 is an entry, are kept by
+#: their entries instead of as bytes; 0: all sparse tables. Fits do not depend on it.
+ENTRIES_FROM = 1 << 24
+
 #: Whether no value of a float32 or float64 table is infinite; NaN (missing) is fine. The core's own function, since
 #: a wrapper would be a tenth of what a single row costs.
 all_finite_or_missing = _core.all_finite_or_missing
@@ -84,7 +88,7 @@ def bin_columns(
         return mapper.transform(X, n_jobs)
     parts = (X.data, X.indices, X.indptr, X.shape)
     mapper = _core.BinMapper.fit_csc(*parts, weights, n_levels, max_bins, n_jobs)
-    return mapper.transform_csc(*parts, n_jobs)
+    return mapper.transform_csc(*parts, n_jobs, ENTRIES_FROM)
 
 
 def learn_block_bins(
@@ -155,6 +159,8 @@ def bin_block(block: int, shared: Any) -> tuple[AnyArray, AnyArray]:
 
 def take_bytes(bins: _core.BinnedMatrix) -> tuple[AnyArray, AnyArray]:
     """A binned table as it travels: a byte a value by column, and the codes of its wide columns one after another."""
+    if bins.has_entries:
+        return np.stack([bins.column(col) for col in range(bins.n_cols)]), np.empty(0, dtype=np.uint32)
     wide = [bins.wide_codes(col) for col in range(bins.n_cols)]
     return np.ascontiguousarray(bins.columns), np.concatenate([np.empty(0, dtype=np.uint32), *wide])
 

@@ -111,7 +111,8 @@ def take_in(
     table = X if isinstance(X, OpenedSource | BinnedFile) else _read_table(X, name)
     check_shape(table.n_rows, table.n_features)
     if getattr(estimator, "bins_columns", True) and isinstance(table, Table):
-        check_room_for(table.n_rows, table.n_features, _BINNED_BYTES)
+        n_entries = None if table.sparse is None else int(table.sparse.nnz)
+        check_room_for(table.n_rows, table.n_features, _BINNED_BYTES, n_entries)
     target: ClassTarget | ValueTarget | None = None
     if task != "none":
         labels = read_target(y, table.n_rows, name, multi_output=multi_output)

@@ -25,6 +25,11 @@ _CGROUP_FILES = (
 )
 
 
+#: What a wide sparse table takes in bins, by the column (its bins) and by the entry (kept by column and by row).
+_COLUMN_BYTES = 256
+_ENTRY_BYTES = 48
+
+
 @dataclass(frozen=True)
 class MemoryLimit:
     """What a fit may take, and where it puts what does not fit.
@@ -59,7 +64,7 @@ def use_limit(limit: MemoryLimit | None) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
-def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int) -> None:
+def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int, n_entries: int | None = None) -> None:
     """Raise a DataSizeError if a table of this shape cannot fit in memory.
 
     Parameters
@@ -68,8 +73,12 @@ def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int) -> None:
         The shape.
     bytes_per_value : int
         What one value takes in the form that is about to be made.
+    n_entries : int or None
+        The entries of a sparse table, which is kept by them where that is less.
     """
     needed = n_rows * n_columns * bytes_per_value
+    if n_entries is not None:
+        needed = min(needed, n_columns * _COLUMN_BYTES + n_entries * _ENTRY_BYTES)
     if needed < _SMALL:
         return
     limit = find_limit()

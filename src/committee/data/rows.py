@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 if TYPE_CHECKING:
     from committee.typing import AnyArray, FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["collect_table", "count_rows", "densify_blocks", "multiply_rows", "select_rows"]
+__all__ = ["collect_table", "count_rows", "densify_blocks", "fits_one_block", "multiply_rows", "select_rows"]
 
 _DENSE_VALUES = 1 << 22
 """Values of a sparse table that are made dense at a time (32 MB)."""
@@ -93,6 +93,8 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
 def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
     """A sparse table, or one in blocks, as dense blocks of rows, each with the number of its first row.
 
+    A block is valid until the next one is asked for: all are written to the same memory, entry by entry.
+
     Parameters
     ----------
     table : sparse matrix or array, or BlockTable
@@ -112,8 +114,21 @@ def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
         yield from table.iterate()
         return
     rows, step = table.tocsr(), max(1, _DENSE_VALUES // table.shape[1])
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    block = np.zeros((min(step, rows.shape[0]), rows.shape[1]), dtype=rows.dtype)
     for start in range(0, rows.shape[0], step):
-        yield start, rows[start : start + step].toarray()
+        bounds = rows.indptr[start : start + step + 1]
+        at = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), rows.indices[bounds[0] : bounds[-1]]
+        block[at] = rows.data[bounds[0] : bounds[-1]]
+        yield start, block[: len(bounds) - 1]
+        block[at] = 0
+
+
+def fits_one_block(table: FloatMatrix | SparseMatrix) -> bool:
+    """Whether a sparse table is made dense at once; a table in blocks has its own."""
+    return hasattr(table, "iterate") or bool(table.shape[0] * table.shape[1] <= _DENSE_VALUES)
 
 
 def multiply_rows(table: FloatMatrix | SparseMatrix, others: FloatArray) -> FloatArray:

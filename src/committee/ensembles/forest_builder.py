@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.data.rows import densify_blocks
+from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
 from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
 from committee.learners.training_arrays import make_training_arrays
+from committee.learners.tree_rows import narrow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,10 +120,16 @@ class ForestBuilder:
         if isinstance(X, np.ndarray):
             add(trees, X, plan, params.seed, params.n_jobs, votes.sums, votes.n_votes)
             return
-        plan.n_table_rows = X.shape[0]
-        for start, dense in densify_blocks(X):
-            plan.first_row, block = start, slice(start, start + len(dense))
-            add(trees, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
+        plan.n_table_rows, first = X.shape[0], plan.first_tree
+        # Rows are copied tree by tree: of a wide table the columns of one tree are far fewer than those of all.
+        parts = [trees] if fits_one_block(X) else [trees.select(k, k + 1) for k in range(trees.n_trees)]
+        for number, part in enumerate(parts):
+            plan.first_tree = first + number
+            used, rows = narrow_rows(part, X)
+            for start, dense in densify_blocks(rows):
+                plan.first_row, block = start, slice(start, start + len(dense))
+                add(used, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
+        plan.first_tree = first
 
     def join_trees(self) -> tuple[Trees, FloatArray]:
         """All trees in one arena, and their importances, of shape (n_trees, n_features)."""

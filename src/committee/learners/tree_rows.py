@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from committee.base import resolve_jobs
-from committee.data.rows import densify_blocks
+from committee.data.rows import densify_blocks, fits_one_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from committee.engines import Loss, Trees
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["apply_trees", "find_leaves", "label_rows", "predict_boosted", "predict_trees"]
+__all__ = ["apply_trees", "find_leaves", "label_rows", "narrow_rows", "predict_boosted", "predict_trees"]
 
 CombineMode: TypeAlias = Literal["mean", "sum", "vote"]
+#: Parts of a node's tag (`tree.hpp`).
+_LEAF, _FEATURE = np.uint32(1 << 31), np.uint32((1 << 28) - 1)
 
 
 def predict_trees(
@@ -62,6 +64,7 @@ def predict_trees(
     first, last = (0, None) if span is None else (span.start, span.stop)
     if isinstance(rows, np.ndarray):
         return trees.predict(rows, combine, tree_weights, slots, out_width, first, last, jobs)
+    trees, rows = narrow_rows(trees, rows)
     return _join(
         trees.predict(block, combine, tree_weights, slots, out_width, first, last, jobs)
         for _, block in densify_blocks(rows)
@@ -104,6 +107,7 @@ def predict_boosted(
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
         return trees.predict_boosted(rows, slots, baseline, loss, two_classes, jobs)
+    trees, rows = narrow_rows(trees, rows)
     blocks = (block for _, block in densify_blocks(rows))
     return _join(trees.predict_boosted(block, slots, baseline, loss, two_classes, jobs) for block in blocks)
 
@@ -137,6 +141,7 @@ def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | No
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
         return np.asarray(trees.apply(rows, jobs), dtype=np.intp)
+    trees, rows = narrow_rows(trees, rows)
     return _join(trees.apply(block, jobs) for _, block in densify_blocks(rows)).astype(np.intp)
 
 
@@ -145,7 +150,20 @@ def label_rows(tree: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
         return tree.label(rows, jobs)
+    tree, rows = narrow_rows(tree, rows)
     return _join(tree.label(block, jobs) for _, block in densify_blocks(rows))
+
+
+def narrow_rows(trees: Trees, rows: SparseMatrix) -> tuple[Trees, SparseMatrix]:
+    """Trees and rows over the columns that the trees ask for, where a sparse table is too wide to be made dense."""
+    if fits_one_block(rows):
+        return trees, rows
+    tags = trees.nodes["tag"]
+    used = np.unique(tags[tags & _LEAF == 0] & _FEATURE)
+    if 2 * len(used) > rows.shape[1]:
+        return trees, rows
+    used = used if len(used) else np.zeros(1, np.uint32)
+    return trees.renumber_features(used), rows.tocsr()[:, used]
 
 
 def _count_threads(rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> int:

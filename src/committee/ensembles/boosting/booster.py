@@ -11,6 +11,7 @@ from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 from committee.engines.block_boosting import open_block_boosting
 from committee.engines.choice import start_boosting
+from committee.learners.tree_rows import narrow_rows
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
@@ -242,5 +243,6 @@ class Booster:
         options = ("sum", None, slots if trees.width == 1 else None, self.loss.n_scores)
         if isinstance(X, np.ndarray):
             return np.asarray(trees.predict(X, *options, n_jobs=self.n_jobs))
+        trees, X = narrow_rows(trees, X)
         blocks = (block for _, block in densify_blocks(X))
         return np.concatenate([trees.predict(block, *options, n_jobs=self.n_jobs) for block in blocks])
