@@ -42,7 +42,9 @@ class Cluster:
     spread : float
         Standard deviation of the logarithm of a worker's time in a step.
     bin_bytes : int
-        Bytes of a bin of a histogram.
+        Bytes that travel for a bin of a leaf that is expanded: the measured bytes of a tree, divided.
+    further : float
+        Round trips of a tree besides the steps: gradients, the root, leaf values.
     """
 
     nodes: int = 100
@@ -58,7 +60,8 @@ class Cluster:
     adding: float = 4.0e9
     per_value: float = 0.9e-9
     spread: float = 0.1
-    bin_bytes: int = 8
+    bin_bytes: int = 30
+    further: float = 4.5
 
     @property
     def steps(self) -> tuple[float, float]:
@@ -70,7 +73,7 @@ class Cluster:
 
     @property
     def histogram_bytes(self) -> int:
-        """Bytes of the histograms of one leaf."""
+        """Bytes that travel for one leaf that is expanded."""
         return self.features * 256 * self.bin_bytes
 
     @property
@@ -88,7 +91,8 @@ def simulate_tree(setup: Cluster, rng: random.Random) -> dict[str, float]:
     rows_read = setup.rows / setup.nodes * (1.0 + 0.5 * levels)
     kernel = rows_read * setup.features * setup.per_value / setup.cores / steps
     size = setup.histogram_bytes * expanded / steps
-    seconds = kernels = 0.0
+    seconds = setup.further * (setup.latency + setup.per_call * setup.nodes)
+    kernels = 0.0
     for _ in range(round(steps)):
         sent = [k * setup.per_call for k in range(setup.nodes)]
         done = [at + setup.latency + kernel * rng.lognormvariate(0.0, setup.spread) for at in sent]
@@ -103,7 +107,7 @@ def simulate_tree(setup: Cluster, rng: random.Random) -> dict[str, float]:
         "kernel": kernels,
         "to driver": size * steps * setup.nodes,
         "to workers": setup.nodes * setup.leaves * 12.0 * 2,
-        "round trips": float(round(steps)),
+        "round trips": round(steps) + setup.further,
     }
 
 
