@@ -45,6 +45,7 @@ FITS: dict[str, tuple[Callable[[], Any], str]] = {
     "tree, absolute error": (lambda: cm.DecisionTreeRegressor(criterion="absolute_error", max_depth=4), "number"),
     "exact tree": (lambda: cm.DecisionTreeRegressor(exact=True, max_depth=4), "number"),
     "bagging": (lambda: cm.BaggingClassifier(n_estimators=3, max_features=0.5, random_state=0), "classes"),
+    "naive Bayes on one feature": (lambda: cm.SingleFeatureNB(), "classes"),
     "AdaBoost": (lambda: cm.AdaBoostClassifier(n_estimators=5), "two classes"),
     "AdaBoost of classes": (lambda: cm.AdaBoostClassifier(n_estimators=4), "classes"),
     "AdaBoost, exact stumps": (

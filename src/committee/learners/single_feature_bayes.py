@@ -195,7 +195,7 @@ class SingleFeatureNB(BaseNaiveBayes):
         """The number of each row's value, the last one for missing, and how many values there are."""
         binned = dataset.binned(self.max_bins, resolve_jobs(self.n_jobs))
         wide = binned.wide_codes(feature)
-        codes, missing = (wide, _MISSING_CODE) if len(wide) else (binned.columns[feature], _MISSING_BIN)
+        codes, missing = (wide, _MISSING_CODE) if len(wide) else (binned.column(feature), _MISSING_BIN)
         known = codes != missing
         n_values = int(dataset.n_levels[feature]) or (int(codes[known].max()) + 1 if known.any() else 0)
         return np.where(known, codes, n_values).astype(np.intp), n_values + 1
