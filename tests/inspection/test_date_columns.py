@@ -12,6 +12,7 @@ from committee.exceptions import DataError, ParameterError
 
 pd = pytest.importorskip("pandas")
 plots = pytest.importorskip("committee.plots")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 N_ROWS = 300
 
@@ -138,3 +139,4 @@ def test_pair_effects_of_a_date_are_at_dates() -> None:
     # The marks of the deciles lie on the axis of dates.
     low, high = shown.ax_.get_xlim()
     assert ((shown.observed[0] >= low) & (shown.observed[0] <= high)).all()
+    pyplot.close(shown.figure_)
