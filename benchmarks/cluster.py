@@ -91,18 +91,24 @@ class Study:
 
         few, many = self.sizes.few, self.sizes.many
         fit(1)  # imports, first connections
+        counts = [] if traffic is None else [vars(traffic).copy()]
         start = time.perf_counter()
         fit(few)
-        middle, before = time.perf_counter(), vars(traffic).copy() if traffic is not None else {}
+        middle = time.perf_counter()
+        if traffic is not None:
+            counts.append(vars(traffic).copy())
         model = fit(many)
         end = time.perf_counter()
         tree = max(0.0, (end - middle) - (middle - start)) / (many - few)
         scores = model(self.X_test) if callable(model) else model.predict_proba(self.X_test)[:, 1]
         rounds = megabytes = 0.0
         if traffic is not None:
-            rounds = (traffic.rounds - before["rounds"]) / many
-            moved = traffic.sent + traffic.received - before["sent"] - before["received"]
-            megabytes = moved / many / 1e6
+            # What both fits sent, the table above all, is no part of a tree.
+            counts.append(vars(traffic).copy())
+            begin, between, after = ({**c, "moved": c["sent"] + c["received"]} for c in counts)
+            of_tree = {name: after[name] - 2 * between[name] + begin[name] for name in ("rounds", "moved")}
+            rounds, megabytes = (of_tree[name] / (many - few) for name in ("rounds", "moved"))
+            megabytes /= 1e6
         digest = hashlib.sha256(np.asarray(scores, dtype=np.float64).tobytes()).hexdigest()[:8]
         setup = max(0.0, (middle - start) - few * tree)
         row = Row(name, workers, setup, tree, float(roc_auc_score(self.y_test, scores)), rounds, megabytes, digest)

@@ -21,8 +21,9 @@ from committee import (
     StackingClassifier,
 )
 from committee.data.intake import take_in
+from committee.ensembles.boosting.booster import check_row_count
 from committee.ensembles.combining.training_set import can_fit_dataset
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError, DataSizeError, ParameterError
 from committee.inspection import shap_values
 
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
@@ -238,3 +239,9 @@ def test_a_class_for_every_row_says_what_to_do() -> None:
     with pytest.raises(DataError, match=r"No class has two rows.*'early_stopping' to False"):
         model.fit(X, np.arange(120))
     assert model.set_params(early_stopping=False).fit(X, np.arange(120)).predict(X).shape == (120,)
+
+
+def test_more_rows_than_sums_of_gradients_can_hold_are_refused():
+    check_row_count(1 << 30)
+    with pytest.raises(DataSizeError, match="at most 1,073,741,824 rows; X has 1,073,741,825"):
+        check_row_count((1 << 30) + 1)

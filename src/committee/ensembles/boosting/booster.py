@@ -11,6 +11,7 @@ from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 from committee.engines.block_boosting import open_block_boosting
 from committee.engines.choice import start_boosting
+from committee.exceptions import DataSizeError
 from committee.learners.tree_rows import narrow_rows
 from committee.losses import LossFunction
 
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.objective import Objective
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
-__all__ = ["Booster", "InitialScores", "PreviousFit", "RoundCallback", "RoundLosses"]
+__all__ = ["Booster", "InitialScores", "PreviousFit", "RoundCallback", "RoundLosses", "check_row_count"]
+
+_MOST_ROWS = 1 << 30
+"""A sum of gradients has 32 bits: beyond this many rows none is left for the gradient of one row."""
+
+
+def check_row_count(n_rows: int) -> None:
+    """Refuse more rows than the packed sums of gradients can hold."""
+    if n_rows > _MOST_ROWS:
+        raise DataSizeError(
+            f"Gradient boosting learns from at most {_MOST_ROWS:,} rows; X has {n_rows:,}. Learn from a sample of them."
+        )
 
 
 @dataclass(frozen=True)
@@ -143,6 +155,7 @@ class Booster:
         loss, previous = self.loss, initial.previous
         y = loss.lay_out(objective.y) if isinstance(loss, LossFunction) else None
         settings = (loss.name, loss.parameter, loss.n_scores, loss.levels)
+        check_row_count(bins.n_rows)
         self.blocks = None
         if initial.engine == "cpu":
             self.blocks = open_block_boosting(bins, y, objective.weights, settings, params)
