@@ -29,6 +29,7 @@ Y = np.arange(20) % 2
         ("HistGradientBoostingRegressor", "criterion", "follow the loss"),
         ("GradientBoostingRegressor", "scale_pos_weight", "class_weight"),
         ("GradientBoostingRegressor", "tree_method", "nothing to choose"),
+        ("GradientBoostingRegressor", "device", "engine='gpu'"),
         ("RandomForestClassifier", "mtry", "'max_features'"),
         ("RandomForestClassifier", "max_dept", "Did you mean 'max_depth'?"),
         ("BaggingClassifier", "base_estimator", "'estimator'"),

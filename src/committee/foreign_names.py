@@ -69,8 +69,9 @@ _REMARKS = {
     "sample_weight to fit.",
     "eval_metric metric metrics eval_set": "What is measured while fitting is an argument of GradientBoosting*.fit; "
     "what early stopping goes by is the parameter 'scoring'.",
-    "tree_method device device_type gpu_id task_type predictor gpu_platform_id": "There is nothing to choose: trees "
-    "grow from histograms, on the CPU.",
+    "tree_method predictor": "There is nothing to choose: trees grow from histograms.",
+    "device device_type gpu_id task_type gpu_platform_id": "engine='gpu' of GradientBoosting* and "
+    "HistGradientBoosting* computes the rounds on the current CUDA device; all else runs on the CPU.",
     "missing use_missing nan_mode": "Missing values (NaN, None, null) are known as such.",
     "enable_categorical max_cat_to_onehot one_hot_max_size": "Columns of a categorical or text type are categories; "
     "see 'categorical_features'.",
