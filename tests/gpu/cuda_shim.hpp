@@ -1,5 +1,6 @@
 // CUDA's words for the CPU: the threads of a block are fibers that take turns at barriers and warp operations, blocks
-// run one after the other. For tests of kernels where there is no GPU.
+// run one after the other. For tests of kernels where there is no GPU. What a GPU does not promise is not kept here
+// either: blocks and threads come in another order at each launch, and shared memory begins as rubbish.
 #pragma once
 #include <setjmp.h>
 #include <ucontext.h>
@@ -17,7 +18,14 @@
 #define __global__
 #define __device__
 #define __host__
+#if defined(COMMITTEE_SPOIL_SHARED)
+#define __shared__ static __attribute__((section("committee_shared")))
+// Where the linker puts all of it.
+extern "C" unsigned char __start_committee_shared[] __attribute__((visibility("hidden")));
+extern "C" unsigned char __stop_committee_shared[] __attribute__((visibility("hidden")));
+#else
 #define __shared__ static
+#endif
 #define __launch_bounds__(...)
 #define COMMITTEE_SHARED(type, name) type* const name = reinterpret_cast<type*>(cuda_shim::dynamic_shared)
 
@@ -51,6 +59,7 @@ inline Fiber fibers[kMostThreads];
 inline Warp warps[kMostThreads / kWarp];
 inline Barrier block_barrier;
 inline unsigned n_threads = 0, n_running = 0, current = 0;
+inline std::uint64_t n_shuffled = 0;  // blocks and launches that were given an order
 inline jmp_buf scheduler;
 inline std::function<void()> body;
 
@@ -75,6 +84,23 @@ inline void wait_at(Barrier& barrier, unsigned n_expected) {
   own.waits_for = &barrier.number;
   own.waited = barrier.number;
   switch_away();
+}
+// An order of 0 .. n - 1: from a place on, upwards or downwards.
+struct Order {
+  unsigned n, first;
+  bool down;
+  static Order next(unsigned n) {
+    const std::uint64_t x = ++n_shuffled * 0x9E3779B97F4A7C15u;
+    return {n, static_cast<unsigned>((x >> 32) % n), (x >> 31) % 2 != 0};
+  }
+  unsigned operator[](unsigned i) const { return (first + (down ? n - i : i)) % n; }
+};
+// Memory that is not cleared on a GPU.
+inline void spoil_shared() {
+  std::memset(dynamic_shared, 0xA5, sizeof dynamic_shared);
+#if defined(COMMITTEE_SPOIL_SHARED)
+  std::memset(__start_committee_shared, 0xA5, __stop_committee_shared - __start_committee_shared);
+#endif
 }
 inline void resume(unsigned t);
 void run_block(unsigned size);
@@ -108,10 +134,12 @@ inline void run_block(unsigned size) {
   block_barrier = {};
   for (unsigned t = 0; t < size; ++t) fibers[t].done = false, fibers[t].waits_for = nullptr;
   for (unsigned w = 0; w < (size + kWarp - 1) / kWarp; ++w) warps[w] = {};
+  const Order order = Order::next(size);
   while (n_running > 0) {
     bool moved = false;
-    // A local copy: setjmp in resume may leave locals that changed since undefined.
-    for (volatile unsigned t = 0; t < size; t = t + 1) {
+    // Volatile: setjmp in resume may leave locals that changed since undefined.
+    for (volatile unsigned i = 0; i < size; i = i + 1) {
+      const unsigned t = order[i];
       const Fiber& fiber = fibers[t];
       if (fiber.done || (fiber.waits_for && *fiber.waits_for == fiber.waited)) continue;
       moved = true;
@@ -129,9 +157,10 @@ inline void launch(Dim grid, Dim block, const std::function<void()>& kernel) {
   gridDim = grid;
   blockDim = block;
   body = kernel;
-  std::memset(dynamic_shared, 0xA5, sizeof dynamic_shared);  // it is not cleared on a GPU either
-  for (unsigned b = 0; b < grid.x; ++b) {
-    blockIdx.x = b;
+  const Order order = Order::next(grid.x);
+  for (unsigned i = 0; i < grid.x; ++i) {
+    blockIdx.x = order[i];
+    spoil_shared();
     run_block(block.x);
   }
 }

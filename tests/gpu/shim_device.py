@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from committee.engines.gpu.device import DeviceMemory
 from committee.engines.gpu.sources import list_include_folders
 
 HERE = Path(__file__).parent
+GUARD = 4096
+"""Bytes before and after each piece of memory that nothing may write to."""
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 
 
@@ -42,6 +45,10 @@ def build_library(defines: Sequence[str]) -> Path:
     place = Path(tempfile.gettempdir()) / f"committee_kernels_{hashlib.sha256(text).hexdigest()[:16]}.so"
     if not place.exists():
         options = ["-std=c++20", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-w"]
+        if sys.platform == "linux" and "clang" not in Path(COMPILER).name:
+            # All shared memory in one section, which the variables of inline functions share only if they are no
+            # weak symbols.
+            options += ["-DCOMMITTEE_SPOIL_SHARED", "-fno-weak"]
         options += ["-DCOMMITTEE_DEVICE_SHIM", *(f"-D{name}" for name in defines)]
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / "kernels.so"
@@ -53,16 +60,25 @@ def build_library(defines: Sequence[str]) -> Path:
 
 
 class ShimDevice:
-    """The kernels on the CPU, as `committee.engines.gpu.device.Device`."""
+    """The kernels on the CPU, as `committee.engines.gpu.device.Device`.
 
-    def __init__(self, n_multiprocessors: int = 2, free_bytes: int = 1 << 34) -> None:
+    `rubbish` is what memory begins with, in every byte: a device does not clear it, and may have what looks right.
+    """
+
+    def __init__(self, n_multiprocessors: int = 2, free_bytes: int = 1 << 34, rubbish: int = 0xA5) -> None:
         self.n_multiprocessors, self.free_bytes = n_multiprocessors, free_bytes
+        self._rubbish = rubbish
+        self._guards: list[NDArray[np.uint8]] = []
 
     def allocate(self, n_bytes: int) -> DeviceMemory:
-        # Not zeros: memory of a device is not cleared either.
-        room = np.full(n_bytes + 64, 0xA5, np.uint8)
-        skipped = -room.ctypes.data % 64
+        room = np.full(n_bytes + 2 * GUARD + 64, self._rubbish, np.uint8)
+        skipped = GUARD + -room.ctypes.data % 64
+        self._guards += [room[:skipped], room[skipped + n_bytes :]]
         return DeviceMemory(room.ctypes.data + skipped, n_bytes, room[skipped:][:n_bytes])
+
+    def check_guards(self) -> None:
+        """Make sure that no kernel has written beside the memory it was given."""
+        assert all((guard == self._rubbish).all() for guard in self._guards)
 
     def copy_in(self, array: NDArray[np.generic], memory: DeviceMemory, offset: int = 0) -> None:
         raw = np.ascontiguousarray(array).view(np.uint8).ravel()
@@ -72,6 +88,7 @@ class ShimDevice:
     def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> NDArray[np.generic]:
         n_bytes = n * np.dtype(dtype).itemsize
         assert offset + n_bytes <= memory.n_bytes
+        self.check_guards()
         return memory.owner[offset:][:n_bytes].copy().view(dtype)
 
     def clear(self, memory: DeviceMemory) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from committee import _core
 from committee.engines.gpu import Device, GpuBoosting, open_device
-from committee.engines.gpu.grower import _LOSSES
+from committee.engines.gpu.grower import _LOSSES, TreeGrower
 from committee.engines.gpu.sources import read_program
 from committee.exceptions import EngineError
 from tests.gpu.shim_device import COMPILER, ShimDevice
@@ -163,6 +163,67 @@ def test_growth_ahead_of_time_takes_fewer_steps(device: Device) -> None:
     state = read_state(gpu)
     assert state["n_steps"] < 20
     assert state["n_expanded"] >= 30
+
+
+def make_bottleneck(n_bits: int) -> tuple[Floats, Floats]:
+    """Rows whose best-first growth goes down a chain for 13 splits, each of which makes the next one known.
+
+    All that time a node waits whose gain is less than the chain's, and whose descendants, all of larger gain, are
+    expanded ahead of time: twice as many at each step.
+    """
+    bits = np.array(list(np.ndindex(*[2] * n_bits)) * 2) * 2.0 - 1.0
+    chain = np.repeat(np.arange(14.0), 4)
+    n = len(bits)
+    X = np.zeros((n + len(chain), 2 + n_bits), np.float32)
+    X[:n, 1], X[:n, 2:] = 7.0, bits
+    X[n:, 0], X[n:, 1] = 1.0, chain
+    waiting = bits[:, 0] * (bits[:, 1:] @ np.linspace(3.0, 2.0, n_bits - 1) + 0.06)
+    # Of opposite signs, so that the largest is cut off alone; far from the others, so that these come first.
+    y = np.concatenate([waiting, 1500 + 10 * (-1.5) ** chain])
+    return X, y
+
+
+def test_nodes_ahead_of_time_may_be_more_than_a_step_takes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_bits, n_leaves = 10, 255
+    if isinstance(device, ShimDevice):  # the same in small, as it is slow
+        # Nodes that were never made, in memory of zeros, would be children of the root.
+        device, n_bits, n_leaves = ShimDevice(rubbish=0), 7, 31
+        monkeypatch.setattr("committee.engines.gpu.grower._AHEAD", 8)
+    X, y = make_bottleneck(n_bits)
+    step, n_candidates = TreeGrower._step, []
+
+    def step_seen(grower: TreeGrower, number: np.int32) -> None:
+        step(grower, number)
+        n_candidates.append(int(grower._read_state()["n_candidates"]))
+
+    monkeypatch.setattr(TreeGrower, "_step", step_seen)
+    gpu = check_equal(device, X, y, "squared_error", max_leaf_nodes=n_leaves, min_samples_leaf=0, n_rounds=1)
+    assert max(n_candidates) == gpu._grower._fit["max_candidates"][0]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_levels_may_have_more_nodes_than_a_step_takes(
+    device: Device, checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("committee.engines.gpu.grower._MOST_CANDIDATES", 4)
+    X, z = make_table(1200, 4, missing=0.1)
+    params = {"max_leaf_nodes": 0, "max_depth": 6, "min_samples_leaf": 20 if checked else 0, "learning_rate": 0.5}
+    check_equal(device, X, (z > 0).astype(float), "logistic", n_rounds=3, **params)
+
+
+@pytest.mark.parametrize("n_nodes", [62, 70])
+def test_growth_ahead_of_time_leaves_room_for_the_tree(
+    device: Device, n_nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, z = make_table(2000, 4)
+    choose = TreeGrower._choose_sizes
+
+    def choose_small(grower: TreeGrower) -> None:
+        choose(grower)
+        grower._fit["max_nodes"] = n_nodes
+
+    monkeypatch.setattr(TreeGrower, "_choose_sizes", choose_small)
+    check_equal(device, X, (z > 0).astype(float), "logistic", max_leaf_nodes=31, min_samples_leaf=0)
 
 
 def test_rounds_may_be_called_one_by_one_and_continued(device: Device) -> None:

@@ -26,6 +26,15 @@ _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
 _MOST_ROWS_OF_BLOCK, _LEAST_ROWS = 32_768, 1024
 _STEPS_BETWEEN = 4
 """Steps between two looks at whether a tree is finished."""
+_FAILURES = (
+    "",
+    "there was no room for the children of any node",
+    "it took more steps than were planned",
+    "it has more nodes than were planned",
+    "a node has no such feature, or children that are not its own",
+    "the nodes to be split have more rows than the table",
+)
+"""By their numbers in `cuda/boosting.cuh`."""
 
 
 class TreeGrower:
@@ -264,8 +273,12 @@ class TreeGrower:
         """The nodes of the trees grown since the last time, as bytes."""
         if self.n_waiting == 0:
             return []
-        if self._read_state()["failed"]:
-            raise EngineError("A tree did not fit into the memory that was set aside for it; this is a defect.")
+        state = self._read_state()
+        if state["failed"]:
+            raise EngineError(
+                f"A tree of the GPU engine went wrong: {_FAILURES[state['failed']]}. This is a defect of the engine; "
+                "please report it. Until it is mended, set engine='cpu'."
+            )
         max_final = int(self._fit["max_final"][0])
         sizes = self._device.copy_out(self._memories["tree_sizes"], np.int32, self.n_waiting)
         nodes = self._device.copy_out(self._memories["trees"], FINAL_NODE, self.n_waiting * max_final)

@@ -83,10 +83,13 @@ struct FinalNode {
   u32 count;
 };
 
+// Why a fit cannot be right, which only a defect of the kernels can bring about. The host knows the sentences.
+enum Failure : i32 { kNoFailure, kNoRoom, kNotFinished, kTooManyNodes, kBrokenSplit, kTooManyRows };
+
 struct TreeState {
   double gradient_unit, hessian_unit;  // of the halves of a word
   double least_gain;
-  i32 n_nodes, n_candidates, finished, failed;
+  i32 n_nodes, n_candidates, finished, failed;  // failed: the first Failure of the fit
   i32 n_open, n_chosen, n_final, must;  // must: that best-first growth waits for
   u32 n_rows_to_part, n_rows_to_add;
   u32 n_counts;
@@ -139,6 +142,9 @@ struct Fit {
     const i64 count = node.count;
     return node.depth < max_depth && count >= (min_split > 2 ? min_split : 2) && count >= 2 * min_leaf &&
            static_cast<double>(node.h) * state->hessian_unit >= 2.0 * min_child_weight;
+  }
+  __device__ void fail(Failure why) const {
+    if (state->failed == kNoFailure) state->failed = why;
   }
   __device__ bool is_worthwhile(const TreeNode& node) const { return node.best.gain > state->least_gain; }
 };

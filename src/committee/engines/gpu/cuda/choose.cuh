@@ -157,7 +157,7 @@ __device__ inline u32 list_keys(const Fit& fit) {
 // The candidates of the next step: the node that best-first growth waits for, if any, and then others in the order of
 // their numbers, as long as there is room beside what growth is still sure to need.
 __device__ inline void list_candidates(const Fit& fit) {
-  __shared__ u32 n_refused;
+  __shared__ u32 n_refused, n_made;
   TreeState& state = *fit.state;
   const u32 n = state.n_nodes, n_keys = fit.max_leaves > 0 ? list_keys(fit) : 0;
   const i32 must = fit.max_leaves > 0 ? state.must : -1;
@@ -166,7 +166,7 @@ __device__ inline void list_candidates(const Fit& fit) {
   const u32 n_first = must < 0 ? 0 : 1, first_new = must >= 0 && fit.nodes[must].reserved < 0 ? 1 : 0;
   u32 n_taken = n_first, n_new = first_new, n_rows = must < 0 ? 0 : fit.nodes[must].count;
   __syncthreads();
-  if (threadIdx.x == 0) n_refused = 0;
+  if (threadIdx.x == 0) n_refused = 0, n_made = first_new;
   const auto take = [&](i32 id, u32 place, u32 first, i32 left) {
     fit.candidates[place] = {id, first, 0, 0, kSplits, 0, 0, 0};
     fit.nodes[id].left = left;
@@ -186,6 +186,9 @@ __device__ inline void list_candidates(const Fit& fit) {
     taken = taken && place < fit.max_candidates;
     const u32 first = n_rows + scan_block(taken ? fit.nodes[id].count : 0, &rows);
     if (wanted && !taken) atomicAdd(&n_refused, 1u);
+    // Not n_fresh: a node that is refused has no children, and what lies in their places is of another tree. Those
+    // that are taken are the first of the fresh ones, so that their places leave no gap.
+    if (taken && fresh) atomicAdd(&n_made, 1u);
     if (taken) take(id, place, first, fresh ? static_cast<i32>(n + 2 * new_at) : fit.nodes[id].reserved);
     n_taken += n_more, n_rows += rows, n_new += n_fresh;
   }
@@ -193,16 +196,27 @@ __device__ inline void list_candidates(const Fit& fit) {
   if (threadIdx.x != 0) return;
   if (must >= 0) take(must, 0, 0, first_new ? static_cast<i32>(n) : fit.nodes[must].reserved);
   if (n_taken > fit.max_candidates) n_taken = fit.max_candidates;
-  if (n_new - first_new > room) n_new = room + first_new;
   state.n_candidates = n_taken;
   state.n_rows_to_part = n_rows;
-  state.n_nodes = n + 2 * n_new;
-  if (n_taken == 0 && n_refused > 0) state.failed = 1;
+  state.n_nodes = n + 2 * n_made;
+  if (n_taken == 0 && n_refused > 0) fit.fail(kNoRoom);
+  if (n_rows > fit.n_items) {  // partitioning them would leave the list
+    fit.fail(kTooManyRows);
+    state.n_candidates = state.n_rows_to_part = 0;
+  }
   state.n_steps += 1;
   state.n_expanded += n_taken;
 }
 
-// The nodes that are in the tree, in the order of their numbers.
+// Whether a node that was split has a feature, and children that are its own.
+__device__ inline bool is_sound(const Fit& fit, i32 id) {
+  const TreeNode& node = fit.nodes[id];
+  if (node.best.feature >= fit.n_features || node.left <= id || node.left + 1 >= fit.state->n_nodes) return false;
+  const TreeNode* children = fit.nodes + node.left;
+  return children[0].parent == id && children[1].parent == id && children[0].unused == 0 && children[1].unused == 0;
+}
+
+// The nodes that are in the tree, in the order of their numbers. A tree that cannot be right becomes one leaf.
 __device__ inline void write_tree(const Fit& fit, int number) {
   FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
   const u32 n = fit.state->n_nodes;
@@ -217,12 +231,22 @@ __device__ inline void write_tree(const Fit& fit, int number) {
     n_final += more;
   }
   __syncthreads();
+  if (n_final > fit.max_final) {
+    if (threadIdx.x != 0) return;
+    fit.fail(kTooManyNodes);
+    tree[0] = FinalNode{};
+    tree[0].left = -1;
+    fit.state->n_final = fit.tree_sizes[number] = 1;
+    return;
+  }
   for (u32 id = threadIdx.x; id < n; id += kBlock) {
     const TreeNode& node = fit.nodes[id];
     if (node.unused != 0 || (id > 0 && fit.nodes[node.parent].chosen == 0)) continue;
     FinalNode final{};
     final.left = -1;
-    if (node.chosen != 0) {
+    if (node.chosen != 0 && !is_sound(fit, id)) {
+      fit.fail(kBrokenSplit);
+    } else if (node.chosen != 0) {
       final.gain = node.best.gain, final.feature = node.best.feature, final.place = node.best.place;
       final.left = static_cast<i32>(numbers[node.left]);
     }

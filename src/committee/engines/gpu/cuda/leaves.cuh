@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given
   FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
   const StepLimits limits{fit.reg_lambda, fit.reg_alpha, fit.largest_step};
   const double g_unit = fit.units[2 * score] * fit.weight_unit, h_unit = fit.units[2 * score + 1] * fit.weight_unit;
-  if (!fit.state->finished) fit.state->failed = 1;  // more steps were needed than the host thought
+  if (!fit.state->finished) fit.fail(kNotFinished);  // more steps were needed than the host thought
   for (i32 i = threadIdx.x; i < fit.state->n_final; i += kBlock) {
     if (tree[i].left >= 0) continue;
     const i64 g = static_cast<i64>(fit.sums[4 * i]), h = static_cast<i64>(fit.sums[4 * i + 1]);
