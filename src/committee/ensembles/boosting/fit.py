@@ -100,8 +100,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         """The parameters with the values that "auto" stands for."""
         return resolve_settings(self)
 
-    @answer_arguments
     @opens_table
+    @answer_arguments
     def fit(
         self,
         X: Any,
