@@ -25,9 +25,11 @@ _CGROUP_FILES = (
 )
 
 
-#: What a wide sparse table takes in bins, by the column (its bins) and by the entry (kept by column and by row).
+#: What a wide sparse table takes in bins, by the column (its bins), by the entry (kept by column and by row), and by the
+#: row (where its entries are, target, scores, gradients, its place in lists of rows).
 _COLUMN_BYTES = 256
 _ENTRY_BYTES = 48
+_ROW_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def check_room_for(n_rows: int, n_columns: int, bytes_per_value: int, n_entries:
     """
     needed = n_rows * n_columns * bytes_per_value
     if n_entries is not None:
-        needed = min(needed, n_columns * _COLUMN_BYTES + n_entries * _ENTRY_BYTES)
+        needed = min(needed, n_columns * _COLUMN_BYTES + n_entries * _ENTRY_BYTES + n_rows * _ROW_BYTES)
     if needed < _SMALL:
         return
     limit = find_limit()
