@@ -1,5 +1,6 @@
 """The reports opened in a browser: tooltips by pointer and keyboard, pages of classes, phone, print, and no network."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +50,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def settle(browser: Browser) -> None:
+    """Wait for the frame after the next: events of scrolling, which hide the tip, come before it."""
+    browser.run("requestAnimationFrame(() => requestAnimationFrame(() => { window.settled = true; })), settled = false")
+    while not browser.run("window.settled"):
+        time.sleep(0.01)
+
+
 def move_to(browser: Browser, selector: str) -> None:
     box = browser.run(
         f"(() => {{const e = document.querySelector('{selector}'); e.scrollIntoView({{block: 'center'}});"
         "const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2];})()"
     )
+    settle(browser)
     browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
 
 
@@ -84,6 +93,7 @@ def test_tooltips_by_pointer_and_keyboard(pages: Path, tmp_path: Path) -> None:
         # Focus scrolls the page: a pointer that stays over it could come to lie on another mark.
         browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
         browser.run("document.querySelector('#calibration figure svg').focus()")
+        settle(browser)
         read = []
         for _ in range(3):
             press(browser, "ArrowRight")

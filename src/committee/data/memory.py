@@ -25,8 +25,8 @@ _CGROUP_FILES = (
 )
 
 
-#: What a wide sparse table takes in bins, by the column (its bins), by the entry (kept by column and by row), and by the
-#: row (where its entries are, target, scores, gradients, its place in lists of rows).
+#: What a wide sparse table takes in bins, by the column (its bins), by the entry (kept by column and by row), and by
+#: the row (where its entries are, target, scores, gradients, its place in lists of rows).
 _COLUMN_BYTES = 256
 _ENTRY_BYTES = 48
 _ROW_BYTES = 64
