@@ -116,11 +116,6 @@ ExactMean LocalRows::sum_losses(std::span<const u32> rows) const {
   const std::size_t n = n_rows();
   std::vector<u8> chosen(rows.empty() ? 0 : n, 0);
   for (const u32 row : rows) chosen[row] = 1;
-  const bool is_part = !chosen.empty();
-  if (!is_part && !weight_total_) {
-    weight_total_.emplace(u64{input_.weights.empty() ? n : 0});
-    weight_total_->add(input_.weights);
-  }
   ExactMean mean;  // of all tasks, in any order
   std::mutex mutex;
   parallel_for((n + kMeasuredRows - 1) / kMeasuredRows, n_threads_, [&](std::size_t task) {
@@ -130,21 +125,16 @@ ExactMean LocalRows::sum_losses(std::span<const u32> rows) const {
     for (std::size_t begin = task * kMeasuredRows; begin < last; begin += kLossBlock) {
       const std::size_t size = std::min(last - begin, kLossBlock);
       loss_.find_values(view(), begin, begin + size, values);
-      if (!is_part) {
-        const std::span<const double> all(input_.weights);
-        own.add_terms({values, size}, all.empty() ? all : all.subspan(begin, size));
-        continue;
-      }
       for (std::size_t i = 0; i < size; ++i) {
         const double weight = input_.weights.empty() ? 1.0 : input_.weights[begin + i];
-        own_weights[i] = chosen[begin + i] != 0 ? weight : 0.0;
+        own_weights[i] = chosen.empty() || chosen[begin + i] != 0 ? weight : 0.0;
       }
-      own.add({values, size}, {own_weights, size});
+      const bool equal = input_.weights.empty() && chosen.empty();
+      own.add({values, size}, equal ? std::span<const double>() : std::span(own_weights, size));
     }
     const std::lock_guard lock(mutex);
     mean.add(own);
   });
-  if (!is_part) mean.total = *weight_total_;
   return mean;
 }
 

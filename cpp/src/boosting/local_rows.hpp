@@ -1,7 +1,5 @@
 // The rows of a fit in the memory of this process.
 #pragma once
-#include <optional>
-
 #include "boosting/boosting_rows.hpp"
 #include "boosting/local_leaf_rows.hpp"
 #include "committee/boosting.hpp"
@@ -71,7 +69,6 @@ class LocalRows final : public BoostingRows {
   SharedRows shared_;
   LocalLeafRows leaves_;
   std::vector<std::unique_ptr<Apart>> apart_;
-  mutable std::optional<ExactSum> weight_total_;  // of all rows, once a loss has been measured
 };
 
 }  // namespace committee
