@@ -53,7 +53,9 @@ def test_missing_file(run: Run, tmp_path: Path) -> None:
 
 def test_folder(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").mkdir()
-    expect(run("fit", "t.csv", "--target", "y"), 1, "folder t.csv holds no file that ends in .parquet", "big_data.md")
+    expect(
+        run("fit", "t.csv", "--target", "y"), DATA, "folder t.csv holds no file that ends in .parquet", "big_data.md"
+    )
 
 
 def test_unknown_format(run: Run, tmp_path: Path) -> None:

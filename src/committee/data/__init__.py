@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from committee.data.checks import note_columns
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
-from committee.data.intake import note_columns, take_in, take_in_rows
+from committee.data.intake import take_in, take_in_rows
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget", "note_columns", "take_in", "take_in_rows"]

@@ -19,7 +19,7 @@ from committee.data.arrays import read_array, read_sequence, read_sparse, refuse
 from committee.data.binning import is_sound_table
 from committee.data.blocks import BinnedFile, BinnedRows, BlockTable, OpenedSource
 from committee.data.blocks.agreement import agree_columns
-from committee.data.checks import check_shape, check_values, refuse_all_missing
+from committee.data.checks import check_shape, check_values, compare_names, refuse_all_missing
 from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
@@ -27,7 +27,7 @@ from committee.data.memory import check_room_for
 from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import find_row_weight, read_sample_weight
-from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
+from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
 
 if TYPE_CHECKING:
@@ -35,13 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from committee.base import CommitteeEstimator
     from committee.typing import AnyArray, AnyDType
 
 __all__ = [
-    "compare_names",
     "find_frame",
-    "note_columns",
     "read_block",
     "read_frame",
     "read_names",
@@ -74,7 +71,7 @@ def take_in(
     ----------
     estimator : estimator instance
         For its name in the sentences; it is not changed, so that a fit that fails later leaves it as it was
-        (:func:`note_columns` is for a fit that went well). Its class attributes ``accepts_missing``,
+        (:func:`~committee.data.note_columns` is for a fit that went well). Its class attributes ``accepts_missing``,
         ``accepts_infinity`` and ``accepts_sparse`` say what it can be fitted on.
     X : array, nested lists, sparse matrix, frame or OpenedSource of shape (n_rows, n_features)
         The table; what `opening.open_table` made of a table in blocks.
@@ -492,35 +489,3 @@ def _check_values(estimator: object, matrix: Any, schema: Schema, *, at_fit: boo
     # One look at the first row settles it for nearly every table.
     if at_fit and not hasattr(matrix, "tocsc") and np.isnan(matrix[0]).all() and np.isnan(matrix).all():
         raise refuse_all_missing()
-
-
-def note_columns(estimator: CommitteeEstimator, schema: Schema) -> None:
-    """Put ``n_features_in_`` and ``feature_names_in_`` on an estimator, once its fit has gone well."""
-    estimator.n_features_in_ = schema.n_inputs
-    if schema.input_names is not None:
-        estimator.feature_names_in_ = np.array(schema.input_names, dtype=object)
-    else:
-        estimator.__dict__.pop("feature_names_in_", None)
-
-
-def compare_names(name: str, table: Table | OpenedSource, schema: Schema) -> None:
-    """Complain as scikit-learn does, word for word, since programs look for its words."""
-    fitted, found = schema.input_names, table.names
-    if fitted == found:
-        return
-    if fitted is None:
-        warn_caller(f"X has feature names, but {name} was fitted without feature names", UserWarning)
-        return
-    if found is None:
-        warn_caller(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
-        return
-    parts = ["The feature names should match those that were passed during fit.\n"]
-    for heading, names in (
-        ("Feature names unseen at fit time:\n", sorted(set(found) - set(fitted))),
-        ("Feature names seen at fit time, yet now missing:\n", sorted(set(fitted) - set(found))),
-    ):
-        if names:
-            parts += [heading, *(f"- {n}\n" for n in names[:5]), "- ...\n" if len(names) > 5 else ""]
-    if len(parts) == 1:
-        parts.append("Feature names must be in the same order as they were in fit.\n")
-    raise DataError("".join(parts))

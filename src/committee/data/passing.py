@@ -13,9 +13,10 @@ import numpy as np
 
 from committee.data.arrays import check_sparse
 from committee.data.blocks import OpenedSource
+from committee.data.checks import compare_names
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
-from committee.data.intake import compare_names, find_frame, read_names
+from committee.data.intake import find_frame, read_names
 from committee.data.rows import collect_table
 from committee.data.tables import Table
 from committee.data.targets import encode_classes, encode_values, read_target

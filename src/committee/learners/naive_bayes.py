@@ -12,7 +12,8 @@ from scipy.sparse import csr_matrix, issparse
 
 from committee.constraints import show_value
 from committee.data import ClassTarget
-from committee.data.intake import note_columns, take_in, take_in_rows
+from committee.data.checks import note_columns
+from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import multiply_rows
 from committee.data.targets import encode_classes, read_target

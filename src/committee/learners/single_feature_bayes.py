@@ -8,7 +8,8 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data import ClassTarget
-from committee.data.intake import note_columns, take_in
+from committee.data.checks import note_columns
+from committee.data.intake import take_in
 from committee.data.opening import opens_table
 from committee.data.weights import count_as_rows
 from committee.learners.bayes_predictions import BaseNaiveBayes, FitPrior, sum_by_code
