@@ -18,7 +18,18 @@ from committee import _core
 from committee.exceptions import DataError
 from committee.typing import FloatArray
 
-__all__ = ["LossFunction", "LossLink", "LossTraits", "TargetRange", "describe_loss", "list_losses", "list_value_losses"]
+__all__ = [
+    "LossFunction",
+    "LossLink",
+    "LossTraits",
+    "TargetRange",
+    "apply_exp2",
+    "apply_sigmoid",
+    "apply_softmax",
+    "describe_loss",
+    "list_losses",
+    "list_value_losses",
+]
 
 LossLink: TypeAlias = Literal["identity", "log", "logit", "half_logit", "softmax", "other"]
 """The function that turns predictions into scores; ``half_logit`` is half the log-odds."""
@@ -49,6 +60,8 @@ class LossTraits:
     takes_levels: bool = False
     is_adaptive: bool = False
 
+
+_LN_2 = 0.6931471805599453
 
 #: What only some losses have, besides what the engine knows of each.
 _OPTIONS = {
@@ -187,3 +200,48 @@ class LossFunction:
             raise DataError(f"loss='{self.name}' requires non-negative y and sum(y) > 0.")
         if allowed == "positive" and (values <= 0.0).any():
             raise DataError(f"loss='{self.name}' requires strictly positive y.")
+
+
+# --- the engine's exponentials -----------------------------------------------------------------------------------
+
+
+@cache
+def _get_link(name: str, n_scores: int = 1) -> LossFunction:
+    return LossFunction(name, nan, n_scores)
+
+
+def apply_sigmoid(scores: FloatArray) -> FloatArray:
+    """``1 / (1 + exp(-x))`` of each number, to the same bits on every platform; exponents are held within 708.
+
+    Examples
+    --------
+    >>> apply_sigmoid(np.array([0.0, 800.0])).tolist()
+    [0.5, 1.0]
+    """
+    return _get_link("logistic").find_means(scores.reshape(-1, 1)).reshape(scores.shape)
+
+
+def apply_softmax(scores: FloatArray) -> FloatArray:
+    """The softmax of each row, to the same bits on every platform.
+
+    Examples
+    --------
+    >>> apply_softmax(np.array([[0.0, 0.0], [9.0, 9.0]])).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    if scores.shape[1] == 1:
+        return np.ones_like(scores)
+    return np.ascontiguousarray(_get_link("softmax", scores.shape[1]).find_means(scores))
+
+
+def apply_exp2(exponents: FloatArray) -> FloatArray:
+    """``2 ** x`` of each number, to the same bits on every platform; exact for whole numbers.
+
+    Examples
+    --------
+    >>> apply_exp2(np.array([-1.0, 0.0, 3.0])).tolist()
+    [0.5, 1.0, 8.0]
+    """
+    whole = np.rint(exponents)
+    rest = _get_link("poisson").find_means(((exponents - whole) * _LN_2).reshape(-1, 1)).reshape(exponents.shape)
+    return np.ldexp(rest, whole.astype(np.intp))

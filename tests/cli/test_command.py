@@ -23,6 +23,7 @@ def test_version(run: Run) -> None:
         ("fit", "committee fit houses.csv --target price"),
         ("predict", "committee predict houses.committee new.csv"),
         ("bin", "committee bin sales.parquet --target price -o sales.bins"),
+        ("export", "committee export houses.committee -o houses.c"),
         ("inspect", "committee inspect houses.committee"),
         ("reproduce", "committee reproduce R1 R2 R3 --seeds 20"),
         ("compare", "committee compare wine -e tree -e random-forest"),

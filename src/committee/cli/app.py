@@ -8,6 +8,7 @@ from rich.markup import escape
 import committee
 from committee.cli import options
 from committee.cli.errors import DATA
+from committee.cli.export import EXPORT_EXAMPLES
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_page, choose_places
 from committee.cli.output import check_output_path, write_model
@@ -358,6 +359,22 @@ def inspect(
         typer.echo(found.write_json())
     else:
         show_inspection(make_console(), found)
+
+
+@app.command(epilog=EXPORT_EXAMPLES)
+def export(
+    model: options.ModelFileArgument,
+    output: options.ExportOutOption,
+    python: options.PythonModuleOption = False,
+    trust: options.TrustOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Write a model as C, as a compiled Python module or as ONNX; the ending of the output says which."""
+    del debug  # read from sys.argv by `run`
+    from committee.cli.export import export_model
+
+    for path in export_model(model, output, trust or [], python=python):
+        typer.echo(str(path))
 
 
 _COMPARE_EXAMPLES = """[bold]Examples[/]

@@ -26,6 +26,7 @@ __all__ = [
     "EstimatorOption",
     "ExplainCountOption",
     "ExplanationsOutOption",
+    "ExportOutOption",
     "FitTableArgument",
     "FoldsOption",
     "GroupsOption",
@@ -44,6 +45,7 @@ __all__ = [
     "PageOutOption",
     "PredictionsOutOption",
     "ProbabilitiesOption",
+    "PythonModuleOption",
     "QuickOption",
     "ReportOutOption",
     "ResultNamesArgument",
@@ -268,6 +270,12 @@ QuickOption = Annotated[
 BenchOutOption = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Write bench.md, bench.json and bench.svg there."),
+]
+ExportOutOption = Annotated[
+    str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .c, .py or .onnx.")
+]
+PythonModuleOption = Annotated[
+    bool, typer.Option("--python", metavar="", help="Compile a Python module without dependencies.")
 ]
 TrustOption = Annotated[
     list[str] | None,

@@ -1,9 +1,10 @@
-"""Model files: data, never code. The format is described in ``docs/model_files.md``."""
+"""Model files: data, never code. The format is described in ``docs/model_files.md``. And models in other forms."""
 
 from __future__ import annotations
 
+from committee.io.c_code import CSource, build_python_module, to_c
 from committee.io.description import ModelDescription, describe_file
 from committee.io.model_file import load, save
 from committee.io.onnx_export import to_onnx
 
-__all__ = ["ModelDescription", "describe_file", "load", "save", "to_onnx"]
+__all__ = ["CSource", "ModelDescription", "build_python_module", "describe_file", "load", "save", "to_c", "to_onnx"]

@@ -11,6 +11,7 @@ from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.class_weights import combine_weights
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
+from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_largest
 from committee.engines.tree_model import TreeModel
 from committee.exceptions import warn_caller
 from committee.learners.tree_rows import predict_trees
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
     from committee.engines import Trees
+    from committee.engines.formula import FormulaTerm
     from committee.params import CategoricalFeatures, MaxBins, NJobs, Unseen
     from committee.typing import FloatArray, Task
 
@@ -134,6 +136,20 @@ class TreeEstimator(CommitteeEstimator):
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
         return TreeModel(self.fitted_trees(), self._schema, self._combine)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        trees, row = self.fitted_trees(), TableRow(self._schema.n_features) if row is None else row
+        return self._finish_formula(row, TreeTerm(row, trees, self._combine))
+
+    def _finish_formula(self, row: FormulaTerm, raw: FormulaTerm) -> ModelFormula:
+        """Predictions from what `_raw_predict` gives."""
+        if self._task != "classify":
+            return ModelFormula(row, self._schema, raw)
+        known = self.classes_
+        classes = tuple(known) if self.n_outputs_ > 1 else (known,)
+        label = find_largest(raw, [len(own) for own in classes])
+        return ModelFormula(row, self._schema, label, classes, raw)
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Class probabilities side by side, or the value of each output."""

@@ -14,9 +14,12 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
-from committee.ensembles.adaboost.algorithms import Algorithm, RoundResult
+from committee.engines.formula import Arithmetic, JoinedTerms, RowFunction
+from committee.ensembles.adaboost.algorithms import Algorithm, RoundResult, as_term
+from committee.losses import apply_sigmoid, apply_softmax
 
 if TYPE_CHECKING:
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.algorithms import GroupPredictions, Link, WeightedSum
     from committee.typing import FloatArray, IndexArray
 
@@ -62,6 +65,18 @@ class AdditiveAlgorithm(Algorithm):
             return np.zeros_like(sums)
         return np.hstack([-sums, sums]) if self.width == 1 else self.to_class_scores(sums)
 
+    @abstractmethod
+    def class_score_term(self, values: FormulaTerm) -> FormulaTerm:
+        """`to_class_scores`, as a term of a formula."""
+
+    def decision_term(self, sums: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_decision`."""
+        if self.n_classes == 1:
+            return as_term(0.0)
+        if self.width == 1:
+            return JoinedTerms((Arithmetic("*", as_term(-1.0), sums), sums))
+        return self.class_score_term(sums)
+
     def bound_error(self, errors: FloatArray, weights: FloatArray, losses: FloatArray) -> FloatArray | None:
         """For two classes, the exponential loss."""
         return losses if self.n_classes == 2 else None
@@ -82,12 +97,23 @@ class GentleAdaBoost(AdditiveAlgorithm):
         """The regressions themselves."""
         return values
 
+    def class_score_term(self, values: FormulaTerm) -> FormulaTerm:
+        """`to_class_scores`."""
+        return values
+
     def to_proba(self, decision: FloatArray) -> FloatArray:
         """Probability of each class against the rest from half its log-odds, normalised to sum to one."""
         if self.n_classes == 1:
             return np.ones_like(decision)
-        own = expit(2.0 * decision)
+        own = apply_sigmoid(2.0 * decision)
         return np.asarray(own / own.sum(axis=1, keepdims=True))
+
+    def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
+        """`to_proba`."""
+        if self.n_classes == 1:
+            return as_term(1.0)
+        own = RowFunction("sigmoid", Arithmetic("*", as_term(2.0), decision))
+        return Arithmetic("/", own, RowFunction("sum", own))
 
     @property
     def link(self) -> Link:
@@ -117,11 +143,21 @@ class LogitBoost(AdditiveAlgorithm):
         n = self.n_classes
         return np.asarray((n - 1) / n * (values - values.mean(axis=1, keepdims=True)))
 
+    def class_score_term(self, values: FormulaTerm) -> FormulaTerm:
+        """`to_class_scores`."""
+        n = self.n_classes
+        mean = Arithmetic("/", RowFunction("sum", values), as_term(n))
+        return Arithmetic("*", as_term((n - 1) / n), Arithmetic("-", values, mean))
+
     def to_proba(self, decision: FloatArray) -> FloatArray:
         """Softmax of f; for two classes f is half the log-odds."""
         if self.n_classes == 1:
             return np.ones_like(decision)
-        return np.asarray(softmax(decision, axis=1))
+        return apply_softmax(decision)
+
+    def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
+        """`to_proba`."""
+        return as_term(1.0) if self.n_classes == 1 else RowFunction("softmax", decision)
 
     @property
     def link(self) -> Link:

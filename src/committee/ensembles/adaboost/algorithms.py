@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import expit, softmax
+
+from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, RowFunction, TakenColumns
+from committee.losses import apply_sigmoid, apply_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import BoolArray, FloatArray
 
     #: Sum over the rows of weight times the table's entry for the row's group and class.
@@ -36,6 +39,7 @@ __all__ = [
     "Samme",
     "SammeR",
     "VotingAlgorithm",
+    "as_term",
 ]
 
 _MAX_HALVINGS = 10
@@ -123,7 +127,21 @@ class Algorithm(ABC):
 
     def to_proba(self, decision: FloatArray) -> FloatArray:
         """Probabilities whose log-odds f estimates [FriedmanHastieTibshirani2000, Zhu2009]."""
-        return np.asarray(softmax(decision / max(1, self.n_classes - 1), axis=1))
+        return apply_softmax(decision / max(1, self.n_classes - 1))
+
+    # The same as terms of a formula.
+
+    @abstractmethod
+    def decision_term(self, sums: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_decision`."""
+
+    def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
+        """`to_proba`."""
+        return RowFunction("softmax", Arithmetic("/", decision, as_term(max(1, self.n_classes - 1))))
+
+    def score_term(self, probabilities: FormulaTerm) -> FormulaTerm:
+        """`to_scores`."""
+        raise NotImplementedError
 
     @property
     def link(self) -> Link:
@@ -158,6 +176,11 @@ class VotingAlgorithm(Algorithm):
         """Votes minus their mean: the additive model with terms 1 for the vote and -1/(K-1) elsewhere."""
         scale = (self.n_classes - 1) * self._scale()
         return np.asarray(scale * (sums - weights.sum() / self.n_classes))
+
+    def decision_term(self, sums: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_decision`."""
+        centred = Arithmetic("-", sums, as_term(weights.sum() / self.n_classes))
+        return Arithmetic("*", as_term((self.n_classes - 1) * self._scale()), centred)
 
     def _scale(self) -> float:
         return 1.0
@@ -223,6 +246,16 @@ def _round_scores(scores: FloatArray) -> FloatArray:
     return np.asarray(np.round(scores / _SCORE_STEP) * _SCORE_STEP)
 
 
+def as_term(number: float) -> ConstantTerm:
+    """A number as a term of a formula."""
+    return ConstantTerm(np.array([float(number)]))
+
+
+def _round_score_term(scores: FormulaTerm) -> FormulaTerm:
+    """`_round_scores`."""
+    return Arithmetic("*", RowFunction("round", Arithmetic("/", scores, as_term(_SCORE_STEP))), as_term(_SCORE_STEP))
+
+
 class SammeR(Algorithm):
     """SAMME.R: the term of a member is made of the logarithms of its probabilities [Zhu2009].
 
@@ -255,6 +288,16 @@ class SammeR(Algorithm):
         """The sums themselves."""
         return sums
 
+    def decision_term(self, sums: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_decision`."""
+        return sums
+
+    def score_term(self, probabilities: FormulaTerm) -> FormulaTerm:
+        """`to_scores`."""
+        logs = RowFunction("log", Arithmetic("max", probabilities, as_term(self.least)))
+        mean = Arithmetic("/", RowFunction("sum", logs), as_term(self.n_classes))
+        return _round_score_term(Arithmetic("*", as_term(self.n_classes - 1), Arithmetic("-", logs, mean)))
+
 
 class RealAdaBoost(SammeR):
     """Real AdaBoost: f = half the log-odds of the member's probability [FriedmanHastieTibshirani2000]."""
@@ -273,8 +316,25 @@ class RealAdaBoost(SammeR):
         """P = 1 / (1 + exp(-2 f)): f is half the log-odds."""
         if self.n_classes == 1:
             return np.ones_like(decision)
-        p = expit(2.0 * decision[:, 1])
+        p = apply_sigmoid(2.0 * decision[:, 1])
         return np.stack([1.0 - p, p], axis=1)
+
+    def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
+        """`to_proba`."""
+        if self.n_classes == 1:
+            return as_term(1.0)
+        p = RowFunction("sigmoid", Arithmetic("*", as_term(2.0), TakenColumns(decision, (1,))))
+        return JoinedTerms((Arithmetic("-", as_term(1.0), p), p))
+
+    def score_term(self, probabilities: FormulaTerm) -> FormulaTerm:
+        """`to_scores`."""
+        if self.n_classes == 1:
+            return as_term(0.0)
+        raised = Arithmetic("max", TakenColumns(probabilities, (1,)), as_term(self.least))
+        p = Arithmetic("min", raised, as_term(1.0 - self.least))
+        odds = Arithmetic("/", p, Arithmetic("-", as_term(1.0), p))
+        half = _round_score_term(Arithmetic("*", as_term(0.5), RowFunction("log", odds)))
+        return JoinedTerms((Arithmetic("*", as_term(-1.0), half), half))
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = {

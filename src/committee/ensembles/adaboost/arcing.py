@@ -10,7 +10,8 @@ from sklearn.base import clone
 from committee.base import resolve_seed
 from committee.data import ClassTarget
 from committee.data.opening import opens_table
-from committee.ensembles.adaboost.algorithms import DiscreteAdaBoost, RoundResult, VotingAlgorithm
+from committee.engines.formula import Arithmetic
+from committee.ensembles.adaboost.algorithms import DiscreteAdaBoost, RoundResult, VotingAlgorithm, as_term
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, RowLearner, TreeLearner
 from committee.ensembles.adaboost.params import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from committee.data import Dataset
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.algorithms import GroupPredictions, Link, WeightedSum
     from committee.ensembles.progress import ProgressCallback
     from committee.typing import EstimatorLike, FloatArray, Task
@@ -58,6 +60,14 @@ class EqualVotes(VotingAlgorithm):
     def to_proba(self, decision: FloatArray) -> FloatArray:
         """Fractions of the votes."""
         return decision + 1.0 / self.n_classes
+
+    def decision_term(self, sums: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_decision`."""
+        return Arithmetic("-", Arithmetic("/", sums, as_term(len(weights))), as_term(1.0 / self.n_classes))
+
+    def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
+        """`to_proba`."""
+        return Arithmetic("+", decision, as_term(1.0 / self.n_classes))
 
     @property
     def link(self) -> Link:

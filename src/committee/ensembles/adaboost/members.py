@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.rows import count_rows
+from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, OneHotTerm, TreeTerm, add_weighted
+from committee.ensembles.member_formulas import align_probabilities, index_labels
 from committee.ensembles.tree_sequence import TreeSequence
 from committee.learners.tree_params import TreeSettings
 from committee.learners.tree_rows import predict_trees
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from committee.data import Schema
     from committee.engines import Trees
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.ensembles.adaboost.algorithms import Algorithm
     from committee.learners.tree_base import BaseTree
     from committee.typing import AnyArray, EstimatorLike, FloatArray, IndexArray
@@ -28,6 +31,7 @@ __all__ = [
     "predict_all_classes",
     "predict_labels",
     "spread_rounds",
+    "sum_member_terms",
     "with_leaf_values",
 ]
 
@@ -113,12 +117,30 @@ class BoostedTrees(TreeSequence):
         if algorithm.combine == "votes":
             return predict_trees(self.trees, X, "vote", n_jobs, tree_weights=weights, span=span)
         if algorithm.combine == "scores":
-            if self._scored is None:
-                values = leaf_values(self.trees)
-                scores = algorithm.to_scores(values / values.sum(axis=1, keepdims=True))
-                self._scored = with_leaf_values(self.trees, scores, keep_weights=False)
-            return predict_trees(self._scored, X, "sum", n_jobs, tree_weights=weights, span=span)
+            return predict_trees(self._score_leaves(algorithm), X, "sum", n_jobs, tree_weights=weights, span=span)
         return self.sum_values(X, *spread_rounds(weights, span, algorithm.width), n_jobs)
+
+    def _score_leaves(self, algorithm: Algorithm) -> Trees:
+        """Trees whose leaves hold the term of f of a member of weight 1."""
+        if self._scored is None:
+            values = leaf_values(self.trees)
+            scores = algorithm.to_scores(values / values.sum(axis=1, keepdims=True))
+            self._scored = with_leaf_values(self.trees, scores, keep_weights=False)
+        return self._scored
+
+    def sum_term(self, row: FormulaTerm, algorithm: Algorithm, weights: FloatArray) -> FormulaTerm:
+        """`sum_rounds` over all rounds, as a term of a formula."""
+        if algorithm.combine == "votes":
+            return TreeTerm(row, self.trees, "vote", weights)
+        if algorithm.combine == "scores":
+            return TreeTerm(row, self._score_leaves(algorithm), "sum", weights)
+        spread, columns, _ = spread_rounds(weights, range(len(weights)), algorithm.width)
+        return TreeTerm(row, self.trees, "sum", spread, columns, algorithm.width)
+
+    def value_term(self, row: FormulaTerm) -> FormulaTerm:
+        """The prediction of each regression, as a term of a formula."""
+        n = len(self)
+        return TreeTerm(row, self.trees, "sum", np.ones(n), np.arange(n, dtype=np.uint32), n)
 
     def sum_values(
         self, X: Any, weights: FloatArray, columns: IndexArray, span: range, n_jobs: int | None
@@ -223,6 +245,24 @@ class BoostedMembers:
                 raise AttributeError(f"{type(member).__name__} has no feature_importances_.")
         own = np.stack([member.feature_importances_ for member in self.estimators])
         return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
+
+
+def sum_member_terms(
+    owner: object, members: list[ModelFormula], algorithm: Algorithm, weights: FloatArray, classes: AnyArray
+) -> FormulaTerm:
+    """`BoostedMembers.sum_rounds` over all rounds, as a term of a formula."""
+    if algorithm.combine == "values":
+        width = algorithm.width
+        columns = [add_weighted(weights, [m.value for m in members[k::width]]) for k in range(width)]
+        return columns[0] if width == 1 else JoinedTerms(tuple(columns))
+    if algorithm.combine == "votes":
+        votes = [OneHotTerm(index_labels(member, [classes]), len(classes)) for member in members]
+        return add_weighted(weights, votes)
+    total: FormulaTerm = ConstantTerm(np.zeros(len(classes)))
+    for weight, member in zip(weights.tolist(), members, strict=True):
+        scores = algorithm.score_term(align_probabilities(owner, member, [classes]))
+        total = Arithmetic("+", total, Arithmetic("*", ConstantTerm(np.array([weight])), scores))
+    return total
 
 
 def predict_labels(member: EstimatorLike, X: Any, classes: AnyArray) -> NDArray[np.intp]:

@@ -8,9 +8,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from committee.engines.formula import ModelFormula, RowFunction, TableRow, TakenColumns
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
-from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees, leaf_values, with_leaf_values
+from committee.ensembles.adaboost.members import (
+    BoostedMembers,
+    BoostedTrees,
+    leaf_values,
+    sum_member_terms,
+    with_leaf_values,
+)
+from committee.ensembles.member_formulas import open_members
 from committee.ensembles.staged_predictions import StagedPredictions
 from committee.exceptions import DataError, ParameterTypeError
 from committee.inspection.margins import measure_margins, suspect_labels
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.engines import Trees
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.algorithms import Algorithm
     from committee.typing import AnyArray, FloatArray
 
@@ -254,6 +263,23 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         link, scale = algorithm.link
         trees = make_decision_trees(members, algorithm)
         return TreeModel(trees, self._schema, "sum", tree_weights=weights, link=link, link_scale=scale)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        members, rule, weights = self._fitted_members(), self._rule, self.estimator_weights_
+        schema = self._schema
+        if isinstance(members, BoostedMembers):
+            opened = open_members(self, members.estimators, row)
+            row, schema = opened.row, opened.schema
+            sums = sum_member_terms(self, opened.members, rule, weights, members.classes)
+        else:
+            row = TableRow(schema.n_features) if row is None else row
+            sums = members.sum_term(row, rule, weights)
+        decision = rule.decision_term(sums, weights)
+        # As in `predict`.
+        label = RowFunction("argmax", decision if rule.combine == "values" else sums)
+        shown = TakenColumns(decision, (1,)) if self.n_classes_ == 2 else decision
+        return ModelFormula(row, schema, label, (self.classes_,), rule.proba_term(decision), shown)
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -12,6 +12,15 @@ from committee.base import resolve_seed
 from committee.data import ValueTarget
 from committee.data.opening import opens_table
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    JoinedTerms,
+    ModelFormula,
+    RowFunction,
+    TableRow,
+    WeightedMedian,
+)
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.history import BoostingHistory
@@ -29,6 +38,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
+from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from committee.data import Dataset
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.regression_learners import RegressionLearner
     from committee.ensembles.progress import ProgressCallback
     from committee.typing import BoolArray, EstimatorLike, FloatArray, Task
@@ -307,6 +318,23 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         """
         for predictions in self.staged_predict(X):
             yield float(r2_score(y, predictions, sample_weight=sample_weight))
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        members, weights, schema = self._fitted_members(), self.estimator_weights_, self._schema
+        if isinstance(members, BoostedMembers):
+            opened = open_members(self, members.estimators, row)
+            row, schema = opened.row, opened.schema
+            values: FormulaTerm = JoinedTerms(tuple(member.value for member in opened.members))
+        else:
+            row = TableRow(schema.n_features) if row is None else row
+            values = members.value_term(row)
+        if self._takes_median:
+            return ModelFormula(row, schema, WeightedMedian(values, weights, 0.5 - _ROUNDING))
+        total = weights.sum()
+        weighted = Arithmetic("*", values, ConstantTerm(weights)) if total != 0.0 else values
+        divisor = ConstantTerm(np.array([total if total != 0.0 else float(len(weights))]))
+        return ModelFormula(row, schema, Arithmetic("/", RowFunction("sum", weighted), divisor))
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""

@@ -16,11 +16,13 @@ from committee.data.opening import opens_table
 from committee.data.passing import pass_rows
 from committee.data.sampling import plan_samples
 from committee.data.weights import weigh_scores
+from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_largest
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
 from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks, should_stop
 from committee.ensembles.member_access import MemberAccessMixin
+from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray, Task
 
 __all__ = [
@@ -383,6 +386,22 @@ class BaseBagging(MemberAccessMixin, CommitteeEstimator):
                 f"of class {type(self.estimator_).__name__}."
             )
         return TreeModel(members.trees, self._schema)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        members, schema = self._fitted_members(), self._schema
+        known: Any = getattr(self, "classes_", None)
+        classes = () if known is None else tuple(known) if isinstance(known, list) else (known,)
+        if isinstance(members, TreeMembers):
+            row = TableRow(schema.n_features) if row is None else row
+            mean: FormulaTerm = TreeTerm(row, members.trees, "mean")
+        else:
+            opened = open_members(self, members.estimators, row, members.list_features(range(len(members))))
+            row, schema = opened.row, opened.schema
+            mean = members.average_term(self, opened.members)
+        if not classes:
+            return ModelFormula(row, schema, mean)
+        return ModelFormula(row, schema, find_largest(mean, [len(own) for own in classes]), classes, mean)
 
     def _average_members(self, X: Any, method: str, params: dict[str, object]) -> FloatArray:
         """Mean of the members' predictions."""

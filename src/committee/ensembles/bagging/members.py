@@ -15,7 +15,9 @@ from committee.data import ClassTarget
 from committee.data.rows import count_rows, select_rows
 from committee.engines import get_engine
 from committee.engines.cluster import choose_hosts
+from committee.engines.formula import Arithmetic, ConstantTerm, vote_largest
 from committee.ensembles.member_errors import explain_single_class
+from committee.ensembles.member_formulas import align_probabilities
 from committee.ensembles.member_routing import select_entries
 from committee.ensembles.out_of_bag import SCORE_EVERY
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from committee.data import ValueTarget
     from committee.data.sampling import SamplePlan
     from committee.engines import RowSampling
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.ensembles.out_of_bag import OutOfBag
     from committee.typing import FloatArray, IndexArray
 
@@ -108,6 +111,23 @@ class AnyMembers:
         for prediction in predictions:
             total = total + prediction
         return np.asarray(total / len(self))
+
+    def average_term(self, owner: object, members: list[ModelFormula]) -> FormulaTerm:
+        """`average` of probabilities or values, as a term of a formula."""
+        if self.n_classes is None:
+            terms: list[FormulaTerm] = [member.value for member in members]
+        else:
+            classes = [np.arange(n) for n in self.n_classes]
+            terms = [
+                align_probabilities(owner, member, classes)
+                if member.probabilities is not None
+                else vote_largest(member.value, self.n_classes)
+                for member in members
+            ]
+        total = terms[0]
+        for term in terms[1:]:
+            total = Arithmetic("+", total, term)
+        return Arithmetic("/", total, ConstantTerm(np.array([float(len(members))])))
 
     def predict_each(self, X: Any) -> list[FloatArray]:
         """Predictions of each member: class probabilities side by side, or values."""

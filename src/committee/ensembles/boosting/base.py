@@ -10,6 +10,16 @@ import numpy as np
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    JoinedTerms,
+    ModelFormula,
+    RowFunction,
+    TableRow,
+    TreeTerm,
+    refuse_formula,
+)
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines import BoostingParams
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.ensembles.boosting.params import BoostingEngine
     from committee.params import ClassWeight, InteractionCst, MonotonicCst, RandomState, Verbose, WarmStart
@@ -222,11 +233,46 @@ class BaseBoosting(TreeEstimator):
             link="other" if loss.levels or link == "half_logit" else link,
         )
 
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        trees, row = self.fitted_trees(), TableRow(self._schema.n_features) if row is None else row
+        if self._initial_estimator() is not None:
+            raise refuse_formula(self, "starts from another estimator (parameter 'init')")
+        if not isinstance(self._loss, LossFunction) and hasattr(self._loss.function, "mean"):
+            raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
+        n_scores = self._loss.n_scores
+        sums = TreeTerm(row, trees, "sum", slots=self._tree_slots(), n_columns=n_scores)
+        scores = Arithmetic("+", sums, ConstantTerm(np.asarray(self._baseline, dtype=np.float64)))
+        means = _invert_link(scores, self._loss, classes=self._task == "classify")
+        if self._task != "classify":
+            return ModelFormula(row, self._schema, means)
+        classes: NDArray[Any] = self.classes_
+        if n_scores > 1:
+            return ModelFormula(row, self._schema, RowFunction("argmax", scores), (classes,), means, scores)
+        both = JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), means), means))
+        label = RowFunction("argmax", JoinedTerms((ConstantTerm(np.zeros(1)), scores)))
+        return ModelFormula(row, self._schema, label, (classes,), both, scores)
+
     @property
     def feature_importances_(self) -> FloatArray:
         """Gain of each feature over all splits, as a fraction of the sum."""
         self.fitted_trees()
         return normalize_importances(self._schema.sum_features(self._gains, axis=0))
+
+
+def _invert_link(scores: FormulaTerm, loss: BoostingLoss, *, classes: bool) -> FormulaTerm:
+    """Predictions from scores, as `find_means` of the loss gives them."""
+    link = loss.traits.link
+    if not isinstance(loss, LossFunction):
+        link = "identity" if not classes else "logit" if loss.n_scores == 1 else "softmax"
+    if link == "half_logit":
+        return RowFunction("sigmoid", Arithmetic("*", ConstantTerm(np.array([2.0])), scores))
+    if link == "logit":
+        return RowFunction("sigmoid", scores)
+    if link == "softmax":
+        return RowFunction("softmax", scores)
+    means: FormulaTerm = RowFunction("exp", scores) if link == "log" else scores
+    return RowFunction("sort", means) if loss.levels else means
 
 
 def _are_equal(one: NDArray[Any] | int | None, other: NDArray[Any] | int | None) -> bool:

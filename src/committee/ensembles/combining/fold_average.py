@@ -9,14 +9,24 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
 from committee.base import available_if
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    ModelFormula,
+    add_weighted,
+    find_largest,
+    refuse_formula,
+)
 from committee.ensembles.combining.member_predictions import Classes, decode_classes, predict_member, split_by_output
+from committee.ensembles.member_formulas import align_probabilities, open_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["FoldAverage"]
@@ -83,6 +93,24 @@ class FoldAverage(BaseEstimator):  # type: ignore[misc]
             votes = [predict_member(model, X, "predict", self.classes).astype(np.intp) for model in self.models]
             outputs = [np.mean([np.eye(len(c))[v[:, k]] for v in votes], axis=0) for k, c in enumerate(self.classes)]
         return decode_classes(outputs, self.classes)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the average computes for a row; exports are written from it."""
+        opened = open_members(self, self.models, row)
+        if self.classes is None or is_regressor(self.models[0]):
+            return ModelFormula(opened.row, opened.schema, self._average_term([m.value for m in opened.members]))
+        classes, sizes = self.classes, [len(c) for c in self.classes]
+        if not hasattr(self, "predict_proba"):
+            raise refuse_formula(self, "averages members without probabilities")
+        mean = self._average_term([align_probabilities(self, member, classes) for member in opened.members])
+        decisions = [member.decision for member in opened.members if member.decision is not None]
+        decision = self._average_term(decisions) if len(decisions) == len(self.models) else None
+        return ModelFormula(opened.row, opened.schema, find_largest(mean, sizes), tuple(classes), mean, decision)
+
+    def _average_term(self, terms: Sequence[FormulaTerm]) -> FormulaTerm:
+        """`_average`, as a term of a formula."""
+        total = add_weighted(np.ones(len(terms)), terms)
+        return Arithmetic("/", total, ConstantTerm(np.array([float(len(terms))])))
 
     def _average(self, X: Any, method: str) -> FloatArray:
         total = np.zeros(1)

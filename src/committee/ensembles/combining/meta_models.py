@@ -7,6 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from committee.data import Schema
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    JoinedTerms,
+    ModelFormula,
+    OneHotTerm,
+    RowFunction,
+    TableRow,
+    TakenColumns,
+    add_weighted,
+)
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import sum_weighted
 
@@ -15,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
 __all__ = ["ConvexClassifier", "ConvexRegressor"]
@@ -50,6 +63,19 @@ class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             predictions = [np.eye(len(self.classes_))[one.argmax(axis=1)] for one in predictions]
         return sum_weighted(self.weights_, predictions)
 
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the meta-model computes for a row; exports are written from it."""
+        n, n_classes = self.n_members, len(self.classes_)
+        width = 1 if n_classes == 2 else n_classes
+        row = TableRow(n * width) if row is None else row
+        terms = _split_row(row, n)
+        if row.width == n:
+            terms = [JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), term), term)) for term in terms]
+        if self.how == "majority":
+            terms = [OneHotTerm(RowFunction("argmax", term), n_classes) for term in terms]
+        mean = add_weighted(self.weights_, terms)
+        return ModelFormula(row, _plain_schema(row), RowFunction("argmax", mean), (self.classes_,), mean)
+
     def predict(self, X: FloatArray) -> NDArray[np.intp]:
         """The class of the largest probability, the first of equals."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
@@ -84,7 +110,21 @@ class ConvexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.weights_ = fit_convex_weights_squared_error(predictions, y_true, sample_weight)
         return self
 
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the meta-model computes for a row; exports are written from it."""
+        row = TableRow(self.n_members) if row is None else row
+        return ModelFormula(row, _plain_schema(row), add_weighted(self.weights_, _split_row(row, self.n_members)))
+
     def predict(self, X: FloatArray) -> FloatArray:
         """The weighted mean of the values."""
         mean = sum_weighted(self.weights_, np.split(X, self.n_members, axis=1))
         return mean[:, 0] if mean.shape[1] == 1 else mean
+
+
+def _split_row(row: FormulaTerm, n_members: int) -> list[FormulaTerm]:
+    """The columns of each member."""
+    return [TakenColumns(row, tuple(own.tolist())) for own in np.split(np.arange(row.width), n_members)]
+
+
+def _plain_schema(row: FormulaTerm) -> Schema:
+    return Schema(row.width, None, (None,) * row.width, np.dtype(np.float64))

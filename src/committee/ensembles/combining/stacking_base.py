@@ -18,6 +18,7 @@ from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
+from committee.engines.formula import JoinedTerms, ModelFormula, refuse_formula
 from committee.ensembles.combining.member_predictions import choose_predict_method
 from committee.ensembles.combining.meta_models import ConvexClassifier, ConvexRegressor
 from committee.ensembles.combining.named_ensemble import NamedEnsemble, check_weight_argument
@@ -35,6 +36,7 @@ from committee.ensembles.combining.stacking_leak import (
 )
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_errors import explain_single_class
+from committee.ensembles.member_formulas import align_probabilities, index_labels, open_members
 from committee.exceptions import DataError, ParameterError
 from committee.params import CrossValidation, HasMethods
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from committee.data import ValueTarget
     from committee.data.folds import Folds
+    from committee.engines.formula import FormulaTerm
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = [
@@ -350,6 +353,26 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
                 raise DataError("input_features is not equal to feature_names_in_")
             names += [str(name) for name in known]
         return np.asarray(names, dtype=object)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted stack computes for a row, by default of its own table; exports are written from it."""
+        self._check_fitted()
+        opened = open_members(self, self.layers_[0].members, row)
+        if self.passthrough and opened.schema.has_categories:
+            raise refuse_formula(self, "passes categories on to the meta-model (passthrough=True)")
+        table: FormulaTerm = opened.row
+        for layer in self.layers_:
+            formulas = opened.members if layer is self.layers_[0] else open_members(self, layer.members, table).members
+            columns = layer.to_term(self, formulas)
+            table = JoinedTerms((columns, opened.row)) if self.passthrough else columns
+        final = open_members(self, [self.final_estimator_], table).members[0]
+        known: list[NDArray[Any]] | None = self.__dict__.get("_classes")
+        if known is None:
+            return ModelFormula(opened.row, opened.schema, final.value)
+        indices = [np.arange(len(c)) for c in known]
+        shares = None if final.probabilities is None else align_probabilities(self, final, indices)
+        label = index_labels(final, indices)
+        return ModelFormula(opened.row, opened.schema, label, tuple(known), shares, final.decision)
 
     def _predict_final(self, X: Any, params: dict[str, object]) -> Any:
         table = self._meta_table(X)

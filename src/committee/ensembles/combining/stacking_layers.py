@@ -9,13 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from committee.data.rows import count_rows, select_rows
+from committee.engines.formula import JoinedTerms, TakenColumns
 from committee.ensembles.combining.member_predictions import Classes, drop_redundant_columns, predict_member
 from committee.ensembles.combining.oob_correction import correct_oob_columns, estimate_oob_noise
 from committee.ensembles.combining.out_of_fold import has_oob_predictions
+from committee.ensembles.member_formulas import predict_term
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import BoolArray, EstimatorLike, FloatArray
 
@@ -61,6 +64,16 @@ class Layer:
         columns = [drop_redundant_columns(predicted, method, self.classes) for predicted, method in pairs]
         self.widths = [own.shape[1] for own in columns]
         return np.hstack(columns)
+
+    def to_term(self, owner: object, formulas: list[ModelFormula]) -> FormulaTerm:
+        """`predict`, as a term of a formula."""
+        parts: list[FormulaTerm] = []
+        for formula, method in zip(formulas, self.methods, strict=True):
+            term = predict_term(owner, formula, method, self.classes)
+            numbers = np.arange(term.width)[None, :].astype(np.float64)
+            kept = drop_redundant_columns(numbers, method, self.classes)[0].astype(int)
+            parts.append(term if len(kept) == term.width else TakenColumns(term, tuple(kept.tolist())))
+        return parts[0] if len(parts) == 1 else JoinedTerms(tuple(parts))
 
     def correct_oob(self, columns: FloatArray, training: TrainingSet, known: BoolArray) -> FloatArray:
         """Columns for a linear meta-model, with the noise of out-of-bag predictions corrected (`oob_correction.py`).

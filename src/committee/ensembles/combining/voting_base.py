@@ -8,6 +8,14 @@ import numpy as np
 
 from committee.data import ClassTarget
 from committee.data.passing import read_table
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    ModelFormula,
+    add_weighted,
+    find_largest,
+    vote_largest,
+)
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import predict_member
 from committee.ensembles.combining.metrics import target_matrix
@@ -18,6 +26,7 @@ from committee.ensembles.combining.out_of_fold import (
     fit_members,
     predict_out_of_fold,
 )
+from committee.ensembles.member_formulas import open_members, predict_term
 from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation
 
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.data import ValueTarget
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.combining.member_predictions import Classes
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import EstimatorLike, FloatArray
@@ -182,6 +192,23 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         self._check_fitted()
         X, classes = read_table(X, getattr(self, "feature_names_in_", None)), self._fitted_member_classes()
         return [predict_member(member, X, self._predict_method(), classes) for member in self.estimators_]
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted ensemble computes for a row, by default of its own table; exports are written from it."""
+        self._check_fitted()
+        opened, classes = open_members(self, self.estimators_, row), self._fitted_member_classes()
+        method = self._predict_method()
+        terms = [predict_term(self, member, method, classes) for member in opened.members]
+        if classes is not None and method == "predict":
+            terms = [vote_largest(term, [len(c) for c in classes]) for term in terms]
+        total = add_weighted(self.weights_, terms)
+        mean = Arithmetic("/", total, ConstantTerm(np.array([self.weights_.sum()])))
+        if classes is None:
+            return ModelFormula(opened.row, opened.schema, mean)
+        known: list[NDArray[Any]] = self.__dict__["_classes"]
+        label = find_largest(mean, [len(c) for c in known])
+        soft = mean if method == "predict_proba" else None
+        return ModelFormula(opened.row, opened.schema, label, tuple(known), soft)
 
     def _fitted_member_classes(self) -> Classes:
         """The classes as the members were fitted with them: indices, unless the members were fitted by the user."""

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
+from committee.engines.formula import ModelFormula, add_weighted, find_largest
 from committee.ensembles.combining.member_predictions import (
     decode_classes,
     predict_member,
@@ -19,6 +20,7 @@ from committee.ensembles.combining.member_predictions import (
 from committee.ensembles.combining.metrics import target_matrix
 from committee.ensembles.combining.named_ensemble import NamedEnsemble
 from committee.ensembles.combining.out_of_fold import check_oob_groups, find_predicted_rows, predict_out_of_fold
+from committee.ensembles.member_formulas import open_members, predict_term
 from committee.exceptions import DataError
 from committee.params import CrossValidation
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import ClassTarget, ValueTarget
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.combining.member_predictions import OutputClasses
     from committee.ensembles.combining.out_of_fold import MemberFit
     from committee.ensembles.combining.training_set import TrainingSet
@@ -154,6 +157,20 @@ class WeightedEnsemble(NamedEnsemble):
         used = np.flatnonzero(self.weights_ > 0.0)
         predictions = (predict_member(self.estimators_[k], X, self._method, classes) for k in used)
         return sum_weighted(self.weights_[used], predictions)
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted ensemble computes for a row, by default of its own table; exports are written from it."""
+        self._check_fitted()
+        known: OutputClasses | None = self.__dict__.get("_classes")
+        classes = None if known is None else [np.arange(len(c)) for c in known]
+        used = np.flatnonzero(self.weights_ > 0.0)
+        opened = open_members(self, [self.estimators_[k] for k in used], row)
+        terms = [predict_term(self, member, self._method, classes) for member in opened.members]
+        mean = add_weighted(self.weights_[used], terms)
+        if known is None:
+            return ModelFormula(opened.row, opened.schema, mean)
+        label = find_largest(mean, [len(c) for c in known])
+        return ModelFormula(opened.row, opened.schema, label, tuple(known), mean)
 
 
 def _gather_predictions(

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    Curve,
+    JoinedTerms,
+    PositiveElse,
+    RowFunction,
+    TakenColumns,
+)
+from committee.losses import apply_sigmoid
+
 if TYPE_CHECKING:
+    from committee.engines.formula import FormulaTerm
     from committee.typing import BoolArray, FloatArray, IndexArray
 
 __all__ = ["ProbabilityCalibration"]
@@ -51,6 +63,18 @@ class ProbabilityCalibration:
         # Where every curve is zero the row keeps its probabilities.
         return np.where(totals > 0.0, values / np.where(totals > 0.0, totals, 1.0), probabilities)
 
+    def to_term(self, probabilities: FormulaTerm) -> FormulaTerm:
+        """`calibrate`, as a term of a formula."""
+        if self._n_classes == 1:
+            return probabilities
+        if self._n_classes == 2:
+            second = self._curves[0].to_term(TakenColumns(probabilities, (1,)))
+            return JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), second), second))
+        curves = enumerate(self._curves)
+        values = JoinedTerms(tuple(curve.to_term(TakenColumns(probabilities, (k,))) for k, curve in curves))
+        total = RowFunction("sum", values)
+        return PositiveElse(total, Arithmetic("/", values, total), probabilities)
+
 
 class _Steps:
     """A piecewise linear function, constant beyond its ends."""
@@ -59,7 +83,19 @@ class _Steps:
         self._places, self._heights = places, heights
 
     def __call__(self, probabilities: FloatArray) -> FloatArray:
-        return np.interp(probabilities, self._places, self._heights)
+        places, heights = self._places, self._heights
+        # Step by step: NumPy's own interpolation multiplies and adds at once on some processors.
+        left = np.searchsorted(places, probabilities, side="right") - 1
+        start = np.clip(left, 0, max(len(places) - 2, 0))
+        stop = np.minimum(start + 1, len(places) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = (heights[stop] - heights[start]) / (places[stop] - places[start])
+        between = rise * (probabilities - places[start]) + heights[start]
+        last = np.where(left >= len(places) - 1, heights[-1], between)
+        return np.where(left < 0, heights[0], last)
+
+    def to_term(self, probability: FormulaTerm) -> FormulaTerm:
+        return Curve(probability, self._places, self._heights)
 
 
 class _Sigmoid:
@@ -69,8 +105,11 @@ class _Sigmoid:
         self._slope, self._offset = slope, offset
 
     def __call__(self, probabilities: FloatArray) -> FloatArray:
-        value: FloatArray = 1.0 / (1.0 + np.exp(-(self._slope * probabilities + self._offset)))
-        return value
+        return apply_sigmoid(self._slope * probabilities + self._offset)
+
+    def to_term(self, probability: FormulaTerm) -> FormulaTerm:
+        scaled = Arithmetic("*", ConstantTerm(np.array([self._slope])), probability)
+        return RowFunction("sigmoid", Arithmetic("+", scaled, ConstantTerm(np.array([self._offset]))))
 
 
 _Curve: TypeAlias = _Steps | _Sigmoid

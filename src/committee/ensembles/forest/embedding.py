@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from committee.data.blocks import BlockTable
 from committee.data.dataset import ValueTarget
 from committee.data.opening import opens_table
+from committee.engines.formula import refuse_formula
 from committee.ensembles.forest.base import BaseForest
 from committee.exceptions import DataError
 from committee.learners.tree import ExtraTreeRegressor
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["RandomTreesEmbedding"]
@@ -209,6 +211,10 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
             f"{type(self).__name__!r} object has no attribute 'predict_members': its trees predict nothing. Their "
             "leaves are given by apply and transform."
         )
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """Refused: there is nothing to predict."""
+        raise refuse_formula(self, "predicts nothing")
 
     @property
     def _n_features_out(self) -> int:

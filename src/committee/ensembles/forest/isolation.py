@@ -16,6 +16,15 @@ from committee.data.blocks import BlockTable
 from committee.data.intake import take_in_rows
 from committee.data.opening import opens_table
 from committee.engines import get_engine
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    ModelFormula,
+    PositiveElse,
+    RowFunction,
+    TableRow,
+    TreeTerm,
+)
 from committee.ensembles.fit_callbacks import has_fit_callbacks, should_stop
 from committee.ensembles.forest.isolation_samples import IsolationSamples, plan_isolation
 from committee.ensembles.member_access import MemberAccessMixin
@@ -25,6 +34,7 @@ from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import ExtraTreeRegressor
 from committee.learners.tree_estimator import TreeEstimator
 from committee.learners.tree_rows import predict_trees
+from committee.losses import apply_exp2
 from committee.params import (
     CategoricalFeatures,
     Contamination,
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset, Schema
     from committee.engines import RowSampling, Trees
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.progress import ProgressCallback
     from committee.learners.tree_base import BaseTree
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
@@ -257,6 +268,20 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
         """
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted forest computes for a row: its score and whether it is an anomaly (-1) or not (1)."""
+        trees, row = self.fitted_trees(), TableRow(self._schema.n_features) if row is None else row
+        scale = get_engine().average_path_length(self.max_samples_)
+        score: FormulaTerm = ConstantTerm(np.array([-0.5]))
+        if scale > 0.0:
+            minus = ConstantTerm(np.array([-1.0]))
+            lengths = Arithmetic("*", minus, TreeTerm(row, trees, "mean"))
+            power = RowFunction("exp2", Arithmetic("/", lengths, ConstantTerm(np.array([scale]))))
+            score = Arithmetic("*", minus, power)
+        below = Arithmetic("-", ConstantTerm(np.array([self.offset_])), score)
+        value = PositiveElse(below, ConstantTerm(np.array([-1.0])), ConstantTerm(np.ones(1)))
+        return ModelFormula(row, self._schema, value, decision=score)
+
     # Members.
 
     @property
@@ -352,8 +377,7 @@ def _score_paths(trees: Trees, rows: FloatMatrix | SparseMatrix, n_draws: int, n
     """Scores from the mean path length, which is what the leaves hold."""
     lengths = predict_trees(trees, rows, "mean", n_jobs)[:, 0]
     scale = get_engine().average_path_length(n_draws)
-    scores: FloatArray = -np.exp2(-lengths / scale) if scale > 0.0 else np.full(len(lengths), -0.5)
-    return scores
+    return -apply_exp2(-lengths / scale) if scale > 0.0 else np.full(len(lengths), -0.5)
 
 
 def _find_quantile(scores: FloatArray, share: float, weights: FloatArray | None) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from committee.engines import Trees
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.ensembles.forest_builder import ForestBuilder
     from committee.ensembles.out_of_bag import OutOfBag
     from committee.params import Calibration, KeepLeafSamples
@@ -63,6 +64,10 @@ class ClassForest(TreeClassifierMixin, OobImportanceMixin, BaseForest):
         probabilities = predict_trees(trees, take_in_rows(self, X, self._schema), "mean", self.n_jobs)
         calibration: ProbabilityCalibration | None = self.__dict__.get("_calibration")
         return probabilities if calibration is None else calibration.calibrate(probabilities)
+
+    def _finish_formula(self, row: FormulaTerm, raw: FormulaTerm) -> ModelFormula:
+        calibration: ProbabilityCalibration | None = self.__dict__.get("_calibration")
+        return super()._finish_formula(row, raw if calibration is None else calibration.to_term(raw))
 
 
 class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
