@@ -472,6 +472,38 @@ def bench(
     run_benchmark(only or [], quick, rows, threads, output, as_json)
 
 
+_LAB_EXAMPLES = """[bold]Examples[/]
+
+  committee lab
+
+  committee lab 'data=spirals&method=forest&depth=8'
+
+  committee lab --port 8765 --no-browser              print the address only
+"""
+
+
+@app.command(epilog=_LAB_EXAMPLES)
+def lab(
+    state: Annotated[
+        str, typer.Argument(metavar="[STATE]", help="What to show: a link of the lab, or its part after #.")
+    ] = "",
+    port: Annotated[
+        int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port on this machine; 0: any that is free.")
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Open a page on which one sees ensembles learn, round by round.
+
+    Choose or draw points, choose a method, and step, play or scrub through its rounds. The page is served to this
+    machine only and asks nothing of the network. Ctrl-C ends it.
+    """
+    del debug  # read from sys.argv by `run`
+    from committee.cli.lab_command import serve_lab
+
+    serve_lab(state, port, opens_browser=not no_browser)
+
+
 _REPRODUCE_EXAMPLES = """[bold]Examples[/]
 
   committee reproduce R9                             three stumps, takes a second
