@@ -69,14 +69,14 @@ class Browser:
         return json.loads(message)
 
     def open(
-        self, path: Path, width: int = 1200, height: int = 900, media: str = "screen", scheme: str = "light"
+        self, page: Path | str, width: int = 1200, height: int = 900, media: str = "screen", scheme: str = "light"
     ) -> None:
         self.ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("Emulation.setEmulatedMedia", media=media, features=features)
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._read())
         self.events = [event for event in self.events if event.get("method") != "Page.loadEventFired"]

@@ -30,6 +30,7 @@ def test_version(run: Run) -> None:
         ("explain", "committee explain houses.committee new.csv --target price"),
         ("report", "committee report houses.committee new.csv --target price"),
         ("bench", "committee bench --only boosting --rows 100000"),
+        ("lab", "committee lab 'data=spirals&method=forest&depth=8'"),
     ],
 )
 def test_help_shows_examples_in_80_columns(run: Run, command: str, example: str) -> None:
@@ -75,6 +76,6 @@ def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
 
 
 def test_flags_ask_for_no_value(run: Run) -> None:
-    for command in ("fit", "predict", "explain", "inspect", "compare", "bench", "reproduce", "report"):
+    for command in ("fit", "predict", "explain", "inspect", "compare", "bench", "reproduce", "report", "lab"):
         lines = [line for line in run(command, "--help").stdout.splitlines() if "bool>" in line or "BOOLEAN" in line]
         assert all("--help" in line for line in lines), lines

@@ -42,6 +42,7 @@ DOORS = {
 PYTHON = list_sources("src", "tests", "benchmarks", "examples", endings=(".py",))
 PACKAGE = list_sources("src", endings=(".py",))
 CPP = list_sources("cpp", endings=(".hpp", ".cpp"))
+SCRIPTS = list_sources("src", endings=(".js", ".css"))
 
 
 def name_source(path: Path) -> str:
@@ -62,6 +63,11 @@ def test_files_are_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     n_lines = len(count_python_lines(text)) if path.suffix == ".py" else count_cpp_lines(text)
     assert n_lines <= MOST_FILE_LINES
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=name_source)
+def test_scripts_are_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_FILE_LINES
 
 
 @pytest.mark.parametrize("path", PYTHON + CPP, ids=name_source)

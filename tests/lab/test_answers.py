@@ -38,7 +38,7 @@ def test_an_answer_has_all_that_is_shown() -> None:
     assert (answer["rounds"], answer["round"]) == (12, 5)
     assert read_link(answer["link"]) == SMALL.at_round(5)
     assert set(answer["errors"]) == {"training", "test"}
-    assert set(answer["losses"]) == {"exponential loss", "bound of the training error"}
+    assert set(answer["losses"]) == {"training error", "exponential loss", "bound of the training error"}
     assert unpack(answer["weights"]["radii"]).shape == (12, 60)
     assert (unpack(answer["weights"]["radii"])[0] == 51).all()
     assert unpack(answer["margins"]).shape == (12, 60)
@@ -81,7 +81,9 @@ def test_a_fit_to_values_has_curves() -> None:
     assert answer["weights"]["meaning"] == "gradient of the loss before this round"
 
 
-@pytest.mark.parametrize(("n_rounds", "sizes"), [(1, [1]), (5, [1, 2, 4, 5]), (50, [1, 2, 4, 9, 19, 39, 50])])
+@pytest.mark.parametrize(
+    ("n_rounds", "sizes"), [(1, [1]), (5, [1, 2, 4, 5]), (46, [1, 2, 4, 9, 19, 46]), (80, [1, 2, 4, 9, 19, 39, 80])]
+)
 def test_bias_is_estimated_at_few_sizes(n_rounds: int, sizes: list[int]) -> None:
     assert choose_sizes(n_rounds) == sizes
 

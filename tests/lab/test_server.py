@@ -4,8 +4,6 @@ import http.client
 import json
 import re
 import socket
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,16 +12,6 @@ from committee.lab import LabServer
 from committee.lab.csv_points import MOST_BYTES
 
 STATE = {"data": "moons", "n": 40, "rounds": 5}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[LabServer]:
-    with LabServer() as started:
-        thread = threading.Thread(target=started.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield started
-        started.shutdown()
-        thread.join()
 
 
 def ask(

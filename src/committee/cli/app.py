@@ -490,7 +490,7 @@ def lab(
     port: Annotated[
         int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port on this machine; 0: any that is free.")
     ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", metavar="", help="Do not open a browser.")] = False,
     debug: options.DebugOption = False,
 ) -> None:
     """Open a page on which one sees ensembles learn, round by round.

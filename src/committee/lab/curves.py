@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -74,6 +75,8 @@ def measure_curves(fit: RoundsFit) -> FitCurves:
         errors = {"test": _measure_error(predicted[:, n_train:], np.asarray(sample.y_test)), **errors}
     errors = {"training": _measure_error(predicted[:, :n_train], labels), **errors}
     losses = _measure_losses(fit, predicted, labels)
+    if "bound of the training error" in losses:
+        losses = {"training error": errors["training"], **losses}
     if not fit.is_classifier:
         return FitCurves(errors, losses, None, predicted[:, :n_train])
     return FitCurves(errors, losses, _measure_margins(fit, predicted[:, :n_train], labels), None)
@@ -158,7 +161,10 @@ def measure_bias(fit_state: LabState, sample_X: FloatArray, sample_y: AnyArray, 
         "bias" (squared), "variance" and "error", means over the points; and "members".
     """
     model = describe_model(fit_state, n_members).build()
-    found = estimate_bias_variance(model, sample_X, sample_y, n_rounds=_N_BOOTSTRAP, random_state=fit_state.seed)
+    with warnings.catch_warnings():
+        # A point that was in every sample has no error; the means are over the others.
+        warnings.filterwarnings("ignore", message=r"\d+ row\(s\) were left out of fewer than")
+        found = estimate_bias_variance(model, sample_X, sample_y, n_rounds=_N_BOOTSTRAP, random_state=fit_state.seed)
     return {
         "members": n_members,
         "bias": float(np.nanmean(found.bias**2)),

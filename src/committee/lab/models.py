@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelSpec", "describe_member_list", "describe_model"]
 
+# Longer calls have a line for each parameter.
+_LINE = 80
+
 SpecValue: TypeAlias = "str | int | float | bool | ModelSpec | tuple[tuple[str, ModelSpec], ...] | None"
 
 
@@ -40,7 +43,11 @@ class ModelSpec:
 
     def write(self) -> str:
         """The call that makes the instance."""
-        return f"{self.name}({', '.join(f'{name}={_write_value(value)}' for name, value in self.params)})"
+        parts = [f"{name}={_write_value(value)}" for name, value in self.params]
+        line = f"{self.name}({', '.join(parts)})"
+        if len(line) <= _LINE:
+            return line
+        return "\n".join([f"{self.name}(", *(f"    {part}," for part in parts), ")"])
 
     def list_imports(self) -> set[tuple[str, str]]:
         """Modules and names that the call needs."""

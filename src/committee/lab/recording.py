@@ -28,7 +28,8 @@ def choose_sizes(n_rounds: int) -> list[int]:
     """
     sizes = [1]
     while sizes[-1] < n_rounds:
-        sizes.append(min(n_rounds, 2 * sizes[-1] + (sizes[-1] > 2)))
+        following = 2 * sizes[-1] + (sizes[-1] > 2)
+        sizes.append(following if 1.2 * following < n_rounds else n_rounds)
     return sizes
 
 
