@@ -3,6 +3,7 @@
 
 ((Lab) => {
   const RADIUS = 4.4;
+  const USUAL_WIDTH = 620;
   const WEIGHT_UNIT = 51;
   const HOLLOW = 2.6;
 
@@ -142,8 +143,9 @@
     }
 
     radiusOf(number, i) {
-      if (!this.shows.weights || !this.answer.radii) return RADIUS;
-      return (RADIUS * Lab.row(this.answer.radii, number - 1)[i]) / WEIGHT_UNIT;
+      const unit = RADIUS * Math.max(0.65, Math.min(1.2, this.width / USUAL_WIDTH));
+      if (!this.shows.weights || !this.answer.radii) return unit;
+      return (unit * Lab.row(this.answer.radii, number - 1)[i]) / WEIGHT_UNIT;
     }
 
     drawPlanePoints(number) {
