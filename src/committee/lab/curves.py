@@ -11,7 +11,7 @@ import numpy as np
 from committee.exceptions import DataError
 from committee.inspection import estimate_bias_variance, measure_margins
 from committee.lab.fits import BagFit, BoostFit
-from committee.lab.models import describe_model
+from committee.lab.models import specify_model
 
 if TYPE_CHECKING:
     from committee.lab.fits import RoundsFit
@@ -160,7 +160,7 @@ def measure_bias(fit_state: LabState, sample_X: FloatArray, sample_y: AnyArray, 
     dict
         "bias" (squared), "variance" and "error", means over the points; and "members".
     """
-    model = describe_model(fit_state, n_members).build()
+    model = specify_model(fit_state, n_members).build()
     with warnings.catch_warnings():
         # A point that was in every sample has no error; the means are over the others.
         warnings.filterwarnings("ignore", message=r"\d+ row\(s\) were left out of fewer than")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.lab.models import describe_member_list, describe_model
+from committee.lab.models import specify_members, specify_model
 from committee.lab.samples import draw_sample_set
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RoundsFit(ABC):
         self.n_rounds = self._count_rounds()
 
     def _fit(self) -> Any:
-        return describe_model(self.state).build().fit(self.sample.X, self.sample.y)
+        return specify_model(self.state).build().fit(self.sample.X, self.sample.y)
 
     @abstractmethod
     def _count_rounds(self) -> int:
@@ -233,8 +233,8 @@ class CombinedFit(RoundsFit):
     weights_mean = "the same for all points"
 
     def _fit(self) -> Any:
-        n_members = min(self.state.rounds, len(describe_member_list(self.state)))
-        made = [describe_model(self.state, count + 1).build() for count in range(n_members)]
+        n_members = min(self.state.rounds, len(specify_members(self.state)))
+        made = [specify_model(self.state, count + 1).build() for count in range(n_members)]
         return [model.fit(self.sample.X, self.sample.y) for model in made]
 
     def _count_rounds(self) -> int:
@@ -261,7 +261,7 @@ class CombinedFit(RoundsFit):
 
     def member_names(self) -> list[str]:
         """Names of the members."""
-        return [name for name, _ in describe_member_list(self.state)][: self.n_rounds]
+        return [name for name, _ in specify_members(self.state)][: self.n_rounds]
 
 
 def _mark_largest(scores: FloatArray) -> FloatArray:

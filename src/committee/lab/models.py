@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from committee.lab.state import LabState
     from committee.typing import EstimatorLike
 
-__all__ = ["ModelSpec", "describe_member_list", "describe_model"]
+__all__ = ["ModelSpec", "specify_members", "specify_model"]
 
 # Longer calls have a line for each parameter.
 _LINE = 80
@@ -77,7 +77,7 @@ def _write_value(value: SpecValue) -> str:
     return f"{value:.10g}" if isinstance(value, float) else repr(value)
 
 
-def describe_model(state: LabState, n_members: int | None = None) -> ModelSpec:
+def specify_model(state: LabState, n_members: int | None = None) -> ModelSpec:
     """The ensemble of a state.
 
     Parameters
@@ -155,7 +155,7 @@ def _describe_boosting(state: LabState, kind: str) -> _Description:
     return "GradientBoosting", params
 
 
-def describe_member_list(state: LabState) -> tuple[tuple[str, ModelSpec], ...]:
+def specify_members(state: LabState) -> tuple[tuple[str, ModelSpec], ...]:
     """The members of voting and stacking: models that are wrong in different ways.
 
     Parameters
@@ -183,7 +183,7 @@ def describe_member_list(state: LabState) -> tuple[tuple[str, ModelSpec], ...]:
 
 
 def _describe_combination(state: LabState, kind: str, n_members: int) -> ModelSpec:
-    members = describe_member_list(state)[:n_members]
+    members = specify_members(state)[:n_members]
     params: list[tuple[str, SpecValue]] = [("estimators", members)]
     if state.method == "voting":
         if kind == "Classifier":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from committee.lab.models import ModelSpec, describe_model
+from committee.lab.models import ModelSpec, specify_model
 
 if TYPE_CHECKING:
     from committee.lab.fits import RoundsFit
@@ -48,7 +48,7 @@ def write_snippet(state: LabState, fit: RoundsFit) -> str:
     str
         Lines of Python; ``training_error`` and ``test_error`` are those on the page.
     """
-    spec = describe_model(state)
+    spec = specify_model(state)
     own = [line for line in fit.sample.code if line.startswith(("from ", "import "))]
     rest = [line for line in fit.sample.code if line not in own]
     while not rest[0]:
