@@ -212,8 +212,13 @@ nb::tuple boost_measured(Boosting& self, std::size_t n_rounds, bool out_of_bag) 
       if (out_of_bag) before.push_back(self.measure_held_out_loss());
       self.compute_gradients();
       self.grow_trees(watch);
-      training.push_back(self.measure_loss());
-      if (out_of_bag) after.push_back(self.measure_held_out_loss());
+      if (out_of_bag) {
+        const auto [all, held_out] = self.measure_losses();
+        training.push_back(all);
+        after.push_back(held_out);
+      } else {
+        training.push_back(self.measure_loss());
+      }
     }
   });
   return nb::make_tuple(own_array<double>(std::move(training)),

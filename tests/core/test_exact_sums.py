@@ -70,6 +70,30 @@ def test_products_that_are_not_finite() -> None:
     assert total([1e300, 1e300, 3.0], [1e300, -1e300, 1.0]) == 3.0  # beyond the range in between only
 
 
+EXTREME_PAIRS = {
+    "huge and tiny": (1.7e300, 3.3e-300),
+    "the largest and the smallest": (1.7976931348623157e308, 5e-324),
+    "beyond the halves of a factor": (2.0**1000 * 1.1, 2.0**-990 * 1.3),
+    "a denormal factor": (4.1e-310, 7.3e200),
+    "a product too small": (1.1e-200, 1.3e-200),
+    "a product whose rest is too small": (1.1e-150, 1.3e-155),
+    "a product too large": (1.1e200, 1.3e200),
+    "zero and huge": (0.0, 1.7e308),
+    "zeros": (0.0, -0.0),
+}
+
+
+@pytest.mark.parametrize("pair", EXTREME_PAIRS.values(), ids=EXTREME_PAIRS)
+@pytest.mark.parametrize("n", [1, 256, 700])
+def test_extreme_factors_among_plain_ones(n: int, pair: tuple[float, float]) -> None:
+    """Exact with and without fused multiplication."""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=n), rng.gamma(0.3, size=n)
+    a[::50], b[::50] = pair
+    for x, y in ((a, b), (b, a), (np.where(a == pair[0], -a, a), b)):
+        assert total(x, y) == naive.round_fraction(naive.sum_fractions(x.tolist(), y.tolist()))
+
+
 @given(st.lists(numbers, min_size=1, max_size=400), st.integers(1, 17), st.randoms(use_true_random=False))
 @settings(max_examples=60)
 def test_blocks_and_order_do_not_matter(terms: list[float], n_blocks: int, random: object) -> None:
@@ -213,3 +237,36 @@ def test_baseline_and_mean_loss_are_rounded_once(name: str, weighted: bool) -> N
     own_weights = ones if weights is None else weights.tolist()
     mean = naive.sum_fractions(values.tolist(), own_weights) / naive.sum_fractions(own_weights)
     assert found.pop()[1] == naive.round_fraction(mean)
+
+
+@pytest.mark.parametrize("name", ["squared_error", "softmax", "huber"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_losses_of_the_rows_left_out_are_rounded_once(name: str, weighted: bool, n_jobs: int) -> None:
+    """Measured alone, or together with those of all rows: the same numbers."""
+    rng = np.random.default_rng(0)
+    n, n_scores = 20_000, 3 if name == "softmax" else 1
+    X = rng.normal(size=(n, 2))
+    y = rng.integers(0, 3, n).astype(float) if name == "softmax" else rng.normal(size=n)
+    weights = np.where(rng.uniform(size=n) < 0.1, 0.0, rng.gamma(0.5, size=n)) if weighted else None
+    bins = _core.BinMapper.fit(X, None, np.zeros(2, dtype=np.uint32), 255, 1)
+    params = _core.BoostingParams()
+    params.n_jobs, params.subsample = n_jobs, 0.7
+    level, target = (0.9 if name == "huber" else nan), bins.transform(X, 1)
+    one, other = (_core.Boosting(target, y, weights, name, level, n_scores, params) for _ in range(2))
+    for state in (one, other):
+        state.add_constant(array(state.find_baseline()))
+    rows, losses = [], []
+    for _ in range(3):
+        one.draw_rows()
+        one.compute_gradients()
+        one.grow_trees()
+        rows = one.held_out_rows
+        losses.append((one.measure_loss(), one.measure_held_out_loss()))
+    training, _, after = other.boost_measured(3, True)
+    assert list(zip(training, after, strict=True)) == losses
+    if name != "huber":  # its loss turns linear where the residuals of the round say
+        values = _core.Loss.make(name, level, n_scores).find_values(y, np.asfortranarray(one.scores))[rows]
+        own = np.ones(len(rows)) if weights is None else weights[rows]
+        mean = naive.sum_fractions(values.tolist(), own.tolist()) / naive.sum_fractions(own.tolist())
+        assert losses[-1][1] == naive.round_fraction(mean)

@@ -68,6 +68,7 @@ class Boosting {
   // Weighted mean loss of all rows, and of the rows that the last draw held out (NaN without any).
   double measure_loss() const;
   double measure_held_out_loss() const;
+  std::pair<double, double> measure_losses() const;  // both, in one pass over the rows
   // Rows that the last draw held out, ascending.
   std::span<const u32> held_out_rows() const;
 

@@ -53,11 +53,14 @@ class ExactSum {
 
 double divide(const ExactSum& sum, const ExactSum& total);
 
-// A weighted mean, rounded once. Values without a positive weight are left out, whatever they are.
+// A weighted mean, rounded once. Weights are not negative; values of weight zero are
+// left out, whatever they are.
 struct ExactMean {
   ExactSum sum, total;
   // `weights`: one a value, or empty (all one).
   void add(std::span<const double> values, std::span<const double> weights);
+  // The same without the weights' total, where that is known.
+  void add_terms(std::span<const double> values, std::span<const double> weights);
   void add(const ExactMean& other) {
     sum.add(other.sum);
     total.add(other.total);

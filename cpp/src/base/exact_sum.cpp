@@ -41,17 +41,13 @@ using DoublePair [[gnu::vector_size(16)]] = double;
 using BitPair [[gnu::vector_size(16)]] = i64;
 constexpr BitPair kNoSignPair = {0x7FFFFFFFFFFFFFFF, 0x7FFFFFFFFFFFFFFF};
 
-struct BatchTerms {
-  alignas(16) double at[kBatchTerms];
-};
-
 // The largest absolute value; NaN is larger than all numbers.
-double find_most(const BatchTerms& terms) {
+double find_most(const double* terms) {
   BitPair most[2] = {{0, 0}, {0, 0}};
   for (std::size_t i = 0; i < kBatchTerms; i += 4) {
     for (std::size_t k = 0; k < 2; ++k) {
       BitPair size;
-      std::memcpy(&size, terms.at + i + 2 * k, sizeof size);
+      std::memcpy(&size, terms + i + 2 * k, sizeof size);
       size &= kNoSignPair;
       most[k] = size > most[k] ? size : most[k];
     }
@@ -65,9 +61,9 @@ struct CutResult {
   double most;          // the largest rest
 };
 
-// Cuts every term at `border` (1.5 times a power of two), and what is left kCutBits lower: the
-// rests stay in `terms`.
-CutResult cut_terms(BatchTerms& terms, double border) {
+// Cuts every term at `border` (1.5 times a power of two), and what is left kCutBits lower; rests
+// may be written over the terms.
+CutResult cut_terms(const double* terms, double border, double* rests) {
   DoublePair uppers[2] = {{0.0, 0.0}, {0.0, 0.0}}, lowers[2] = {{0.0, 0.0}, {0.0, 0.0}};
   BitPair most[2] = {{0, 0}, {0, 0}};
   const double next = border * 0x1.0p-45;
@@ -75,7 +71,7 @@ CutResult cut_terms(BatchTerms& terms, double border) {
   for (std::size_t i = 0; i < kBatchTerms; i += 4) {
     for (std::size_t k = 0; k < 2; ++k) {
       DoublePair term;
-      std::memcpy(&term, terms.at + i + 2 * k, sizeof term);
+      std::memcpy(&term, terms + i + 2 * k, sizeof term);
       const DoublePair upper = (term + upper_cut) - upper_cut;
       term -= upper;
       uppers[k] += upper;
@@ -84,7 +80,7 @@ CutResult cut_terms(BatchTerms& terms, double border) {
       lowers[k] += lower;
       const BitPair size = std::bit_cast<BitPair>(term) & kNoSignPair;
       most[k] = size > most[k] ? size : most[k];
-      std::memcpy(terms.at + i + 2 * k, &term, sizeof term);
+      std::memcpy(rests + i + 2 * k, &term, sizeof term);
     }
   }
   return {(uppers[0][0] + uppers[0][1]) + (uppers[1][0] + uppers[1][1]),
@@ -93,29 +89,48 @@ CutResult cut_terms(BatchTerms& terms, double border) {
               std::max(std::max(most[0][0], most[0][1]), std::max(most[1][0], most[1][1])))};
 }
 
-// Whether the products of these factors are far from both ends of the range of doubles.
-bool have_plain_products(const double* factors, std::size_t n) {
-  constexpr i64 kLeast = std::bit_cast<i64>(0x1.0p-400), kMost = std::bit_cast<i64>(0x1.0p+400);
-  i64 n_plain = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const i64 size = std::bit_cast<i64>(factors[i]) & kNoSignPair[0];
-    n_plain += ((size > kLeast) & (size < kMost)) | (size == 0);
-  }
-  return n_plain == static_cast<i64>(n);
+// The largest of n <= kBatchTerms absolute values.
+double find_most(const double* terms, std::size_t n) {
+  if (n == kBatchTerms) return find_most(terms);
+  i64 most = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    most = std::max(most, std::bit_cast<i64>(terms[i]) & kNoSignPair[0]);
+  return std::bit_cast<double>(most);
 }
 
-// a * b == product + rest, exactly, where no part of it is too small for a double.
-double find_product_rest(double a, double b, double product) {
+// Whether all terms are far from both ends of the range of doubles.
+bool are_plain(const double* terms) {
+  constexpr i64 kLeast = std::bit_cast<i64>(0x1.0p-900), kMost = std::bit_cast<i64>(0x1.0p+900);
+  BitPair least[2] = {{kMost, kMost}, {kMost, kMost}}, most[2] = {{0, 0}, {0, 0}};
+  for (std::size_t i = 0; i < kBatchTerms; i += 4) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      BitPair size;
+      std::memcpy(&size, terms + i + 2 * k, sizeof size);
+      size &= kNoSignPair;
+      most[k] = size > most[k] ? size : most[k];
+      least[k] = size < least[k] ? size : least[k];
+    }
+  }
+  return std::min({least[0][0], least[0][1], least[1][0], least[1][1]}) > kLeast &&
+         std::max({most[0][0], most[0][1], most[1][0], most[1][1]}) < kMost;
+}
+
 #ifdef __FP_FAST_FMA
-  return std::fma(a, b, -product);
+constexpr bool kFused = true;
 #else
+constexpr bool kFused = false;
+#endif
+
+// a * b == product + rest, exactly, where no part of it is too small for a double; where
+// multiplication is not fused, neither factor may be near the end of the range.
+double find_product_rest(double a, double b, double product) {
+  if constexpr (kFused) return std::fma(a, b, -product);
   // [Dekker1971]: halves of 26 bits, whose products are exact.
   constexpr double kSplitter = 0x1.0p27 + 1.0;
   const double ca = kSplitter * a, cb = kSplitter * b;
   const double a_high = ca - (ca - a), b_high = cb - (cb - b);
   const double a_low = a - a_high, b_low = b - b_high;
   return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
-#endif
 }
 
 }  // namespace
@@ -257,21 +272,25 @@ void ExactSum::add_whole(u64 whole) {
 }
 
 void ExactSum::add_some(const double* terms, std::size_t n) {
-  BatchTerms batch;
-  std::copy_n(terms, n, batch.at);
-  std::fill(batch.at + n, batch.at + kBatchTerms, 0.0);
-  double most = find_most(batch);
+  double batch[kBatchTerms];
+  if (n < kBatchTerms) {
+    std::copy_n(terms, n, batch);
+    std::fill(batch + n, batch + kBatchTerms, 0.0);
+    terms = batch;
+  }
+  double most = find_most(terms);
   for (int cuts = 0; most != 0.0; ++cuts) {
     int exponent;  // of a power of two above all of them
     const bool finite = std::isfinite(most);
     if (finite) std::frexp(most, &exponent);
     if (!finite || cuts == kMostCuts || exponent > kMostCut || exponent < kLeastCut) {
       for (std::size_t i = 0; i < n; ++i)
-        if (batch.at[i] != 0.0) add(batch.at[i]);
+        if (terms[i] != 0.0) add(terms[i]);
       return;
     }
     static_assert(kMantissaBits - (kSumBits - 1) == kCutBits);
-    const CutResult found = cut_terms(batch, std::ldexp(1.5, exponent + kSumBits - 1));
+    const CutResult found = cut_terms(terms, std::ldexp(1.5, exponent + kSumBits - 1), batch);
+    terms = batch;
     add(found.upper);
     add(found.lower);
     most = found.most;
@@ -284,20 +303,29 @@ void ExactSum::add(std::span<const double> terms) {
 }
 
 void ExactSum::add_products(std::span<const double> a, std::span<const double> b) {
-  double products[kBatchTerms], rests[kBatchTerms];
+  constexpr double kMostFactor = 0x1.0p+900;  // halves of larger ones overflow
+  double products[kBatchTerms], rests[kBatchTerms], sizes[kBatchTerms];
   for (std::size_t begin = 0; begin < a.size(); begin += kBatchTerms) {
     const std::size_t n = std::min(kBatchTerms, a.size() - begin);
     const double *x = a.data() + begin, *y = b.data() + begin;
-    if (!have_plain_products(x, n) || !have_plain_products(y, n)) {
-      for (std::size_t i = 0; i < n; ++i) add_product(x[i], y[i]);
-      continue;
-    }
     for (std::size_t i = 0; i < n; ++i) {
-      products[i] = x[i] * y[i];
-      rests[i] = find_product_rest(x[i], y[i], products[i]);
+      const double product = x[i] * y[i];
+      products[i] = product;
+      rests[i] = find_product_rest(x[i], y[i], product);
+      // A zero is plain, unless the product was too small for a double.
+      const bool is_zero = (product == 0.0) & ((x[i] == 0.0) | (y[i] == 0.0));
+      sizes[i] = is_zero ? 1.0 : product;
     }
-    add_some(products, n);
-    add_some(rests, n);
+    std::fill(sizes + n, sizes + kBatchTerms, 1.0);
+    bool plain = are_plain(sizes);
+    if constexpr (!kFused)
+      plain = plain && find_most(x, n) < kMostFactor && find_most(y, n) < kMostFactor;
+    if (plain) {
+      add_some(products, n);
+      add_some(rests, n);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) add_product(x[i], y[i]);
+    }
   }
 }
 
@@ -337,22 +365,36 @@ double ExactSum::round() const {
 }
 
 void ExactMean::add(std::span<const double> values, std::span<const double> weights) {
+  add_terms(values, weights);
+  if (weights.empty()) {
+    total.add_whole(values.size());
+  } else {
+    total.add(weights);
+  }
+}
+
+void ExactMean::add_terms(std::span<const double> values, std::span<const double> weights) {
   if (weights.empty()) {
     sum.add(values);
-    total.add_whole(values.size());
     return;
   }
   double kept_values[kBatchTerms], kept_weights[kBatchTerms];
   for (std::size_t begin = 0; begin < values.size(); begin += kBatchTerms) {
-    const std::size_t end = std::min(values.size(), begin + kBatchTerms);
+    const std::size_t size = std::min(values.size() - begin, kBatchTerms);
+    const double *value = values.data() + begin, *weight = weights.data() + begin;
     std::size_t n = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      kept_values[n] = values[i];
-      kept_weights[n] = weights[i];
-      n += weights[i] > 0.0;
+    for (std::size_t i = 0; i < size; ++i) n += weight[i] > 0.0;
+    if (n < size) {
+      n = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        kept_values[n] = value[i];
+        kept_weights[n] = weight[i];
+        n += weight[i] > 0.0;
+      }
+      value = kept_values;
+      weight = kept_weights;
     }
-    sum.add_products({kept_values, n}, {kept_weights, n});
-    total.add({kept_weights, n});
+    sum.add_products({value, n}, {weight, n});
   }
 }
 

@@ -157,24 +157,26 @@ void Boosting::draw_rows() {
   RowSampling sampling;
   sampling.replace = false;
   sampling.weights = s.input.weights;
+  const std::size_t n = n_rows();
   const auto there = static_cast<double>(
       s.weights.values.empty()
-          ? n_rows()
-          : n_rows() - static_cast<std::size_t>(
-                           std::count(s.weights.values.begin(), s.weights.values.end(), 0u)));
+          ? n
+          : n - static_cast<std::size_t>(
+                    std::count(s.weights.values.begin(), s.weights.values.end(), 0u)));
   sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(share * there)));
-  std::vector<u32> counts(n_rows());
+  std::vector<u32> counts(n);
   committee::draw_rows(sampling, combine_keys(s.params.seed, static_cast<u64>(Purpose::subsample)),
                        s.n_grown, counts);
-  std::vector<u32> sample;
-  s.held_out.clear();
-  for (u32 row = 0; row < n_rows(); ++row) {
-    if (counts[row] > 0) {
-      sample.push_back(row);
-    } else if (s.weights[row] > 0) {
-      s.held_out.push_back(row);
-    }
+  std::vector<u32> sample(n);
+  s.held_out.resize(n);
+  std::size_t n_sampled = 0, n_held_out = 0;
+  for (u32 row = 0; row < n; ++row) {
+    sample[n_sampled] = s.held_out[n_held_out] = row;
+    n_sampled += counts[row] > 0;
+    n_held_out += counts[row] == 0 && s.weights[row] > 0;
   }
+  sample.resize(n_sampled);
+  s.held_out.resize(n_held_out);
   s.rows->choose_rows(sample, s.held_out);
 }
 
@@ -306,6 +308,11 @@ double Boosting::measure_loss() const {
 double Boosting::measure_held_out_loss() const {
   if (state_->held_out.empty()) return std::numeric_limits<double>::quiet_NaN();
   return state_->rows->measure_loss(state_->held_out);
+}
+
+std::pair<double, double> Boosting::measure_losses() const {
+  if (state_->held_out.empty()) return {measure_loss(), measure_held_out_loss()};
+  return state_->rows->measure_losses(state_->held_out);
 }
 
 std::span<const u32> Boosting::held_out_rows() const {

@@ -41,6 +41,10 @@ class BoostingRows {
 
   // Weighted mean loss of all rows, or of these.
   virtual double measure_loss(std::span<const u32> rows) = 0;
+  // Those of all rows and of these, which ascend; some at least.
+  virtual std::pair<double, double> measure_losses(std::span<const u32> held_out) {
+    return {measure_loss({}), measure_loss(held_out)};
+  }
 
   // The trees of a round have been grown and added to the scores.
   virtual void finish_round(std::span<const StoredTree>) {}

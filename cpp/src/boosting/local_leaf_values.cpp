@@ -50,14 +50,17 @@ double find_middle(const Loss& loss, u32 score, std::span<const Residual> residu
   double held[kHeld], weights[kHeld];
   constexpr bool kEqual = std::is_same_v<Residual, double>;
   ExactMean mean;
+  u64 total = kEqual ? residuals.size() : 0;  // weights are whole
   for (std::size_t begin = 0; begin < residuals.size(); begin += kHeld) {
     const std::size_t n = std::min(kHeld, residuals.size() - begin);
     for (std::size_t i = 0; i < n; ++i) {
       held[i] = std::clamp(value_of(residuals[begin + i]) - middle, -delta, delta);
-      if constexpr (!kEqual) weights[i] = weight_of(residuals[begin + i]);
+      if constexpr (!kEqual) total += static_cast<u64>(weights[i] = weight_of(residuals[begin + i]));
     }
-    mean.add({held, n}, kEqual ? std::span<const double>() : std::span<const double>(weights, n));
+    mean.add_terms({held, n},
+                   kEqual ? std::span<const double>() : std::span<const double>(weights, n));
   }
+  mean.total.add_whole(total);
   return middle + mean.find();
 }
 

@@ -8,6 +8,39 @@
 
 namespace committee {
 
+namespace {
+
+constexpr std::size_t kMeasuredRows = 32 * kLossBlock;  // of a task
+
+// Up to kLossBlock rows from anywhere, side by side.
+class GatheredRows {
+ public:
+  GatheredRows(std::size_t n_scores, std::size_t n_targets)
+      : scores_(n_scores * kLossBlock), targets_(n_targets * kLossBlock) {}
+  ScoreView take(const ScoreView& view, std::span<const u32> rows) {
+    gather(view.scores, view.stride, rows, scores_);
+    gather(view.y, view.stride, rows, targets_);
+    return {targets_.data(), scores_.data(), kLossBlock};
+  }
+  // Empty where there are none.
+  std::span<const double> take(std::span<const double> weights, std::span<const u32> rows) {
+    if (weights.empty()) return weights;
+    for (std::size_t i = 0; i < rows.size(); ++i) weights_[i] = weights[rows[i]];
+    return {weights_, rows.size()};
+  }
+
+ private:
+  static void gather(const double* from, std::size_t stride, std::span<const u32> rows,
+                     std::vector<double>& to) {
+    for (std::size_t at = 0; at < to.size(); at += kLossBlock, from += stride)
+      for (std::size_t i = 0; i < rows.size(); ++i) to[at + i] = from[rows[i]];
+  }
+  std::vector<double> scores_, targets_;  // [score][row]
+  double weights_[kLossBlock];
+};
+
+}  // namespace
+
 LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
                      const BoostingParams& params, int n_threads)
     : LocalRows(
@@ -111,31 +144,66 @@ double LocalRows::measure_loss(std::span<const u32> rows) {
   return sum_losses(rows).find();
 }
 
+std::pair<double, double> LocalRows::measure_losses(std::span<const u32> held_out) {
+  ExactMean all, some;
+  sum_losses(all, held_out, &some);
+  return {all.find(), some.find()};
+}
+
 ExactMean LocalRows::sum_losses(std::span<const u32> rows) const {
-  constexpr std::size_t kMeasuredRows = 32 * kLossBlock;
-  const std::size_t n = n_rows();
-  std::vector<u8> chosen(rows.empty() ? 0 : n, 0);
-  for (const u32 row : rows) chosen[row] = 1;
-  ExactMean mean;  // of all tasks, in any order
+  ExactMean mean;
+  if (rows.empty()) {
+    sum_losses(mean, {}, nullptr);
+    return mean;
+  }
   std::mutex mutex;
-  parallel_for((n + kMeasuredRows - 1) / kMeasuredRows, n_threads_, [&](std::size_t task) {
-    double values[kLossBlock], own_weights[kLossBlock];
+  parallel_for((rows.size() + kMeasuredRows - 1) / kMeasuredRows, n_threads_, [&](std::size_t t) {
     ExactMean own;
-    const std::size_t last = std::min(n, (task + 1) * kMeasuredRows);
-    for (std::size_t begin = task * kMeasuredRows; begin < last; begin += kLossBlock) {
-      const std::size_t size = std::min(last - begin, kLossBlock);
-      loss_.find_values(view(), begin, begin + size, values);
-      for (std::size_t i = 0; i < size; ++i) {
-        const double weight = input_.weights.empty() ? 1.0 : input_.weights[begin + i];
-        own_weights[i] = chosen.empty() || chosen[begin + i] != 0 ? weight : 0.0;
-      }
-      const bool equal = input_.weights.empty() && chosen.empty();
-      own.add({values, size}, equal ? std::span<const double>() : std::span(own_weights, size));
+    GatheredRows gathered(loss_.n_scores(), input_.target.size() / n_rows());
+    const auto task = rows.subspan(t * kMeasuredRows);
+    for (std::size_t begin = 0; begin < std::min(task.size(), kMeasuredRows); begin += kLossBlock) {
+      const auto block = task.subspan(begin, std::min(task.size() - begin, kLossBlock));
+      double values[kLossBlock];
+      loss_.find_values(gathered.take(view(), block), 0, block.size(), values);
+      own.add({values, block.size()}, gathered.take(input_.weights, block));
     }
     const std::lock_guard lock(mutex);
     mean.add(own);
   });
   return mean;
+}
+
+// Of all rows, and of some that ascend, whose losses are then computed once.
+void LocalRows::sum_losses(ExactMean& all, std::span<const u32> rows, ExactMean* some) const {
+  const std::size_t n = n_rows();
+  const std::span<const double> weights(input_.weights);
+  if (!weight_total_) {
+    weight_total_.emplace(u64{weights.empty() ? n : 0});
+    weight_total_->add(weights);
+  }
+  std::mutex mutex;
+  parallel_for((n + kMeasuredRows - 1) / kMeasuredRows, n_threads_, [&](std::size_t task) {
+    ExactMean own, own_some;
+    const std::size_t first = task * kMeasuredRows, last = std::min(n, first + kMeasuredRows);
+    auto row = std::lower_bound(rows.begin(), rows.end(), first);
+    for (std::size_t begin = first; begin < last; begin += kLossBlock) {
+      double values[kLossBlock], chosen[kLossBlock], chosen_weights[kLossBlock];
+      const std::size_t size = std::min(last - begin, kLossBlock);
+      loss_.find_values(view(), begin, begin + size, values);
+      own.add_terms({values, size}, weights.empty() ? weights : weights.subspan(begin, size));
+      std::size_t n_chosen = 0;
+      for (; row != rows.end() && *row < begin + size; ++row, ++n_chosen) {
+        chosen[n_chosen] = values[*row - begin];
+        if (!weights.empty()) chosen_weights[n_chosen] = weights[*row];
+      }
+      own_some.add({chosen, n_chosen},
+                   weights.empty() ? weights : std::span<const double>(chosen_weights, n_chosen));
+    }
+    const std::lock_guard lock(mutex);
+    all.sum.add(own.sum);
+    if (some) some->add(own_some);
+  });
+  all.total = *weight_total_;
 }
 
 }  // namespace committee

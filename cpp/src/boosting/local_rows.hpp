@@ -1,5 +1,7 @@
 // The rows of a fit in the memory of this process.
 #pragma once
+#include <optional>
+
 #include "boosting/boosting_rows.hpp"
 #include "boosting/local_leaf_rows.hpp"
 #include "committee/boosting.hpp"
@@ -34,6 +36,7 @@ class LocalRows final : public BoostingRows {
   void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) override;
   std::vector<u32> draw_by_gradient(u64 tree) override;
   double measure_loss(std::span<const u32> rows) override;
+  std::pair<double, double> measure_losses(std::span<const u32> held_out) override;
 
   ExactMean sum_losses(std::span<const u32> rows) const;
 
@@ -49,6 +52,7 @@ class LocalRows final : public BoostingRows {
  private:
   LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
             const BoostingParams& params, Records&& records, int n_threads);
+  void sum_losses(ExactMean& all, std::span<const u32> rows, ExactMean* some) const;
   // Rows of a tree that is grown beside others.
   struct Apart {
     Apart(const SharedRows& shared, const Records& all)
@@ -69,6 +73,7 @@ class LocalRows final : public BoostingRows {
   SharedRows shared_;
   LocalLeafRows leaves_;
   std::vector<std::unique_ptr<Apart>> apart_;
+  mutable std::optional<ExactSum> weight_total_;  // of all rows, once a loss has been measured
 };
 
 }  // namespace committee
