@@ -102,6 +102,14 @@ def test_other_text_is_still_refused(run: Run, tmp_path: Path) -> None:
         (["1970-01-01", "never"], None),
         (["19700101"], None),
         (["1.5"], None),
+        (["00:01", None, "23:59:59.5"], [60.0, None, 86399.5]),
+        (["00:00:00.000000001"], [1e-9]),
+        (["24:00:00"], None),
+        (["00:01", "1970-01-01"], None),
+        (["0 days 00:01:00", None, "-1 days +23:59:58.5"], [60.0, None, -1.5]),
+        (["1 day, 2:03:04", "2 days, 0:00:00.000001"], [93784.0, 172800.000001]),
+        (["1 days 25:00:00"], None),
+        (["3 days"], None),
         ([None], None),
         ([], None),
     ],
@@ -124,3 +132,42 @@ def test_dates_become_text() -> None:
     assert write_text_dates(stamps).to_pylist() == ["2020-01-02 03:04:05"]
     assert write_text_dates(pa.chunked_array([pa.array(DAYS[:1], pa.date64())])).to_pylist() == ["2020-01-01"]
     assert write_text_dates(pa.chunked_array([[1.5]])).to_pylist() == [1.5]
+    times = pa.chunked_array([pa.array([datetime.time(3, 4, 5), datetime.time(3, 4, 5, 500000)])])
+    assert write_text_dates(times).to_pylist() == ["03:04:05", "03:04:05.500000"]
+
+
+def test_times_and_durations_of_every_format(run: Run, tmp_path: Path) -> None:
+    minutes = np.arange(80) * 15
+    times = [datetime.time(int(m) // 60, int(m) % 60) for m in minutes]
+    spans = [datetime.timedelta(days=1, minutes=int(m)) for m in minutes]
+    kind = ["early" if k < 40 else "late" for k in range(80)]
+    texts = {"time": [f"{t:%H:%M:%S}" for t in times], "span": [f"1 days {t:%H:%M:%S}" for t in times], "kind": kind}
+    pyarrow.csv.write_csv(pa.table(texts), tmp_path / "text.csv")
+    pyarrow.parquet.write_table(pa.table(texts), tmp_path / "text.parquet")
+    pyarrow.parquet.write_table(pa.table({"time": times, "span": spans, "kind": kind}), tmp_path / "typed.parquet")
+    for fitted, dropped in (("text.csv", "span"), ("text.parquet", "time")):
+        done = run("fit", fitted, "-t", "kind", "-e", "stump", "--folds", 2, "--no-report", "--drop", dropped)
+        assert done.returncode == 0, done.stderr
+        for name in {"text.csv", "text.parquet", "typed.parquet"} - {fitted}:
+            done = run("predict", "text.committee", name)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.splitlines()[1:] == ['"early"'] * 40 + ['"late"'] * 40, name
+        (tmp_path / "text.committee").unlink()
+
+
+def test_types_of_a_first_block_are_not_those_of_all(tmp_path: Path) -> None:
+    """Dates that are missing at first, or days before dates with a time."""
+    from committee.cli.model_rows import ModelRows
+    from committee.cli.stream import open_stream
+
+    stamps = np.datetime64("2020-01-01T00:00:00") + np.arange(50) * np.timedelta64(6, "h")
+    table = pa.table({"day": stamps, "size": np.arange(50.0)})
+    model = committee.DecisionTreeRegressor(random_state=0).fit(table, np.arange(50.0) ** 2)
+    n_first = 400_000  # more than a block of text
+    for early, size in (("", ""), ("2020-01-03", "7")):
+        with (tmp_path / "long.csv").open("w") as file:
+            file.write("day,size\n" + f"{early},{size}\n" * n_first + "2020-01-02 06:00:00,5.5\n")
+        rows = ModelRows(model, open_stream(str(tmp_path / "long.csv"), "utf-8"))
+        last = [table for _, table in rows.read()][-1]
+        assert write_numbers(last.column("day")).to_pylist()[-1] == 1577944800.0
+        assert last.column("size").to_pylist()[-1] == 5.5

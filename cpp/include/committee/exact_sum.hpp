@@ -45,7 +45,7 @@ class ExactSum {
   void count_pending(u64 n_added);
   void add_shifted(u64 low, u64 high, int at, bool negative);
   void add_special(double term);
-  void add_some(const double* terms, std::size_t n);
+  void add_some(const double* terms, std::size_t n, double most);
 
   Array limbs_;
   u64 n_pending_ = 0;  // terms since the last carry

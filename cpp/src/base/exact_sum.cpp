@@ -98,21 +98,27 @@ double find_most(const double* terms, std::size_t n) {
   return std::bit_cast<double>(most);
 }
 
-// Whether all terms are far from both ends of the range of doubles.
-bool are_plain(const double* terms) {
-  constexpr i64 kLeast = std::bit_cast<i64>(0x1.0p-900), kMost = std::bit_cast<i64>(0x1.0p+900);
+struct SizeRange {
+  double least, most;
+};
+
+// The least of some absolute values and the largest of others.
+SizeRange find_range(const double* lows, const double* highs) {
+  constexpr i64 kMost = std::numeric_limits<i64>::max();
   BitPair least[2] = {{kMost, kMost}, {kMost, kMost}}, most[2] = {{0, 0}, {0, 0}};
   for (std::size_t i = 0; i < kBatchTerms; i += 4) {
     for (std::size_t k = 0; k < 2; ++k) {
-      BitPair size;
-      std::memcpy(&size, terms + i + 2 * k, sizeof size);
-      size &= kNoSignPair;
-      most[k] = size > most[k] ? size : most[k];
-      least[k] = size < least[k] ? size : least[k];
+      BitPair low, high;
+      std::memcpy(&low, lows + i + 2 * k, sizeof low);
+      std::memcpy(&high, highs + i + 2 * k, sizeof high);
+      low &= kNoSignPair;
+      high &= kNoSignPair;
+      least[k] = low < least[k] ? low : least[k];
+      most[k] = high > most[k] ? high : most[k];
     }
   }
-  return std::min({least[0][0], least[0][1], least[1][0], least[1][1]}) > kLeast &&
-         std::max({most[0][0], most[0][1], most[1][0], most[1][1]}) < kMost;
+  return {std::bit_cast<double>(std::min({least[0][0], least[0][1], least[1][0], least[1][1]})),
+          std::bit_cast<double>(std::max({most[0][0], most[0][1], most[1][0], most[1][1]}))};
 }
 
 #ifdef __FP_FAST_FMA
@@ -271,14 +277,14 @@ void ExactSum::add_whole(u64 whole) {
   add_shifted(whole, 0, -kLowestBit, false);
 }
 
-void ExactSum::add_some(const double* terms, std::size_t n) {
+// `most`: none of the absolute values is larger.
+void ExactSum::add_some(const double* terms, std::size_t n, double most) {
   double batch[kBatchTerms];
   if (n < kBatchTerms) {
     std::copy_n(terms, n, batch);
     std::fill(batch + n, batch + kBatchTerms, 0.0);
     terms = batch;
   }
-  double most = find_most(terms);
   for (int cuts = 0; most != 0.0; ++cuts) {
     int exponent;  // of a power of two above all of them
     const bool finite = std::isfinite(most);
@@ -298,12 +304,15 @@ void ExactSum::add_some(const double* terms, std::size_t n) {
 }
 
 void ExactSum::add(std::span<const double> terms) {
-  for (std::size_t begin = 0; begin < terms.size(); begin += kBatchTerms)
-    add_some(terms.data() + begin, std::min(kBatchTerms, terms.size() - begin));
+  for (std::size_t begin = 0; begin < terms.size(); begin += kBatchTerms) {
+    const std::size_t n = std::min(kBatchTerms, terms.size() - begin);
+    add_some(terms.data() + begin, n, find_most(terms.data() + begin, n));
+  }
 }
 
 void ExactSum::add_products(std::span<const double> a, std::span<const double> b) {
-  constexpr double kMostFactor = 0x1.0p+900;  // halves of larger ones overflow
+  // Products between these have rests that are doubles; halves of larger factors overflow.
+  constexpr double kLeast = 0x1.0p-900, kMost = 0x1.0p+900;
   double products[kBatchTerms], rests[kBatchTerms], sizes[kBatchTerms];
   for (std::size_t begin = 0; begin < a.size(); begin += kBatchTerms) {
     const std::size_t n = std::min(kBatchTerms, a.size() - begin);
@@ -312,17 +321,18 @@ void ExactSum::add_products(std::span<const double> a, std::span<const double> b
       const double product = x[i] * y[i];
       products[i] = product;
       rests[i] = find_product_rest(x[i], y[i], product);
-      // A zero is plain, unless the product was too small for a double.
+      // A zero is fine, unless the product was too small for a double.
       const bool is_zero = (product == 0.0) & ((x[i] == 0.0) | (y[i] == 0.0));
       sizes[i] = is_zero ? 1.0 : product;
     }
+    std::fill(products + n, products + kBatchTerms, 0.0);
     std::fill(sizes + n, sizes + kBatchTerms, 1.0);
-    bool plain = are_plain(sizes);
-    if constexpr (!kFused)
-      plain = plain && find_most(x, n) < kMostFactor && find_most(y, n) < kMostFactor;
+    const SizeRange range = find_range(sizes, products);
+    bool plain = range.least > kLeast && range.most < kMost;
+    if constexpr (!kFused) plain = plain && find_most(x, n) < kMost && find_most(y, n) < kMost;
     if (plain) {
-      add_some(products, n);
-      add_some(rests, n);
+      add_some(products, n, range.most);
+      add_some(rests, n, range.most * 0x1.0p-53);
     } else {
       for (std::size_t i = 0; i < n; ++i) add_product(x[i], y[i]);
     }

@@ -159,10 +159,9 @@ void Boosting::draw_rows() {
   sampling.weights = s.input.weights;
   const std::size_t n = n_rows();
   const auto there = static_cast<double>(
-      s.weights.values.empty()
-          ? n
-          : n - static_cast<std::size_t>(
-                    std::count(s.weights.values.begin(), s.weights.values.end(), 0u)));
+      s.weights.values.empty() ? n
+                               : n - static_cast<std::size_t>(std::count(
+                                         s.weights.values.begin(), s.weights.values.end(), 0u)));
   sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(share * there)));
   std::vector<u32> counts(n);
   committee::draw_rows(sampling, combine_keys(s.params.seed, static_cast<u64>(Purpose::subsample)),

@@ -55,7 +55,8 @@ double find_middle(const Loss& loss, u32 score, std::span<const Residual> residu
     const std::size_t n = std::min(kHeld, residuals.size() - begin);
     for (std::size_t i = 0; i < n; ++i) {
       held[i] = std::clamp(value_of(residuals[begin + i]) - middle, -delta, delta);
-      if constexpr (!kEqual) total += static_cast<u64>(weights[i] = weight_of(residuals[begin + i]));
+      if constexpr (!kEqual)
+        total += static_cast<u64>(weights[i] = weight_of(residuals[begin + i]));
     }
     mean.add_terms({held, n},
                    kEqual ? std::span<const double>() : std::span<const double>(weights, n));

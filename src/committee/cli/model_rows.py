@@ -21,6 +21,9 @@ from committee.data.inputs import describe_kind
 
 __all__ = ["ModelRows", "load_model", "read_categories"]
 
+# What text formats write as text.
+_WRITTEN_KINDS = frozenset({"date", "date_utc", "duration", "time"})
+
 
 def load_model(name: str, trusted: Sequence[str]) -> Any:
     """Read a model file.
@@ -107,8 +110,12 @@ class ModelRows:
             The columns as read, and the rows in the form that the model accepts.
         """
         columns = list(dict.fromkeys([*self.extra, *self.names]))
-        kept_texts = [name for name in self.extra if name not in self.names] if self._stays_text() else []
-        for chunk in self.stream.read_chunks(columns, [*self._texts, *kept_texts]):
+        texts = list(self._texts)
+        if self._stays_text():
+            texts += [name for name in self.extra if name not in self.names]
+            # Types come from the first block, which may be empty in such a column, or hold days and no times.
+            texts += [name for name, kind in self._kinds.items() if kind in _WRITTEN_KINDS]
+        for chunk in self.stream.read_chunks(columns, texts):
             yield chunk, self.take_rows(chunk)
 
     def take_rows(self, chunk: pa.Table) -> Any:
