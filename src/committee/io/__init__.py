@@ -6,5 +6,19 @@ from committee.io.c_code import CSource, build_python_module, to_c
 from committee.io.description import ModelDescription, describe_file
 from committee.io.model_file import load, save
 from committee.io.onnx_export import to_onnx
+from committee.io.readers import from_catboost, from_lightgbm, from_sklearn, from_xgboost
 
-__all__ = ["CSource", "ModelDescription", "build_python_module", "describe_file", "load", "save", "to_c", "to_onnx"]
+__all__ = [
+    "CSource",
+    "ModelDescription",
+    "build_python_module",
+    "describe_file",
+    "from_catboost",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
+    "load",
+    "save",
+    "to_c",
+    "to_onnx",
+]
