@@ -1,6 +1,12 @@
-"""Settings of the property tests: none depends on how busy the machine is."""
+"""Settings of all tests: none depends on how busy the machine is."""
+
+import os
 
 from hypothesis import HealthCheck, settings
+
+# As many processes run tests as there are cores. Threads of OpenMP, which scikit-learn and other libraries start, would
+# wait for one another there: some comparisons took five times as long. It is read when these libraries are loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("committee", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("committee")

@@ -1,10 +1,9 @@
 """Rules about the source code that can be checked automatically."""
 
+import functools
 import re
 import tomllib
 from pathlib import Path
-
-import pytest
 
 import committee
 from tests.contract.source_reading import (
@@ -58,26 +57,32 @@ def test_the_sources_are_found() -> None:
     assert len(CPP) > 10
 
 
-@pytest.mark.parametrize("path", PYTHON + CPP, ids=name_source)
-def test_files_are_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    n_lines = len(count_python_lines(text)) if path.suffix == ".py" else count_cpp_lines(text)
-    assert n_lines <= MOST_FILE_LINES
+def test_files_are_short() -> None:
+    texts = {name_source(path): path.read_text(encoding="utf-8") for path in PYTHON + CPP}
+    # What has few lines at all has few lines of code, and need not be read.
+    texts = {name: text for name, text in texts.items() if text.count("\n") > MOST_FILE_LINES}
+    assert texts
+    lengths = {
+        name: len(count_python_lines(text)) if name.endswith(".py") else count_cpp_lines(text)
+        for name, text in texts.items()
+    }
+    assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > MOST_FILE_LINES}
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=name_source)
-def test_scripts_are_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_FILE_LINES
+def test_scripts_are_short() -> None:
+    lengths = {name_source(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SCRIPTS}
+    assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > MOST_FILE_LINES}
 
 
-@pytest.mark.parametrize("path", PYTHON + CPP, ids=name_source)
-def test_functions_are_short_and_take_few_scalars(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    functions = list(find_python_functions(text) if path.suffix == ".py" else find_cpp_functions(text))
-    # Bindings and tests name every argument of what they call; the rule is for those who define it.
-    defines = not name_source(path).startswith(("cpp/bind/", "tests/", "benchmarks/"))
-    long = [f for f in functions if f.n_lines > MOST_FUNCTION_LINES]
-    wide = [f for f in functions if defines and f.n_scalars > MOST_SCALAR_ARGUMENTS]
+def test_functions_are_short_and_take_few_scalars() -> None:
+    long, wide = [], []
+    for path in PYTHON + CPP:
+        name, text = name_source(path), path.read_text(encoding="utf-8")
+        functions = list(find_python_functions(text) if path.suffix == ".py" else find_cpp_functions(text))
+        # Bindings and tests name every argument of what they call; the rule is for those who define it.
+        defines = not name.startswith(("cpp/bind/", "tests/", "benchmarks/"))
+        long += [(name, f) for f in functions if f.n_lines > MOST_FUNCTION_LINES]
+        wide += [(name, f) for f in functions if defines and f.n_scalars > MOST_SCALAR_ARGUMENTS]
     assert not long
     assert not wide
 
@@ -107,11 +112,16 @@ def test_few_parameters_may_be_anything() -> None:
     assert n_any / n_all < MOST_ANY
 
 
-# Earlier names of modules are the subject of committee.moved.
-@pytest.mark.parametrize("path", [p for p in PACKAGE if name_module(p) != "committee.moved"], ids=name_module)
-def test_names_are_those_of_the_field(path: Path) -> None:
-    words = set(re.findall(r"[a-z]+", path.read_text(encoding="utf-8")))
-    assert not words & PRIVATE_WORDS.keys(), {w: PRIVATE_WORDS[w] for w in words & PRIVATE_WORDS.keys()}
+def test_names_are_those_of_the_field() -> None:
+    found = []
+    for path in PACKAGE:
+        words = set(re.findall(r"[a-z]+", path.read_text(encoding="utf-8")))
+        # Earlier names of modules are the subject of committee.moved.
+        if name_module(path) != "committee.moved":
+            found += [
+                f"{name_source(path)}: {word}; say {PRIVATE_WORDS[word]}" for word in words & PRIVATE_WORDS.keys()
+            ]
+    assert not found
 
 
 def test_no_file_is_a_collection_of_leftovers() -> None:
@@ -121,37 +131,41 @@ def test_no_file_is_a_collection_of_leftovers() -> None:
     assert not folders
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
-def test_nothing_private_of_scikit_learn_is_imported(path: Path) -> None:
-    private = [
-        f"line {line}: {module} {name}"
+@functools.cache
+def list_imports() -> list[tuple[str, str, str, str]]:
+    """Module, place, imported module and name of every import of the package."""
+    return [
+        (name_module(path), f"{name_source(path)}, line {line}", module, name)
+        for path in PACKAGE
         for line, module, name in find_imports(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_nothing_private_of_scikit_learn_is_imported() -> None:
+    assert not [
+        f"{place}: {module} {name}"
+        for _, place, module, name in list_imports()
         if module.partition(".")[0] == "sklearn" and "._" in f".{module}.{name}"
     ]
-    assert not private
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
-def test_underscore_names_stay_in_their_package(path: Path) -> None:
-    package = name_module(path).split(".")[:2]
+def test_underscore_names_stay_in_their_package() -> None:
     foreign = []
-    for line, module, name in find_imports(path.read_text(encoding="utf-8")):
+    for here, place, module, name in list_imports():
         full = f"{module}.{name}".rstrip(".").split(".")
         is_private = any(part.startswith("_") and not part.startswith("__") for part in full[1:])
-        if full[0] == "committee" and is_private and full[1] != "_core" and full[:2] != package:
-            foreign.append(f"line {line}: {'.'.join(full)}")
+        if full[0] == "committee" and is_private and full[1] != "_core" and full[:2] != here.split(".")[:2]:
+            foreign.append(f"{place}: {'.'.join(full)}")
     assert not foreign
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=name_module)
-def test_each_engine_has_its_doors(path: Path) -> None:
-    here = name_module(path)
+def test_each_engine_has_its_doors() -> None:
     uninvited = []
-    for line, module, name in find_imports(path.read_text(encoding="utf-8")):
+    for here, place, module, name in list_imports():
         full = f"{module}.{name}."
         for guarded, doors in DOORS.items():
             if full.startswith(f"{guarded}.") and not any(f"{here}.".startswith(f"{door}.") for door in doors):
-                uninvited.append(f"line {line}: {guarded} may be imported in {', '.join(doors)} only")
+                uninvited.append(f"{place}: {guarded} may be imported in {', '.join(doors)} only")
     assert not uninvited
 
 

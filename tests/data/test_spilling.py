@@ -143,31 +143,31 @@ def test_a_fit_stays_within_the_memory_of_its_process(tmp_path: Path) -> None:
     # 2,000,000 rows and 40 columns: 320 MB as float32; bins and records need 208 MB, which is more than is allowed.
     program = """
         import json, resource, sys
-        import numpy as np, pyarrow as pa, pyarrow.parquet as pq, committee
+        import numpy as np, committee
         from committee import _core
-        import pyarrow.dataset, sklearn.ensemble, scipy.sparse
+        import pyarrow.dataset, pyarrow.parquet, sklearn.ensemble, scipy.sparse
 
         def read(name):
             lines = open("/proc/self/status").read().splitlines()
             return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name + ":"))
 
         folder, spills = sys.argv[1], sys.argv[2] == "files"
-        table, rng = folder + "/t.parquet", np.random.default_rng(0)
-        schema = pa.schema([*((f"x{j}", pa.float32()) for j in range(40)), ("y", pa.int8())])
-        with pq.ParquetWriter(table, schema) as out:
-            for _ in range(40):
-                X = rng.integers(0, 99, (50_000, 40)).astype(np.float32)
-                y = (X[:, 0] + X[:, 1] > 99).astype(np.int8)
-                out.write_table(pa.table([*(pa.array(X[:, j]) for j in range(40)), pa.array(y)], schema=out.schema))
-        del X, y
         committee.HistGradientBoostingClassifier(max_iter=2).fit(np.zeros((100, 2)), np.arange(100) % 2)
         limit = read("VmData") + 300 * 10**6
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         model = committee.HistGradientBoostingClassifier(max_iter=3, early_stopping=False, n_jobs=1)
         _core.set_spill_folder(folder if spills else None)
-        model.fit(table, "y")
+        model.fit(folder + "/t.parquet", "y")
         print(json.dumps({"spilled": _core.count_most_spilled_bytes(), "rounds": model.n_iter_}))
     """
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(0)
+    schema = pa.schema([*((f"x{j}", pa.float32()) for j in range(40)), ("y", pa.int8())])
+    with pq.ParquetWriter(tmp_path / "t.parquet", schema) as out:
+        for _ in range(40):
+            X = rng.integers(0, 99, (50_000, 40)).astype(np.float32)
+            y = (X[:, 0] + X[:, 1] > 99).astype(np.int8)
+            out.write_table(pa.table([*(pa.array(X[:, j]) for j in range(40)), pa.array(y)], schema=schema))
     environment = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1"}
     import os
 
