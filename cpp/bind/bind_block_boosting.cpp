@@ -98,14 +98,14 @@ class PythonCaller final : public BlockCaller {
 };
 
 std::unique_ptr<Boosting> make_block_boosting(
-    const nb::object& caller, const BinnedMatrix& bins, const std::vector<std::size_t>& offsets,
+    const nb::object& caller, const BinMapper& mapper, const std::vector<std::size_t>& offsets,
     const std::optional<Vector<double>>& target, const std::optional<Vector<double>>& weights,
     const std::string& loss, double parameter, u32 n_scores, const BoostingParams& params,
     const std::vector<double>& levels, std::size_t leaves_per_step) {
   if (offsets.size() < 2 || !std::is_sorted(offsets.begin(), offsets.end()) || offsets[0] != 0)
     throw nb::value_error("offsets must ascend from 0 to the number of rows");
   const std::size_t n_rows = offsets.back();
-  check_params(params, n_rows, bins.n_cols);
+  check_params(params, n_rows, mapper.columns().size());
   auto function = make_checked_loss(loss, parameter, n_scores, levels);
   BoostingInput input;
   if (target) {
@@ -117,8 +117,12 @@ std::unique_ptr<Boosting> make_block_boosting(
     if (weights->shape(0) != n_rows) throw nb::value_error("a weight for each row is needed");
     input.weights.assign(weights->data(), weights->data() + n_rows);
   }
-  const BlockedRows blocks{bins.bins,       offsets, std::make_shared<PythonCaller>(caller),
-                           leaves_per_step, loss,    parameter,
+  const BlockedRows blocks{std::make_shared<const std::vector<ColumnBins>>(mapper.columns()),
+                           offsets,
+                           std::make_shared<PythonCaller>(caller),
+                           leaves_per_step,
+                           loss,
+                           parameter,
                            levels};
   return std::make_unique<Boosting>(std::move(input), std::move(function), params, blocks);
 }
@@ -129,6 +133,20 @@ std::unique_ptr<Boosting> make_block_boosting(
 
 void bind_block_boosting(nanobind::module_& m) {
   using namespace committee;
+  m.def(
+      "pack_words",
+      [](const Vector<i64>& words) {
+        return own_array<u8>(pack_words({words.data(), words.shape(0)}));
+      },
+      nb::arg("words"),
+      "Whole numbers in as few bytes as they need, 256 at a time; none where all are zero.");
+  m.def(
+      "add_packed_words",
+      [](const Vector<u8>& packed,
+         const nb::ndarray<i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sums) {
+        add_packed_words({packed.data(), packed.shape(0)}, {sums.data(), sums.shape(0)});
+      },
+      nb::arg("packed"), nb::arg("sums"), "Add the numbers that were packed to as many sums.");
   nb::class_<BoostingBlock>(m, "BoostingBlock", "The rows of one block of a boosted fit.")
       .def(
           "__init__",
@@ -151,7 +169,7 @@ void bind_block_boosting(nanobind::module_& m) {
           nb::arg("name"), nb::arg("args"),
           nb::sig("def run(self, name: str, args: tuple) -> tuple"),
           "Run a command of a fit on the rows of the block, and answer it.");
-  m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("bins"),
+  m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("mapper"),
         nb::arg("offsets"), nb::arg("target").none(), nb::arg("weights").none(), nb::arg("loss"),
         nb::arg("parameter"), nb::arg("n_scores"), nb::arg("params"), nb::arg("levels"),
         nb::arg("leaves_per_step"),

@@ -117,7 +117,7 @@ def test_round_trips_of_a_tree_are_few():
     before = blocks.traffic.n_calls
     blocks.state.boost(4)
     assert (blocks.traffic.n_calls - before) / 4 < 20  # 30 leaves, one by one, would take as many and more
-    assert (choose_leaves_per_step(31), choose_leaves_per_step(255)) == (4, 16)
+    assert (choose_leaves_per_step(31), choose_leaves_per_step(255)) == (4, 24)
 
 
 def test_gradients_of_the_caller():

@@ -48,6 +48,12 @@ struct BlockedRows {
   std::vector<double> levels;
 };
 
+// Sums of words as they travel: blocks of 256, the upper and the lower halves each in as few bytes
+// as the largest of the block needs, none where all are zero.
+std::vector<u8> pack_words(std::span<const i64> words);
+// Adds them to as many sums; std::invalid_argument if the bytes are not those of so many.
+void add_packed_words(std::span<const u8> packed, std::span<i64> sums);
+
 // The rows of one block. Its commands are in block_commands.cpp.
 class BoostingBlock {
  public:

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "boosting/block_messages.hpp"
+#include "boosting/gradient_sampling.hpp"
 #include "boosting/local_rows.hpp"
 #include "boosting/remote_rows.hpp"
 
@@ -38,6 +39,9 @@ struct BoostingBlock::State {
   BlockValues sum_words();
   void settle_tree(const BlockValues& args);
   void choose_rows(const BlockValues& args);
+  BlockValues count_sizes(const BlockValues& args) const;
+  BlockValues compare_sizes(const BlockValues& args) const;
+  BlockValues draw_by_gradient(const BlockValues& args);
   BlockValues sum_losses(const BlockValues& args) const;
   std::vector<GradientPowers> read_powers(const BlockValues& args) const;
 
@@ -52,6 +56,7 @@ struct BoostingBlock::State {
   std::unique_ptr<LocalRows> rows;
   std::vector<double> taken_gradients, taken_hessians;
   std::vector<u32> held_out;
+  std::vector<double> sizes, factors;  // of the gradients, and of the weights of rows drawn by them
   ResidualWords residual_words;
 };
 
@@ -142,21 +147,36 @@ BlockValues BoostingBlock::State::reopen_root() {
           sum_levels(0)};
 }
 
+// Several leaves go to a thread each; all threads share a single one.
 BlockValues BoostingBlock::State::split(const BlockValues& args) {
   const SplitMessage message = read_splits(args);
-  std::vector<i64> sums, levels, histograms;
-  for (LeafSplit how : message.splits) {
-    const Side built = std::exchange(how.built, Side::none);
-    const SplitSums sides = leaves().split(how, false, nullptr);
-    sums.push_back(static_cast<i64>(sides.n_left));
-    sums.push_back(static_cast<i64>(sides.left_weight));
-    if (built == Side::none) continue;
+  const std::size_t n_splits = message.splits.size();
+  std::vector<std::size_t> places;  // of the histograms
+  std::size_t n_built = 0;
+  for (const LeafSplit& how : message.splits)
+    places.push_back(how.built == Side::none ? n_built : n_built++);
+  std::vector<i64> sums(2 * n_splits), histograms(n_built * n_entries(), 0), levels;
+  std::vector<std::vector<i64>> own_levels(n_built);
+  const bool shared = n_splits == 1 && n_threads > 1;
+  parallel_for(n_splits, shared ? 1 : n_threads, [&](std::size_t s) {
+    LeafSplit how = message.splits[s];
+    const Side built = how.built;
+    i64* const histogram = histograms.data() + places[s] * n_entries();
+    if (!shared) how.built = Side::none;
+    const SplitSums sides =
+        leaves().split(how, shared, shared && built != Side::none ? histogram : nullptr);
+    sums[2 * s] = static_cast<i64>(sides.n_left);
+    sums[2 * s + 1] = static_cast<i64>(sides.left_weight);
+    if (built == Side::none) return;
     const u32 child = built == Side::left ? how.left : how.right;
-    histograms.resize(histograms.size() + n_entries(), 0);
-    leaves().add_rows(child, histograms.data() + histograms.size() - n_entries());
-    const std::vector<i64> own = sum_levels(child);
+    if (!shared) leaves().add_rows(child, histogram);
+    own_levels[places[s]] = sum_levels(child);
+  });
+  if (shared && n_built > 0)
+    for (const i64* part : leaves().partial_histograms())
+      for (std::size_t i = 0; i < n_entries(); ++i) histograms[i] += part[i];
+  for (const std::vector<i64>& own : own_levels)
     levels.insert(levels.end(), own.begin(), own.end());
-  }
   return {std::move(sums), std::move(levels), std::move(histograms)};
 }
 
@@ -265,14 +285,50 @@ void BoostingBlock::State::settle_tree(const BlockValues& args) {
 // --- samples, losses, gradients ---------------------------------------------------------------
 
 void BoostingBlock::State::choose_rows(const BlockValues& args) {
-  const auto& places = take_value<std::vector<u8>>(args, 0);
   std::vector<u32> sample;
   held_out.clear();
-  for (u32 row = 0; row < places.size(); ++row) {
-    if (places[row] == 1) sample.push_back(row);
-    if (places[row] == 2) held_out.push_back(row);
-  }
+  read_places(take_value<std::vector<u8>>(args, 0), {0, data->n_rows}, sample, held_out);
   rows->choose_rows(sample, held_out);
+}
+
+BlockValues BoostingBlock::State::count_sizes(const BlockValues& args) const {
+  const DigitStep step = read_step(args, 0);
+  std::vector<i64> counts(step.n_counts(), 0);
+  std::vector<u32> present;
+  for (const u32 value : weights->values) present.push_back(value > 0 ? 1 : 0);
+  count_digits(step, 0, sizes, present, counts.data());
+  return {std::move(counts)};
+}
+
+// How many rows have larger gradients, and how many such gradients.
+BlockValues BoostingBlock::State::compare_sizes(const BlockValues& args) const {
+  const double border = take_value<double>(args, 0);
+  i64 n_larger = 0, n_equal = 0;
+  for (std::size_t row = 0; row < sizes.size(); ++row) {
+    if ((*weights)[row] == 0) continue;
+    n_larger += sizes[row] > border ? 1 : 0;
+    n_equal += sizes[row] == border ? 1 : 0;
+  }
+  return {std::vector<i64>{n_larger, n_equal}};
+}
+
+BlockValues BoostingBlock::State::draw_by_gradient(const BlockValues& args) {
+  BoostingParams how;
+  how.goss_top = take_value<double>(args, 0);
+  how.goss_other = take_value<double>(args, 1);
+  how.seed = static_cast<u64>(take_value<i64>(args, 2));
+  const GradientBorder border{take_value<double>(args, 4),
+                              static_cast<std::size_t>(take_value<i64>(args, 5))};
+  GradientSample drawn = sample_at_border(
+      sizes, *weights, border, how, static_cast<u64>(take_value<i64>(args, 3)), weights->first_row);
+  const u64 total = weights->multiplied(drawn.factors).total;
+  std::vector<u8> places(data->n_rows, 0);
+  for (const u32 row : drawn.sample) places[row] = 1;
+  for (const u32 row : drawn.held_out) places[row] = 2;
+  factors = std::move(drawn.factors);
+  held_out = std::move(drawn.held_out);
+  rows->choose_rows(drawn.sample, held_out);
+  return {std::vector<i64>{static_cast<i64>(total)}, write_places(places)};
 }
 
 BlockValues BoostingBlock::State::sum_losses(const BlockValues& args) const {
@@ -383,10 +439,16 @@ void BoostingBlock::State::list_scores(Commands& commands) {
     return BlockValues{};
   };
   commands["measure_sizes"] = [](State& s, const BlockValues&) {
-    return BlockValues{s.rows->measure_gradients()};
+    s.sizes = s.rows->measure_gradients();
+    return BlockValues{};
+  };
+  commands["count_sizes"] = [](State& s, const BlockValues& a) { return s.count_sizes(a); };
+  commands["compare_sizes"] = [](State& s, const BlockValues& a) { return s.compare_sizes(a); };
+  commands["draw_by_gradient"] = [](State& s, const BlockValues& a) {
+    return s.draw_by_gradient(a);
   };
   commands["multiply_weights"] = [](State& s, const BlockValues& a) {
-    s.rows->multiply_weights(take_value<Doubles>(a, 1), static_cast<u64>(take_value<i64>(a, 0)));
+    s.rows->multiply_weights(s.factors, static_cast<u64>(take_value<i64>(a, 0)));
     return BlockValues{};
   };
 }

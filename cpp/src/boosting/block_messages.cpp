@@ -69,6 +69,25 @@ ExactMean read_mean(const i64* limbs) {
   return {ExactSum(limbs), ExactSum(limbs + ExactSum::kSize)};
 }
 
+std::vector<u8> write_places(std::span<const u8> places) {
+  std::vector<u8> written((places.size() + 3) / 4, 0);
+  for (std::size_t row = 0; row < places.size(); ++row)
+    written[row / 4] = static_cast<u8>(written[row / 4] | (places[row] << (2 * (row % 4))));
+  return written;
+}
+
+void read_places(std::span<const u8> written, std::array<std::size_t, 2> range,
+                 std::vector<u32>& sample, std::vector<u32>& held_out) {
+  const auto [begin, end] = range;
+  if (written.size() < (end - begin + 3) / 4)
+    throw std::invalid_argument("a message to or from a block has too few rows");
+  for (std::size_t row = 0; row < end - begin; ++row) {
+    const int place = (written[row / 4] >> (2 * (row % 4))) & 3;
+    if (place == 1) sample.push_back(static_cast<u32>(begin + row));
+    if (place == 2) held_out.push_back(static_cast<u32>(begin + row));
+  }
+}
+
 BlockValues write_tree(const StoredTree& stored) {
   const GrownTree& tree = stored.tree;
   std::vector<u32> features, lengths, categories;

@@ -4,33 +4,51 @@
 
 namespace committee {
 
-GradientSample sample_by_gradient(std::span<const double> sizes, const RowWeights& weights,
-                                  const BoostingParams& params, u64 tree) {
+GradientSample sample_at_border(std::span<const double> sizes, const RowWeights& weights,
+                                const GradientBorder& border, const BoostingParams& params,
+                                u64 tree, std::size_t first) {
   const double top = params.goss_top, other = params.goss_other;
   GradientSample drawn;
-  std::vector<u32> present;
-  for (u32 row = 0; row < sizes.size(); ++row)
-    if (weights[row] > 0) present.push_back(row);
-  const auto n_top = static_cast<std::size_t>(top * static_cast<double>(present.size()));
-  std::vector<u32> order = present;
-  // Equal sizes in the order of the rows.
-  std::nth_element(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n_top), order.end(),
-      [&](u32 a, u32 b) { return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b; });
   drawn.factors.assign(sizes.size(), 0.0);
-  for (std::size_t i = 0; i < n_top; ++i) drawn.factors[order[i]] = 1.0;
-  for (const u32 row : present) {
+  std::size_t n_equal = border.n_equal;
+  for (u32 row = 0; row < sizes.size(); ++row) {
+    if (weights[row] == 0) continue;
     double& factor = drawn.factors[row];
-    Rng rng(params.seed, tree, row, Purpose::subsample);
-    if (factor == 0.0 && rng.uniform() < other / (1.0 - top)) factor = (1.0 - top) / other;
+    if (sizes[row] > border.size) {
+      factor = 1.0;
+    } else if (sizes[row] == border.size && n_equal > 0) {
+      factor = 1.0;
+      --n_equal;
+    } else {
+      Rng rng(params.seed, tree, first + row, Purpose::subsample);
+      if (rng.uniform() < other / (1.0 - top)) factor = (1.0 - top) / other;
+    }
     (factor > 0.0 ? drawn.sample : drawn.held_out).push_back(row);
   }
-  if (drawn.sample.empty()) {
-    drawn.sample.push_back(order[0]);
-    drawn.held_out.erase(std::find(drawn.held_out.begin(), drawn.held_out.end(), order[0]));
-    drawn.factors[order[0]] = 1.0;
-  }
   return drawn;
+}
+
+GradientSample sample_by_gradient(std::span<const double> sizes, const RowWeights& weights,
+                                  const BoostingParams& params, u64 tree) {
+  std::vector<double> present;
+  for (u32 row = 0; row < sizes.size(); ++row)
+    if (weights[row] > 0) present.push_back(sizes[row]);
+  const auto find_border = [&](std::size_t n_top) {
+    GradientBorder border;
+    if (n_top == 0) return border;
+    const auto last = present.begin() + static_cast<std::ptrdiff_t>(n_top - 1);
+    std::nth_element(present.begin(), last, present.end(), std::greater<>());
+    border.size = *last;
+    border.n_equal = static_cast<std::size_t>(std::count(present.begin(), last + 1, border.size));
+    return border;
+  };
+  const auto n_top =
+      static_cast<std::size_t>(params.goss_top * static_cast<double>(present.size()));
+  GradientSample drawn = sample_at_border(sizes, weights, find_border(n_top), params, tree, 0);
+  if (!drawn.sample.empty()) return drawn;
+  BoostingParams largest = params;
+  largest.goss_other = 0.0;
+  return sample_at_border(sizes, weights, find_border(1), largest, tree, 0);
 }
 
 }  // namespace committee

@@ -1,6 +1,8 @@
 // Gradient-based one-side sampling [Ke2017]: the rows with the largest gradients, and a sample of
 // the others, each of which then counts for those that it stands for.
 #pragma once
+#include <limits>
+
 #include "boosting/gradients.hpp"
 #include "committee/boosting_params.hpp"
 
@@ -11,8 +13,19 @@ struct GradientSample {
   std::vector<u32> sample, held_out;  // ascending
 };
 
+// The rows that are kept for the sizes of their gradients: the larger ones, and the first few of
+// those that are equal.
+struct GradientBorder {
+  double size = std::numeric_limits<double>::infinity();
+  std::size_t n_equal = 0;
+};
+
 // `sizes`: of the gradients of all rows; `tree`: number of the next, for the random keys.
 GradientSample sample_by_gradient(std::span<const double> sizes, const RowWeights& weights,
                                   const BoostingParams& params, u64 tree);
+// The rows of one block, the first of which is row `first` of the table.
+GradientSample sample_at_border(std::span<const double> sizes, const RowWeights& weights,
+                                const GradientBorder& border, const BoostingParams& params,
+                                u64 tree, std::size_t first);
 
 }  // namespace committee

@@ -106,23 +106,39 @@ bool WeightFacts::repeats() const {
   return !weighted || (integral && unit == 1.0 && total <= (u64{1} << kWholeBits));
 }
 
+namespace {
+
+// Eight bits of fraction: a factor is (1 - a) / b of some shares, which a user gives with two or
+// three digits.
+constexpr double kParts = 256.0;
+
+int count_excess(u64 total) {
+  return std::max(0, count_bits(total) + 12 - kMostWeightBits);
+}
+
+}  // namespace
+
+WeightFacts RowWeights::describe_multiplied(u64 sum) const {
+  WeightFacts scaled = *this;
+  scaled.total = sum;
+  scaled.integral = false;
+  scaled.weighted = true;
+  scaled.unit = std::ldexp(unit / kParts, count_excess(total));
+  return scaled;
+}
+
 RowWeights RowWeights::multiplied(std::span<const double> factors) const {
-  // Eight bits of fraction: a factor is (1 - a) / b of some shares, which a user gives with two or
-  // three digits.
-  constexpr double kParts = 256.0;
   RowWeights scaled = *this;
-  const int excess = std::max(0, count_bits(total) + 12 - kMostWeightBits);
+  const int excess = count_excess(total);
   scaled.values.resize(factors.size());
-  scaled.total = 0;
+  u64 sum = 0;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double weight =
         std::ldexp(factors[i] * kParts * static_cast<double>((*this)[i]), -excess);
     scaled.values[i] = static_cast<u32>(weight > 0.0 ? std::max(1.0, std::nearbyint(weight)) : 0.0);
-    scaled.total += scaled.values[i];
+    sum += scaled.values[i];
   }
-  scaled.integral = false;
-  scaled.weighted = true;
-  scaled.unit = std::ldexp(unit / kParts, excess);
+  static_cast<WeightFacts&>(scaled) = describe_multiplied(sum);
   return scaled;
 }
 

@@ -40,6 +40,8 @@ struct RowWeights : WeightFacts {
   // These weights times a factor for each row (zero: the row is left out), as a sample by gradients
   // gives it.
   RowWeights multiplied(std::span<const double> factors) const;
+  // What these are as a whole, if all of them add up to this.
+  WeightFacts describe_multiplied(u64 sum) const;
   std::vector<u32> values;    // empty: all one
   std::size_t first_row = 0;  // number of the first row in the whole table
   u32 operator[](std::size_t row) const { return values.empty() ? 1 : values[row]; }

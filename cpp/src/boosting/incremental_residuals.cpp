@@ -117,7 +117,7 @@ void BoostingGrower::update_root(std::span<const i64> changes) {
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       const auto steps = static_cast<i32>(halves.gradient(changes[l]));
       for (const i64* histogram : leaves_[l].kept_histograms) {
-        if (!histogram || steps == 0) continue;
+        if (steps == 0) continue;
         const i64* const own = histogram + begin;
         // Numbers of rows, which are ints, times steps, which are ints.
         for (std::size_t i = 0; i < n; ++i)

@@ -19,38 +19,45 @@ std::vector<u32> list_numbers(std::span<const u32> numbers) {
 }  // namespace
 
 void BlockLink::post(BlockCommand command, bool kept) {
-  settle_round();
-  if (kept) kept_.push_back(command);
+  if (kept) {
+    settle_round();
+    kept_.push_back(command);
+  }
   waiting_.push_back(std::move(command));
-}
-
-void BlockLink::flush() {
-  caller_->call(waiting_, BlockReduction::list, true);
-  waiting_.clear();
 }
 
 BlockValues BlockLink::ask(BlockCommand command, BlockReduction how, bool changes) {
-  if (changes) settle_round();
   const bool any = changes || !waiting_.empty();
   waiting_.push_back(std::move(command));
   BlockValues answer = caller_->call(waiting_, how, any);
-  waiting_.clear();
-  settle_round();
+  if (!changes) waiting_.pop_back();
+  keep_round();
   return answer;
 }
 
 void BlockLink::finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state) {
+  settle_round();
   for (BlockCommand& tree : trees) kept_.push_back(std::move(tree));
   state_ = std::move(state);
+  n_done_ = waiting_.size();
   due_ = true;
 }
 
-// What is kept stands for what has been done, so everything has to be done before.
 void BlockLink::settle_round() {
   if (!due_) return;
-  if (!waiting_.empty()) flush();
-  caller_->keep(std::exchange(kept_, {}), std::exchange(state_, {}));
-  due_ = false;
+  if (!waiting_.empty()) caller_->call(waiting_, BlockReduction::list, true);
+  keep_round();
+}
+
+// All commands have been sent. What is kept stands for those of the round that is over; those that
+// came after it follow.
+void BlockLink::keep_round() {
+  if (std::exchange(due_, false)) {
+    state_.insert(state_.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(n_done_),
+                  waiting_.end());
+    caller_->keep(std::exchange(kept_, {}), std::exchange(state_, {}));
+  }
+  waiting_.clear();
 }
 
 std::vector<double> find_quantiles(BlockLink& link, std::span<const double> levels,

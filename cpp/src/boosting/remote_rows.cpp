@@ -193,36 +193,82 @@ void RemoteRows::take_gradients(const double* gradients, const double* hessians)
 
 // --- samples ----------------------------------------------------------------------------------
 
+// Two bits a row travel: whether it grows the trees, or is only partitioned.
 void RemoteRows::choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) {
   std::vector<u8> places(n_rows(), 0);
   for (const u32 row : sample) places[row] = 1;
   for (const u32 row : held_out) places[row] = 2;
   BlockCommand command{"choose_rows", {}, {}};
-  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
-    command.by_block.push_back(
-        {std::vector<u8>(places.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block]),
-                         places.begin() + static_cast<std::ptrdiff_t>(facts_.offsets[block + 1]))});
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
+    const std::size_t begin = facts_.offsets[block], end = facts_.offsets[block + 1];
+    command.by_block.push_back({write_places(std::span(places).subspan(begin, end - begin))});
+  }
   facts_.held_out = !held_out.empty();
   choice_ = {command};
   link_.post(std::move(command));
 }
 
-std::vector<u32> RemoteRows::draw_by_gradient(u64 tree) {
-  const BlockValues parts = link_.ask({"measure_sizes", {}, {}}, BlockReduction::list);
-  std::vector<double> sizes;
-  for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
-    const auto& part = take_value<std::vector<double>>(parts, block);
-    sizes.insert(sizes.end(), part.begin(), part.end());
+// The border of the n_top rows with the largest gradients, for each block: of rows with equal
+// gradients the first ones are taken. The sizes stay with the blocks, which count them.
+std::vector<GradientBorder> RemoteRows::find_borders(std::size_t n_top, std::size_t n_present) {
+  constexpr int kSizeBits = 16;
+  std::vector<GradientBorder> borders(facts_.n_blocks());
+  if (n_top == 0) return borders;
+  const u64 rank = n_present - n_top + 1;
+  QuantileSearch search = QuantileSearch::at_ranks({&rank, 1}, kSizeBits);
+  while (!search.finished())
+    search.take(take_value<std::vector<i64>>(
+        link_.ask({"count_sizes", write_step(search.step()), {}}, BlockReduction::sum), 0));
+  const double size = search.values()[0];
+  const BlockValues counts = link_.ask({"compare_sizes", {size}, {}}, BlockReduction::list);
+  std::size_t n_left = n_top;
+  for (std::size_t block = 0; block < borders.size(); ++block)
+    n_left -= static_cast<std::size_t>(take_value<std::vector<i64>>(counts, block)[0]);
+  for (std::size_t block = 0; block < borders.size(); ++block) {
+    const auto n_equal = static_cast<std::size_t>(take_value<std::vector<i64>>(counts, block)[1]);
+    borders[block] = {size, std::min(n_left, n_equal)};
+    n_left -= borders[block].n_equal;
   }
-  const GradientSample drawn = sample_by_gradient(sizes, weights_, params_, tree);
-  const RowWeights multiplied = weights_.multiplied(drawn.factors);
-  drawn_ = multiplied;
-  BlockCommand command{"multiply_weights", {static_cast<i64>(multiplied.total)}, {}};
-  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
-    command.by_block.push_back({cut_columns(drawn.factors.data(), 1, block)});
-  link_.post(std::move(command));
-  choose_rows(drawn.sample, drawn.held_out);
-  return drawn.held_out;
+  return borders;
+}
+
+// Blocks draw their own rows; two bits a row come back, and the weight of all that were drawn.
+std::vector<u32> RemoteRows::draw_by_gradient(u64 tree) {
+  std::size_t n_present = 0;
+  for (u32 row = 0; row < n_rows(); ++row) n_present += weights_[row] > 0 ? 1 : 0;
+  link_.post({"measure_sizes", {}, {}});
+  const auto draw = [&](std::size_t n_top, double other) {
+    BlockCommand command{
+        "draw_by_gradient",
+        {params_.goss_top, other, static_cast<i64>(params_.seed), static_cast<i64>(tree)},
+        {}};
+    for (const GradientBorder& border : find_borders(n_top, n_present))
+      command.by_block.push_back({border.size, static_cast<i64>(border.n_equal)});
+    return link_.ask(std::move(command), BlockReduction::list, true);
+  };
+  std::vector<u32> sample, held_out;
+  u64 total = 0;
+  const auto read = [&](const BlockValues& drawn) {
+    sample.clear();
+    held_out.clear();
+    total = 0;
+    BlockCommand chosen{"choose_rows", {}, {}};
+    for (std::size_t block = 0; block < facts_.n_blocks(); ++block) {
+      const std::size_t first = facts_.offsets[block], end = facts_.offsets[block + 1];
+      const auto& places = take_value<std::vector<u8>>(drawn, 2 * block + 1);
+      total += static_cast<u64>(take_value<std::vector<i64>>(drawn, 2 * block)[0]);
+      read_places(places, {first, end}, sample, held_out);
+      chosen.by_block.push_back({places});
+    }
+    choice_ = {std::move(chosen)};  // for a block that is lost when the gradients are others
+  };
+  read(draw(static_cast<std::size_t>(params_.goss_top * static_cast<double>(n_present)),
+            params_.goss_other));
+  if (sample.empty()) read(draw(1, 0.0));  // the row with the largest gradient
+  drawn_ = weights_.describe_multiplied(total);
+  facts_.held_out = !held_out.empty();
+  link_.post({"multiply_weights", {static_cast<i64>(total)}, {}});
+  return held_out;
 }
 
 }  // namespace committee

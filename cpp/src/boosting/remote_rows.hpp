@@ -5,6 +5,7 @@
 #include <map>
 
 #include "boosting/boosting_rows.hpp"
+#include "boosting/gradient_sampling.hpp"
 #include "committee/block_boosting.hpp"
 #include "committee/quantile_counts.hpp"
 
@@ -21,11 +22,12 @@ class BlockLink {
   void finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state);
 
  private:
-  void flush();
   void settle_round();
+  void keep_round();
   std::shared_ptr<BlockCaller> caller_;
   std::vector<BlockCommand> waiting_, kept_, state_;
-  bool due_ = false;  // a round is over, and its commands may still be waiting
+  bool due_ = false;        // a round is over, and its commands may still be waiting
+  std::size_t n_done_ = 0;  // of those that wait, the ones that belong to that round
 };
 
 // Quantiles of groups of values that the blocks count; `count` names the command that does.
@@ -121,6 +123,7 @@ class RemoteRows final : public BoostingRows {
   // The part of values[column][row] that a block has.
   std::vector<double> cut_columns(const double* values, std::size_t n_columns,
                                   std::size_t block) const;
+  std::vector<GradientBorder> find_borders(std::size_t n_top, std::size_t n_present);
   void fix_powers(const char* measure, const char* fix, std::vector<GradientPowers> known);
 
   RemoteFacts facts_;

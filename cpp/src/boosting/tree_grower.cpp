@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace committee {
 
@@ -132,10 +133,16 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(LeafQueue& queue) 
 void BoostingGrower::close(const OpenLeaf& leaf) {
   if (leaf.expanded) rows_.unsplit(leaf.rows);  // ahead of time, and in vain
   leaves_.push_back(leaf);
+  if (plan_->incremental) collect_histograms(leaf, leaves_.back().kept_histograms);
+}
+
+// The histogram of a leaf, or those of the children among which it was divided ahead of time.
+void BoostingGrower::collect_histograms(const OpenLeaf& leaf, std::vector<const i64*>& found) {
   if (leaf.histogram) {
-    leaves_.back().kept_histograms = {leaf.histogram, nullptr};
+    found.push_back(leaf.histogram);
   } else if (leaf.expanded) {
-    leaves_.back().kept_histograms = {leaf.left->histogram, leaf.right->histogram};
+    collect_histograms(*leaf.left, found);
+    collect_histograms(*leaf.right, found);
   }
 }
 
@@ -165,11 +172,9 @@ void BoostingGrower::expand_next(LeafQueue& queue, std::size_t n_left) {
 // Leaves to be expanded that come next, those that all threads share left out.
 std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(LeafQueue& queue,
                                                                  std::size_t most) {
-  const bool any = rows_.leaves_per_step() > 0;
   std::vector<OpenLeaf*> batch;
   for (const auto& leaf : queue)
-    if (!leaf->expanded && (any || !is_shared(*leaf)) && is_worthwhile(*leaf))
-      batch.push_back(leaf.get());
+    if (!leaf->expanded && !is_shared(*leaf) && is_worthwhile(*leaf)) batch.push_back(leaf.get());
   const std::size_t n = std::min(batch.size(), most);
   std::partial_sort(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(n), batch.end(),
                     [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*b, *a); });
@@ -177,19 +182,59 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(LeafQueue& queu
   return batch;
 }
 
+// Leaves to be expanded, in the order in which they would come if those that are not expanded yet
+// were to have no children: the open ones, and the children of leaves that were expanded ahead of
+// their time. `n_left`: splits that the tree may still have.
+std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_ahead(const LeafQueue& queue,
+                                                                  std::size_t most,
+                                                                  std::size_t n_left) {
+  const auto later = [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*a, *b); };
+  std::vector<OpenLeaf*> open, batch;
+  const auto add = [&](OpenLeaf* leaf) {
+    if (!is_worthwhile(*leaf)) return;
+    open.push_back(leaf);
+    std::push_heap(open.begin(), open.end(), later);
+  };
+  for (const auto& leaf : queue) add(leaf.get());
+  u64 order = next_order_;
+  for (; !open.empty() && batch.size() < most && n_left > 0; --n_left) {
+    std::pop_heap(open.begin(), open.end(), later);
+    OpenLeaf* const leaf = open.back();
+    open.pop_back();
+    if (!leaf->expanded) {
+      if (!leaf->recount_due) batch.push_back(leaf);
+      continue;
+    }
+    for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
+      child->order = ++order;  // for now; `split` gives it for good
+      add(child);
+    }
+  }
+  return batch;
+}
+
 // Rows that lie elsewhere are asked for several leaves at once.
 void BoostingGrower::expand_step(LeafQueue& queue, std::size_t n_left) {
+  const auto restore = [&] {
+    std::make_heap(queue.begin(), queue.end(),
+                   [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+  };
+  OpenLeaf& next = *queue.front();
+  if (std::exchange(next.recount_due, false)) {
+    recount(next);
+    restore();
+    return;
+  }
   const bool last = n_left == 1;
   std::vector<LeafSplit> splits;
-  const std::vector<OpenLeaf*> batch = list_next(queue, std::min(rows_.leaves_per_step(), n_left));
+  const std::vector<OpenLeaf*> batch = list_ahead(queue, rows_.leaves_per_step(), n_left);
   for (OpenLeaf* leaf : batch) {
     leaf->partition = plan_split(*leaf, last, true);
     splits.push_back(leaf->partition);
   }
   rows_.split_ahead(splits);
   for (OpenLeaf* leaf : batch) expand(*leaf, last, true);
-  std::make_heap(queue.begin(), queue.end(),
-                 [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+  restore();
 }
 
 // Which child is the smaller one is not known before the rows are partitioned; in parallel its
@@ -218,7 +263,9 @@ void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
   if (!leaf.counted && is_too_small(leaf)) {
     return_histogram(built);
     rows_.unsplit(leaf.rows);
-    recount(leaf);
+    // Where counting is a round trip, only leaves that do come next are counted.
+    leaf.recount_due = rows_.leaves_per_step() > 0;
+    if (!leaf.recount_due) recount(leaf);
     return;
   }
   make_children(leaf);

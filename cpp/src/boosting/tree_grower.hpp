@@ -5,7 +5,6 @@
 // without a tree walk, and histogram entries of one packed word that are scanned four at a time.
 // Its rows are behind an interface (leaf_rows.hpp), and may lie elsewhere.
 #pragma once
-#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -23,8 +22,8 @@ struct GrownLeaf {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   i64 total = 0;  // sum of the words; of vectors the number of rows
-  // Where words are updated incrementally: its histogram, or those of two parts of it.
-  std::array<const i64*, 2> kept_histograms = {};
+  // Where words are updated incrementally: its histogram, or those of parts of it.
+  std::vector<const i64*> kept_histograms;
 };
 
 // What a grower knows of the table.
@@ -64,6 +63,7 @@ class BoostingGrower {
     i64* histogram = nullptr;
     bool counted = false;  // the best split is known to leave enough rows on both sides
     bool expanded = false;
+    bool recount_due = false;  // its rows have to be counted when it comes next
     BoostSplit best;
     SplitSums sides;
     LeafSplit partition;                             // by which it was expanded
@@ -80,6 +80,7 @@ class BoostingGrower {
   }
   u32 add_node(const OpenLeaf& leaf);
   std::vector<OpenLeaf*> list_next(LeafQueue& queue, std::size_t most);
+  std::vector<OpenLeaf*> list_ahead(const LeafQueue& queue, std::size_t most, std::size_t n_left);
   void expand_step(LeafQueue& queue, std::size_t n_left);
   LeafSplit plan_split(const OpenLeaf& leaf, bool last, bool parallel);
   void expand_next(LeafQueue& queue, std::size_t n_left);
@@ -88,6 +89,7 @@ class BoostingGrower {
   std::unique_ptr<OpenLeaf> pop(LeafQueue& queue) const;
   void push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
   void close(const OpenLeaf& leaf);
+  static void collect_histograms(const OpenLeaf& leaf, std::vector<const i64*>& found);
   bool is_worthwhile(const OpenLeaf& leaf) const;
   bool is_shared(const OpenLeaf& leaf) const;
   bool is_too_small(const OpenLeaf& leaf) const;

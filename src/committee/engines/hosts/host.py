@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from committee.data.sources.ray_source import carry_references
 from committee.engines.hosts.protocol import BlockState, Reduction
-from committee.engines.hosts.reduction import reduce_answers
+from committee.engines.hosts.reduction import pack_sums, reduce_answers
 
 __all__ = [
     "BlockCommand",
@@ -219,7 +219,10 @@ class Host:
             if request.changes:
                 held.version += 1
             done.append(block)
-        return StepReply(done, reduce_answers(answers, request.reduce) if answers else None, None, n_made)
+        if not answers:
+            return StepReply(done, None, None, n_made)
+        answer = reduce_answers(answers, request.reduce)
+        return StepReply(done, pack_sums(answer) if request.reduce == "sum" else answer, None, n_made)
 
     def close(self, fit: str) -> bool:
         """Forget the states of a fit."""

@@ -1,18 +1,65 @@
-"""What becomes of the answers of several blocks."""
+"""What becomes of the answers of several blocks, and how sums travel."""
 
 from __future__ import annotations
 
 from functools import reduce as fold
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from committee import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from committee.engines.hosts.protocol import Reduction
+    from committee.typing import AnyArray
 
-__all__ = ["reduce_answers"]
+__all__ = ["PackedSums", "pack_sums", "reduce_answers"]
+
+_LEAST_PACKED = 512
+"""Numbers below which an array travels as it is."""
+
+
+class PackedSums(NamedTuple):
+    """Whole numbers in as few bytes as they need.
+
+    Attributes
+    ----------
+    data : ndarray of uint8
+        As the engine packs them: 256 numbers at a time, none where all are zero.
+    shape : tuple of int
+        Of the array.
+    """
+
+    data: AnyArray
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return int(self.data.nbytes)
+
+
+def pack_sums(answer: Any) -> Any:
+    """An answer that is to be added to others, with its large arrays packed.
+
+    Examples
+    --------
+    >>> packed, few = pack_sums((np.arange(1024), 3))
+    >>> packed.nbytes, few
+    (1796, 3)
+    >>> reduce_answers([(packed, few), (packed, few)], "sum")[0].sum() == 2 * np.arange(1024).sum()
+    True
+    """
+    return tuple(_pack(value) for value in answer) if isinstance(answer, tuple) else answer
+
+
+def _pack(value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype != np.int64 or value.size < _LEAST_PACKED:
+        return value
+    return PackedSums(_core.pack_words(np.ascontiguousarray(value).reshape(-1)), value.shape)
 
 
 def reduce_answers(answers: Sequence[Any], how: Reduction) -> Any:
@@ -33,8 +80,23 @@ def reduce_answers(answers: Sequence[Any], how: Reduction) -> Any:
     """
     if how == "list":
         return list(answers)
-    join = np.maximum if how == "max" else np.add
-    return fold(lambda one, other: tuple(_join(join, a, b) for a, b in zip(one, other, strict=True)), answers)
+    if how == "sum":
+        return tuple(_add(values) for values in zip(*answers, strict=True))
+    return fold(lambda one, other: tuple(_join(np.maximum, a, b) for a, b in zip(one, other, strict=True)), answers)
+
+
+def _add(values: tuple[Any, ...]) -> Any:
+    """The sum of the values that several blocks or hosts gave."""
+    packed = [value for value in values if isinstance(value, PackedSums)]
+    if not packed:
+        return values[0] if len(values) == 1 else fold(lambda one, other: _join(np.add, one, other), values)
+    total = np.zeros(prod(packed[0].shape), dtype=np.int64)
+    for value in values:
+        if isinstance(value, PackedSums):
+            _core.add_packed_words(value.data, total)
+        else:
+            total += value.reshape(-1)
+    return total.reshape(packed[0].shape)
 
 
 def _join(join: np.ufunc, one: Any, other: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from committee.engines.hosts.reduction import PackedSums
+
 __all__ = ["Traffic", "measure_payload"]
 
 
@@ -44,7 +46,7 @@ def measure_payload(value: Any) -> int:
     >>> measure_payload((np.zeros(3), b"ab", [1, None]))
     34
     """
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | PackedSums):
         return int(value.nbytes)
     if isinstance(value, bytes | str | bytearray):
         return len(value)
