@@ -21,11 +21,15 @@ import numpy as np
 
 from committee import _core
 from committee.data.binning import take_bytes
+from committee.data.dataset import is_in_blocks
 from committee.engines.cluster import find_cluster
+from committee.engines.hosts.host import count_host_threads
 from committee.engines.hosts.protocol import Command
 from committee.engines.packing import PackedBins, unpack_bins
+from committee.engines.partition_bins import PartitionBins, make_partition_bins
 
 if TYPE_CHECKING:
+    from committee.data import Dataset
     from committee.engines.hosts.protocol import HostGroup, Reduction
     from committee.typing import FloatArray
 
@@ -34,6 +38,8 @@ __all__ = [
     "BlockBoosting",
     "BoostingBlockState",
     "BoostingTraffic",
+    "PartitionBlockMaker",
+    "bin_for_boosting",
     "boost_in_blocks",
     "choose_leaves_per_step",
     "open_block_boosting",
@@ -55,22 +61,29 @@ _LOG = logging.getLogger("committee")
 
 
 class BoostingBlockState:
-    """The rows of one block on its host, which come with the first command.
+    """The rows of one block on its host.
 
     Parameters
     ----------
     block : int
         The number of the block.
+    bins : BinnedMatrix or None
+        Its rows; None if they come with the first command.
     """
 
-    def __init__(self, block: int) -> None:
+    def __init__(self, block: int, bins: _core.BinnedMatrix | None = None) -> None:
         self._number = block
         self._block: _core.BoostingBlock | None = None
+        if bins is not None:
+            self._take_bins(bins)
+
+    def _take_bins(self, bins: _core.BinnedMatrix) -> None:
+        self._block = _core.BoostingBlock(bins, count_host_threads() or 1)
 
     def run(self, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run commands one after the other; the answer is that to the last one."""
         if name == _TAKE_BINS:
-            self._block = _core.BoostingBlock(unpack_bins(PackedBins(*args)), 1)
+            self._take_bins(unpack_bins(PackedBins(*args)))
             return ()
         if self._block is None:
             raise ValueError(f"Block {self._number} of boosting has no bins yet: the first command is {_TAKE_BINS!r}.")
@@ -80,6 +93,27 @@ class BoostingBlockState:
         for (command, given), more in zip(commands, own, strict=True):
             answer = self._block.run(command, (*given, *more))
         return answer
+
+
+@dataclass(frozen=True)
+class PartitionBlockMaker:
+    """Makes the state of a block from the partitions that it has.
+
+    Attributes
+    ----------
+    bins : PartitionBins
+        Which partitions, and the bins.
+    """
+
+    bins: PartitionBins
+
+    def __call__(self, block: int) -> BoostingBlockState:
+        """The state of a block."""
+        return BoostingBlockState(block, self.bins.load(block))
+
+    def name_block(self, block: int) -> str:
+        """A block as a sentence calls it."""
+        return self.bins.name_block(block)
 
 
 class BinnedSlices(Sequence[tuple[Any, ...]]):
@@ -165,8 +199,9 @@ class BlockBoosting:
     ----------
     hosts : HostGroup
         Where the blocks are.
-    bins : BinnedMatrix
-        The table, which is cut into blocks; a byte a value travels to the hosts, once.
+    bins : BinnedMatrix or PartitionBins
+        The table, which is cut into blocks; a byte a value travels to the hosts, once. Or the partitions that hosts
+        read by themselves: then only the bins travel.
     offsets : sequence of int
         First row of each block, and the number of all rows.
     y : ndarray or None
@@ -207,7 +242,7 @@ class BlockBoosting:
     def __init__(
         self,
         hosts: HostGroup,
-        bins: _core.BinnedMatrix,
+        bins: _core.BinnedMatrix | PartitionBins,
         offsets: Sequence[int],
         y: FloatArray | None,
         weights: FloatArray | None,
@@ -216,15 +251,18 @@ class BlockBoosting:
         leaves_per_step: int | None = None,
     ) -> None:
         self._fit = uuid4().hex
-        hosts.open(self._fit, BoostingBlockState, len(offsets) - 1)
         # Hosts forget the blocks of a fit that failed, too.
         self._close = weakref.finalize(self, hosts.close, self._fit)
         calls = _BlockCalls(hosts, self._fit)
-        calls.send_bins(bins, offsets)
+        if isinstance(bins, PartitionBins):
+            hosts.open(self._fit, PartitionBlockMaker(bins), len(offsets) - 1)
+        else:
+            hosts.open(self._fit, BoostingBlockState, len(offsets) - 1)
+            calls.send_bins(bins, offsets)
         name, parameter, n_scores, levels = loss
         n_ahead = choose_leaves_per_step(params.max_leaf_nodes) if leaves_per_step is None else leaves_per_step
         self.state = _core.make_block_boosting(
-            calls, bins, list(offsets), y, weights, name, parameter, n_scores, params, list(levels), n_ahead
+            calls, bins.mapper, list(offsets), y, weights, name, parameter, n_scores, params, list(levels), n_ahead
         )
         self.traffic = calls.traffic
 
@@ -278,7 +316,7 @@ def boost_in_blocks(hosts: HostGroup, n_blocks: int) -> Iterator[None]:
 
 
 def open_block_boosting(
-    bins: _core.BinnedMatrix,
+    bins: _core.BinnedMatrix | PartitionBins,
     y: FloatArray | None,
     weights: FloatArray | None,
     loss: LossSettings,
@@ -291,8 +329,8 @@ def open_block_boosting(
 
     Parameters
     ----------
-    bins : BinnedMatrix
-        The table.
+    bins : BinnedMatrix or PartitionBins
+        The table, as `bin_for_boosting` gives it.
     y : ndarray or None
         The target, as the engine reads it; None if gradients are given.
     weights : ndarray of shape (n_rows,) or None
@@ -305,28 +343,54 @@ def open_block_boosting(
     plan = _PLAN.get() or _plan_on_cluster(bins.n_rows)
     if plan is None:
         return None
-    offsets = [bins.n_rows * k // plan.n_blocks for k in range(plan.n_blocks + 1)]
+    if isinstance(bins, PartitionBins):
+        offsets = bins.offsets
+    else:
+        offsets = [bins.n_rows * k // plan.n_blocks for k in range(plan.n_blocks + 1)]
+        _LOG.info("The bins of %d rows are sent to %d blocks, a byte a value.", bins.n_rows, plan.n_blocks)
     return BlockBoosting(plan.hosts, bins, offsets, y, weights, loss, params)
 
 
-def _plan_on_cluster(n_rows: int) -> _BlockPlan | None:
-    """A block for each worker of the cluster in use; the log says why there is none."""
+def bin_for_boosting(
+    dataset: Dataset, max_bins: int, n_jobs: int, engine: str = "cpu"
+) -> _core.BinnedMatrix | PartitionBins:
+    """The table of a boosted fit: in bins, or as the partitions that workers read and bin by themselves.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The training rows.
+    max_bins : int
+        The most bins of a column.
+    n_jobs : int
+        Threads of this process.
+    engine : {"cpu", "gpu", "auto"}, default="cpu"
+        Where the rounds are computed; only "cpu" has blocks.
+    """
+    if engine == "cpu" and is_in_blocks(dataset.X):
+        plan = _PLAN.get() or _plan_on_cluster(dataset.n_rows, quiet=True)
+        found = None if plan is None else make_partition_bins(dataset, max_bins, n_jobs, plan.n_blocks)
+        if found is not None:
+            return found
+    return dataset.binned(max_bins, n_jobs)
+
+
+def _plan_on_cluster(n_rows: int, *, quiet: bool = False) -> _BlockPlan | None:
+    """A block for each worker of the cluster in use; unless ``quiet``, the log says why there is none."""
     active = find_cluster()
     if active is None:
         return None
+    level = logging.DEBUG if quiet else logging.INFO
     n_hosts = len(active.hosts.list_hosts())
     if active.distribute != "always" and n_rows < _LEAST_ROWS * n_hosts:
-        _LOG.info(
-            "Boosting runs in this process: %d rows are fewer than %d for each of %d workers.",
-            n_rows,
-            _LEAST_ROWS,
-            n_hosts,
-        )
+        text = "Boosting runs in this process: %d rows are fewer than %d for each of %d workers."
+        _LOG.log(level, text, n_rows, _LEAST_ROWS, n_hosts)
         return None
+    description = active.hosts.pool.description
     if not active.hosts.keeps_state:
-        _LOG.info("Boosting runs in this process: %s cannot hold blocks of rows.", active.hosts.pool.description)
+        _LOG.log(level, "Boosting runs in this process: %s cannot hold blocks of rows.", description)
         return None
-    _LOG.info("Boosting runs on %s, with a block of rows on each of %d.", active.hosts.pool.description, n_hosts)
+    _LOG.log(level, "Boosting runs on %s, with a block of rows on each of %d.", description, n_hosts)
     return _BlockPlan(active.hosts, n_hosts)
 
 
@@ -336,9 +400,9 @@ def choose_leaves_per_step(max_leaf_nodes: int) -> int:
     Examples
     --------
     >>> choose_leaves_per_step(31), choose_leaves_per_step(255)
-    (4, 16)
+    (4, 24)
     """
-    return 4 if 0 < max_leaf_nodes <= 64 else 16
+    return 4 if 0 < max_leaf_nodes <= 64 else 24
 
 
 def _pack(commands: list[EngineCommand]) -> Command:

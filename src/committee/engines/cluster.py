@@ -12,6 +12,7 @@ from committee.constraints import show_value
 from committee.data.block_mapping import register_cluster, use_block_map
 from committee.data.sources.dask_source import DaskSource
 from committee.data.sources.ray_source import RaySource
+from committee.data.sources.tables import SequenceSource
 from committee.exceptions import DataSizeError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def cluster(
         ``concurrent.futures`` runs trees and members; one that has several processes cannot hold blocks of rows, a
         sequence of executors with one process each can.
     n_workers : int or None, default=None
-        For Ray, the number of actors.
+        For Ray the number of actors, for Dask the most workers to use; None: all there are.
     distribute : {"auto", "always"}, default="auto"
         ``"auto"``: fits that take a second or so on one machine stay in this process. ``"always"``: whatever can be
         distributed is.
@@ -149,6 +150,9 @@ class ClusterContext:
         self, X: BlockTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any
     ) -> list[Any] | None:
         """Work on the blocks of a table, on the workers; None if they are loaded faster than that."""
+        if isinstance(X.opened.source, SequenceSource):
+            _LOG.info("A list of tables is read by this process, which has them.")
+            return None
         n_values = float(X.shape[0]) * X.shape[1]
         if self.distribute != "always" and n_values < _LEAST_VALUES:
             _LOG.info("A table of %.2g values is read by this process: that is faster than a cluster.", n_values)
@@ -188,7 +192,7 @@ def connect_hosts(workers: Workers, n_workers: int | None, time_limit: float) ->
     if module == "distributed" and hasattr(workers, "scheduler"):
         from committee.engines.hosts.dask_hosts import DaskHosts
 
-        return DaskHosts(workers, time_limit)
+        return DaskHosts(workers, n_workers, time_limit)
     executors: list[Any] = list(workers) if isinstance(workers, list | tuple) else [workers]
     if executors and all(isinstance(one, Executor) or hasattr(one, "submit") for one in executors):
         return ExecutorHosts(executors, time_limit=time_limit)

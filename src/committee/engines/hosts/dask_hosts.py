@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from asyncio import CancelledError
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from committee.engines.hosts.host import Host
@@ -33,38 +35,49 @@ _SETTLE = 5.0
 class _DaskReply:
     """A call of an actor, and the future of the actor itself.
 
-    A call whose worker is lost often gets no answer at all, while the future says so.
+    A call whose worker is lost often gets no answer at all, while the future says so. The answer is awaited in Dask's
+    own thread from the start: asking that thread for each result would cost a change of threads each time.
     """
 
-    def __init__(self, call: Any, actor: Any) -> None:
-        self._call, self._actor = call, actor
+    def __init__(self, call: Any, actor: Any, loop: Any) -> None:
+        self._actor = actor
+        self._answer: Future[Any] = Future()
+        loop.add_callback(self._wait, call)
+
+    async def _wait(self, call: Any) -> None:
+        try:
+            self._answer.set_result(await call)
+        except BaseException as error:  # also a cancellation, when the client is closed
+            self._answer.set_exception(error)
 
     def result(self, timeout: float) -> Any:
         deadline = time.monotonic() + timeout
         while True:
             left = deadline - time.monotonic()
             try:
-                return self._call.result(timeout=max(min(left, _SLICE), 0.001))  # zero would mean no limit
-            except TimeoutError:
+                return self._answer.result(max(min(left, _SLICE), 0.0))
+            except TimeoutError as error:
+                if self._answer.done():
+                    raise HostLostError(f"{type(error).__name__}: {error}") from error
                 if self._actor.status != "finished":
                     raise HostLostError(f"its actor is {self._actor.status}") from None
                 if left <= 0.0:
                     raise
-            except Exception as error:  # OSError, RuntimeError, cancellations
+            except (Exception, CancelledError) as error:  # OSError, RuntimeError, cancellations
                 raise HostLostError(f"{type(error).__name__}: {error}") from error
 
 
 class _DaskHandle:
-    def __init__(self, address: str, future: Any, actor: Any) -> None:
+    def __init__(self, address: str, future: Any, actor: Any, loop: Any) -> None:
         self.name = f"{address}#{next(_NUMBERS)}"
         self.address, self.keeps_state = address, True
-        self._future, self._actor = future, actor
+        self._future, self._actor, self._loop = future, actor, loop
 
     def submit(self, method: str, *args: object) -> _DaskReply:
         if self._actor is None:
             raise HostLostError("it was given up")
         try:
-            return _DaskReply(getattr(self._actor, method)(*args), self._future)
+            return _DaskReply(getattr(self._actor, method)(*args), self._future, self._loop)
         except Exception as error:
             raise HostLostError(f"{type(error).__name__}: {error}") from error
 
@@ -80,9 +93,11 @@ class DaskPool:
     ----------
     client : distributed.Client
         The user's; a client of its own is opened, which calls workers directly.
+    n_workers : int or None, default=None
+        The most workers to use; None: all of them, also those that come later.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, n_workers: int | None = None) -> None:
         from distributed import Client
 
         if client.asynchronous:
@@ -90,6 +105,7 @@ class DaskPool:
         self._client = Client(
             client.scheduler.address, security=client.security, direct_to_workers=True, set_as_default=False
         )
+        self._n_workers = n_workers
         self._starting: dict[str, tuple[Any, float]] = {}
         self._homes: dict[str, str] = {}
 
@@ -119,6 +135,8 @@ class DaskPool:
         self._homes = {name: address for name, address in self._homes.items() if name in live}
         workers, taken = self._list_workers(), set(self._homes.values())
         for address, worker in workers.items():
+            if self._n_workers is not None and len(taken) + len(self._starting) >= self._n_workers:
+                break
             if address not in taken and address not in self._starting and worker.get("status", "running") == "running":
                 threads = int(worker["nthreads"])
                 future = self._client.submit(Host, threads, actor=True, workers=[address], pure=False)
@@ -131,7 +149,8 @@ class DaskPool:
                 del self._starting[address]
                 try:
                     with self._client.as_current():  # an actor is called by the client that is current when it is read
-                        handle = _DaskHandle(address, future, future.result(timeout=_START_LIMIT))
+                        actor = future.result(timeout=_START_LIMIT)
+                        handle = _DaskHandle(address, future, actor, self._client.loop)
                 except Exception as error:
                     _LOG.info("The worker %s could not start a host: %s", address, error)
                     continue
@@ -161,9 +180,11 @@ class DaskHosts(RecoveringHosts):
     ----------
     client : distributed.Client
         A synchronous client of the cluster.
+    n_workers : int or None, default=None
+        The most workers to use; None: all of them.
     time_limit : float, default=60.0
         As in `RecoveringHosts`.
     """
 
-    def __init__(self, client: Any, time_limit: float = 60.0) -> None:
-        super().__init__(DaskPool(client), time_limit)
+    def __init__(self, client: Any, n_workers: int | None = None, time_limit: float = 60.0) -> None:
+        super().__init__(DaskPool(client, n_workers), time_limit)

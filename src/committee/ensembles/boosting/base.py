@@ -10,6 +10,7 @@ import numpy as np
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
+from committee.engines.block_boosting import bin_for_boosting
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
@@ -133,7 +134,7 @@ class BaseBoosting(TreeEstimator):
             # Every side of a split has a row. The engine first tests sums of hessians, which would refuse sides whose
             # rows have small weights.
             params.min_samples_leaf = 0
-        bins = dataset.binned(self.max_bins, params.n_jobs)
+        bins = bin_for_boosting(dataset, self.max_bins, params.n_jobs, self.engine)
         return Booster(dataset, bins, Objective.of(loss, dataset), params, initial)
 
     def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:

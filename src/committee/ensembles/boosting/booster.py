@@ -11,6 +11,7 @@ from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 from committee.engines.block_boosting import open_block_boosting
 from committee.engines.choice import start_boosting
+from committee.engines.partition_bins import PartitionBins
 from committee.exceptions import DataSizeError
 from committee.learners.tree_rows import narrow_rows
 from committee.losses import LossFunction
@@ -122,8 +123,8 @@ class Booster:
     ----------
     dataset : Dataset
         The training rows.
-    bins : BinnedMatrix
-        Their table, binned.
+    bins : BinnedMatrix or PartitionBins
+        Their table, binned, or its partitions on the workers of a cluster.
     objective : Objective
         What is minimised.
     params : BoostingParams
@@ -146,7 +147,12 @@ class Booster:
     """
 
     def __init__(
-        self, dataset: Dataset, bins: BinnedMatrix, objective: Objective, params: BoostingParams, initial: InitialScores
+        self,
+        dataset: Dataset,
+        bins: BinnedMatrix | PartitionBins,
+        objective: Objective,
+        params: BoostingParams,
+        initial: InitialScores,
     ) -> None:
         self.dataset, self.objective, self.loss = dataset, objective, objective.loss
         self.n_jobs = params.n_jobs
@@ -163,6 +169,7 @@ class Booster:
         if self.blocks is not None:
             self.state = self.blocks.state
         else:
+            assert not isinstance(bins, PartitionBins)  # the plan of a fit does not change
             arguments = (y, objective.weights, *settings[:3], params, list(loss.levels))
             self.state = start_boosting(initial.engine, bins, *arguments)
         self._previous = previous
