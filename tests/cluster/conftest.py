@@ -1,4 +1,4 @@
-"""Clusters of real processes, one of each size for all tests; each is started when a test first needs it."""
+"""Clusters of real processes, one of Dask and one of Ray for all tests, started when a test first needs them."""
 
 import logging
 import os
@@ -16,33 +16,16 @@ LIMIT = 30.0
 
 
 @pytest.fixture(scope="session")
-def dask_clients() -> Iterator[Callable[[int], Any]]:
-    """Clients of Dask clusters on this machine, by the number of workers."""
+def dask_client() -> Iterator[Any]:
+    """The client of a Dask cluster of four processes on this machine; tests use as many of them as they need."""
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     # A cluster on this machine gives up a worker that its nanny does not start again in time, however busy we are.
     dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
-    started: dict[int, Any] = {}
-    with ExitStack() as stack:
-
-        def connect(n_workers: int) -> Any:
-            if n_workers not in started:
-                cluster = stack.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=n_workers,
-                        threads_per_worker=1,
-                        processes=True,
-                        dashboard_address=":0",
-                        memory_limit=0,
-                    )
-                )
-                started[n_workers] = stack.enter_context(distributed.Client(cluster))
-            client = started[n_workers]
-            client.wait_for_workers(n_workers, timeout=60)
-            return client
-
-        yield connect
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
+    with distributed.LocalCluster(n_workers=4, **options) as cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
@@ -68,8 +51,9 @@ def make_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
             if engine == "dask":
                 from committee.engines.hosts.dask_hosts import DaskHosts
 
-                client = request.getfixturevalue("dask_clients")(n_workers)
-                return stack.enter_context(DaskHosts(client, time_limit))
+                client = request.getfixturevalue("dask_client")
+                client.wait_for_workers(n_workers, timeout=60)
+                return stack.enter_context(DaskHosts(client, n_workers, time_limit))
             from committee.engines.hosts.ray_hosts import RayHosts
 
             request.getfixturevalue("ray_cluster")
@@ -84,7 +68,9 @@ def make_workers(request: pytest.FixtureRequest) -> Callable[[str, int], Any]:
 
     def make(engine: str, n_workers: int) -> Any:
         if engine == "dask":
-            return request.getfixturevalue("dask_clients")(n_workers)
+            client = request.getfixturevalue("dask_client")
+            client.wait_for_workers(n_workers, timeout=60)
+            return client
         return request.getfixturevalue("ray_cluster") if engine == "ray" else n_workers
 
     return make

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from typing import Any
 
 import numpy as np
 import pytest
 
 import committee
-from committee.engines.block_boosting import boost_in_blocks
-from tests.cluster.block_histograms import MakeHistograms
 from tests.engines.block_cases import make_table, make_target
 
 X = make_table(2000)[0]
 CLASSES = make_target(X, "softmax", 3)
-ENGINES = ["executor", "dask", "ray"]
 
 
 def fit() -> committee.HistGradientBoostingClassifier:
@@ -48,31 +43,3 @@ def test_few_rows_stay_in_this_process(alone: Any, caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.INFO, "committee"), committee.cluster(2):
         assert_equal(fit(), alone)
     assert "2000 rows are fewer than 500000 for each of 2 workers" in caplog.text
-
-
-class KillsWorker:
-    """Hosts one of whose workers is killed before a call."""
-
-    def __init__(self, hosts: Any, pid: int, at: int) -> None:
-        self._hosts, self._pid, self._left = hosts, pid, at
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._hosts, name)
-
-    def call(self, *args: Any, **options: Any) -> Any:
-        self._left -= 1
-        if self._left == 0:
-            os.kill(self._pid, signal.SIGKILL)
-        return self._hosts.call(*args, **options)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_worker_is_killed_in_mid_tree(engine: str, make_hosts: Any, alone: Any) -> None:
-    hosts = make_hosts(engine)
-    hosts.open("pids", MakeHistograms(), 4)
-    pid = hosts.call("pids", "where", reduce="list", changes=False)[0][0]
-    hosts.close("pids")
-    with boost_in_blocks(KillsWorker(hosts, pid, 25), 3):
-        model = fit()
-    assert hosts.traffic.lost == 1
-    assert_equal(model, alone)

@@ -49,9 +49,9 @@ def test_dask_frames(model: Any, method: str) -> None:
     assert found.to_numpy().dtype == meta.to_numpy().dtype
 
 
-def test_dask_on_a_cluster_is_lazy_and_equal(dask_clients: Any) -> None:
+def test_dask_on_a_cluster_is_lazy_and_equal(dask_client: Any) -> None:
     dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
-    client = dask_clients(2)
+    client = dask_client
     with client.as_current():
         lazy = committee.predict_partitions(FOREST, dd.from_pandas(MIXED, npartitions=4, sort=False), "predict_proba")
         assert list(lazy.columns) == ["probability_no", "probability_yes"]

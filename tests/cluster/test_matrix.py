@@ -1,0 +1,108 @@
+"""One model, to the byte: in memory, in blocks, on Dask and on Ray, for any number of workers and of partitions."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import committee
+from committee.data.blocks import BlockTable
+from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE, digest_model
+
+N_ROWS = 120
+WEIGHTS = np.random.default_rng(5).integers(1, 4, N_ROWS).astype(float)
+WHOLE = MIXED[:N_ROWS].assign(label=Y_CLASS[:N_ROWS], value=Y_VALUE[:N_ROWS], weight=WEIGHTS)
+PARTITIONS = [1, 3, 17]
+
+Fit = Callable[[Any, Any, Any], Any]
+#: By the target, as each takes a table, the name of its target and weights, or arrays.
+FAMILIES: dict[str, dict[str, Fit]] = {
+    "label": {
+        "forest": lambda X, y, w: committee.RandomForestClassifier(3, random_state=1).fit(X, y, w),
+        "bag": lambda X, y, w: committee.BaggingClassifier(n_estimators=3, random_state=1).fit(X, y, w),
+        "boosting": lambda X, y, w: committee.HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(X, y, w),
+        "stumps": lambda X, y, w: committee.AdaBoostClassifier(n_estimators=3, random_state=1).fit(X, y, w),
+        "voting": lambda X, y, w: committee.VotingClassifier(
+            [("f", committee.ExtraTreesClassifier(2)), ("t", committee.DecisionTreeClassifier(max_depth=3))],
+            random_state=4,
+        ).fit(X, y, w),
+    },
+    "value": {
+        "extra-trees": lambda X, y, w: committee.ExtraTreesRegressor(3, random_state=1).fit(X, y, w),
+        "gradient boosting": lambda X, y, w: committee.GradientBoostingRegressor(
+            n_estimators=2, subsample=0.7, random_state=1
+        ).fit(X, y, w),
+    },
+}
+CASES = {name: (target, fit) for target, fits in FAMILIES.items() for name, fit in fits.items()}
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, str]:
+    features = WHOLE.drop(columns=["label", "value", "weight"])
+    return {
+        name: digest_model(fit(features, WHOLE[target].to_numpy(), WEIGHTS), features)
+        for name, (target, fit) in CASES.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Path]:
+    """Folders of Parquet files, by target and number of partitions."""
+    found = {}
+    for target in FAMILIES:
+        table = WHOLE.drop(columns=[other for other in FAMILIES if other != target])
+        for n_partitions in PARTITIONS:
+            folder = found[target, n_partitions] = tmp_path_factory.mktemp(f"{target}-{n_partitions}")
+            for k, rows in enumerate(np.array_split(np.arange(N_ROWS), n_partitions)):
+                table.iloc[rows].to_parquet(folder / f"part-{k:02}.parquet", index=False)
+    return found
+
+
+def fit_all(folders: dict[tuple[str, int], Path], n_partitions: int) -> dict[str, str]:
+    features = WHOLE.drop(columns=["label", "value", "weight"])
+    return {
+        name: digest_model(fit(folders[target, n_partitions], target, "weight"), features)
+        for name, (target, fit) in CASES.items()
+    }
+
+
+@pytest.mark.parametrize("n_partitions", PARTITIONS)
+def test_blocks_in_this_process(n_partitions: int, folders: dict[tuple[str, int], Path], alone: dict[str, str]) -> None:
+    assert fit_all(folders, n_partitions) == alone
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_clusters(
+    engine: str, n_workers: int, make_workers: Any, folders: dict[tuple[str, int], Path], alone: dict[str, str]
+) -> None:
+    with committee.cluster(make_workers(engine, n_workers), n_workers=n_workers, distribute="always") as active:
+        for n_partitions in PARTITIONS:
+            assert fit_all(folders, n_partitions) == alone, n_partitions
+        assert len(active.hosts.list_hosts()) == n_workers
+        assert active.traffic.lost == 0
+
+
+@pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
+def test_boosting_reads_no_row_in_the_driver(
+    engine: str,
+    make_workers: Any,
+    folders: dict[tuple[str, int], Path],
+    alone: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Workers load and bin the partitions; the driver keeps the target and the weights."""
+
+    def load(table: BlockTable, block: int) -> Any:
+        pytest.fail(f"the driver reads {table.block_name(block)}")
+
+    monkeypatch.setattr(BlockTable, "load", load)
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
+        target, fit = CASES["boosting"]
+        model = fit(folders[target, 3], target, "weight")
+        assert active.traffic.made == 2
+    features = WHOLE.drop(columns=["label", "value", "weight"])
+    assert digest_model(model, features) == alone["boosting"]
