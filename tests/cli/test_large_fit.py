@@ -105,3 +105,16 @@ def test_bins_need_a_table_in_blocks(run: Run, folder: Path) -> None:
     done = run("bin", "t.csv", "--target", "b", "-o", "t.bins")
     assert done.returncode != 0
     assert "no Parquet or Arrow file" in done.stderr
+
+
+def test_the_report_is_about_rows_held_out(run: Run, folder: Path) -> None:
+    options = ("--set", "max_iter=5", "--drop", "price", "--drop", "id", "--json", "-o", "m.committee")
+    done = run("fit", str(folder), "-t", "label", "-e", "hist-gradient-boosting", *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert Path(found["report"]) == Path("m.report.html")
+    page = Path("m.report.html").read_text(encoding="utf-8")
+    assert "rows held out of sales" in page
+    assert "HistGradientBoostingClassifier" in page
+    bare = run("fit", str(folder), "-t", "label", "--drop", "id", "--no-report", "--json", "-o", "other.committee")
+    assert json.loads(bare.stdout)["report"] is None

@@ -188,3 +188,15 @@ def test_a_fit_stays_within_the_memory_of_its_process(tmp_path: Path) -> None:
     refused = run("memory")
     assert refused.returncode != 0
     assert "MemoryError" in refused.stderr or "bad_alloc" in refused.stderr
+
+
+def test_threads_that_fit_members_have_the_limit(tmp_path: Path) -> None:
+    from joblib import Parallel, delayed
+
+    from committee.data.memory import find_limit
+    from committee.data.spilling import carry_limit
+
+    with committee.memory_limit("1GB", folder=tmp_path):
+        found = Parallel(n_jobs=2, prefer="threads")(delayed(carry_limit(find_limit))() for _ in range(4))
+    assert [limit.folder for limit in found] == [str(tmp_path)] * 4
+    assert find_limit() is None

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from committee.data.rows import select_rows
+from committee.data.spilling import carry_limit
 from committee.ensembles.combining.member_predictions import Classes, predict_member
 from committee.ensembles.combining.metrics import measure_log_loss, measure_squared_error
 from committee.ensembles.combining.out_of_fold import MemberFit, average_fold_predictions
@@ -98,7 +99,7 @@ def boost_in_stages(
     losses: list[float] = []
     for n_rounds in schedule.rounds:
         by_fold = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_boost_fold)(model, n_rounds, training, one, fold, classes)
+            delayed(carry_limit(_boost_fold))(model, n_rounds, training, one, fold, classes)
             for model, fold in zip(models, folds, strict=True)
         )
         pairs = [(test, predicted) for (_, test), predicted in zip(folds, by_fold, strict=True)]

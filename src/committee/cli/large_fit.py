@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import typer
 from rich.markup import escape
 
@@ -43,6 +45,8 @@ _SPREAD = 4.0
 _SHARE = 0.5
 _HELD_OUT, _MOST_HELD_OUT = 0.1, 200_000
 """Share of the rows, and the most rows, that the score is computed on."""
+_MOST_REPORTED = 20_000
+"""Rows held out that the report is about: a page of more says the same, and takes minutes."""
 _DEFAULT = {"classification": "HistGradientBoostingClassifier", "regression": "HistGradientBoostingRegressor"}
 
 
@@ -143,6 +147,7 @@ class LargeFit:
         self.model = self._make_model()
         self.scores: dict[str, float] = {}
         self.seconds = 0.0
+        self.reported: pa.Table | None = None
 
     def _make_model(self) -> Any:
         import committee
@@ -195,6 +200,22 @@ class LargeFit:
         own = None if table.weights is None else table.weights[out]
         for metric in self.metrics:
             self.scores[metric.name] = metric.score(self.model, sample, table.y[out], own)
+        self.reported = sample.append_column(table.target, pa.array(table.y[out]))[:_MOST_REPORTED]
+
+    def write_report(self, path: Path) -> int:
+        """Write the page about rows held out, as ``committee report`` does for a new table; the bytes written."""
+        from committee.cli.report import write_model_report
+
+        with tempfile.TemporaryDirectory(prefix="committee-") as folder:
+            model = Path(folder) / f"{type(self.model).__name__}.committee"
+            rows = Path(folder) / f"rows held out of {Path(self.table.name).stem}.parquet"
+            write_model(self.model, model)
+            pq.write_table(self.reported, rows)
+            plan, target = self.plan, self.table.target
+            found = write_model_report(
+                str(model), str(rows), target, path, metric=plan.metric, seed=plan.seed, jobs=plan.jobs
+            )
+            return found.n_bytes
 
     def _hold_out(self) -> AnyArray:
         n_rows = self.table.opened.n_rows
@@ -204,7 +225,7 @@ class LargeFit:
             raise CommandError(f"{n_rows} rows are too few to hold some out.", "A table needs at least a few rows.")
         return held_out
 
-    def write_json(self, path: str | None) -> str:
+    def write_json(self, path: str | None, page: str | None) -> str:
         """The result for programs."""
         needs = self.estimate()
         found = {
@@ -218,6 +239,7 @@ class LargeFit:
             "scores": self.scores,
             "seconds": self.seconds,
             "output": path,
+            "report": page,
         }
         return json.dumps(found, indent=2)
 
@@ -253,7 +275,7 @@ def fit_large(
     *,
     as_json: bool,
 ) -> None:
-    """Fit a model to a table in blocks, say what it takes, and write the model.
+    """Fit a model to a table in blocks, say what it takes, and write the model and a report on rows held out.
 
     Parameters
     ----------
@@ -266,7 +288,7 @@ def fit_large(
     plan : Plan
         The options.
     places : FitPlaces
-        Where the model is written.
+        Where the model and the report are written.
     memory : str or None
         The memory that the user grants.
     as_json : bool
@@ -279,14 +301,14 @@ def fit_large(
             for line in run.describe():
                 console.print(escape(line), soft_wrap=True)
         run.run()
-    written, _ = places.write(lambda path: write_model(run.model, path), lambda path: 0)
+    written, page = places.write(lambda path: write_model(run.model, path), run.write_report)
     if as_json:
-        typer.echo(run.write_json(None if written is None else str(written.path)))
+        typer.echo(run.write_json(*(None if one is None else str(one.path) for one in (written, page))))
         return
     console.print(f"\nFitted in {run.seconds:.0f} seconds. On the rows held out (the model has not seen them):")
     for metric, score in run.scores.items():
         console.print(f"  {escape(metric)}: {score:.4f}")
-    show_files(console, written, None)
+    show_files(console, written, page)
 
 
 def write_bins(

@@ -6,16 +6,18 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from committee.constraints import show_value
 from committee.data.binning import set_spill_folder
 from committee.data.memory import MemoryLimit, find_limit, measure_available_memory, show_bytes, use_limit
 from committee.exceptions import DataError, ParameterError
 
-__all__ = ["memory_limit", "read_bytes", "spill_large"]
+__all__ = ["CarriedLimit", "carry_limit", "memory_limit", "read_bytes", "spill_large"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _MEMORY_SYSTEMS = frozenset({"tmpfs", "ramfs"})
@@ -69,6 +71,43 @@ def use_folder(active: MemoryLimit) -> Iterator[None]:
             yield
     finally:
         set_spill_folder(None if before is None else before.folder)
+
+
+@dataclass(frozen=True)
+class CarriedLimit:
+    """A function that is called under a limit in whatever thread or process it runs.
+
+    Attributes
+    ----------
+    function : callable
+        The function.
+    limit : MemoryLimit
+        The limit.
+    """
+
+    function: Callable[..., Any]
+    limit: MemoryLimit
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call the function."""
+        with use_folder(self.limit):
+            return self.function(*args, **options)
+
+
+def carry_limit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under the limit that holds here: limits are those of a thread, and workers are others.
+
+    Examples
+    --------
+    >>> carry_limit(abs) is abs
+    True
+    >>> with memory_limit("1GB"):
+    ...     carried = carry_limit(abs)
+    >>> carried(-3)
+    3
+    """
+    limit = find_limit()
+    return function if limit is None else CarriedLimit(function, limit)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from committee.base import CommitteeEstimator
 from committee.data.rows import select_rows
+from committee.data.spilling import carry_limit
 from committee.engines.cluster import choose_hosts
 from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.member_predictions import (
@@ -286,8 +287,9 @@ def _run_jobs(
             # The data set stays out of a job that is sent to another process.
             own = training if shared else TrainingSet(training.X, training.y, training.weights, training.groups)
             parallel = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
+            fit = delayed(carry_limit(_fit_and_predict))
             results = parallel(
-                delayed(_fit_and_predict)(
+                fit(
                     own, clone(job.member.estimator), job.member.method, job.member.params, job.train, job.test, classes
                 )
                 for job in some
