@@ -1,8 +1,10 @@
 """Fits on clusters: `python benchmarks/cluster.py`; --quick is a smoke test.
 
 The same table and the same fit in this process, from blocks in this process, and on 1, 2 and 4 worker processes of a
-process pool, Dask and Ray, beside the Dask modes of LightGBM and XGBoost. Two fits of different length separate the
-seconds of a tree from those of reading and binning. Workers have one thread each; more workers than cores share them.
+process pool, Dask and Ray, beside the Dask modes of LightGBM and XGBoost. Blocks are Parquet files, which the workers
+read and bin by themselves; LightGBM and XGBoost get Dask arrays that their workers have in memory already. Two fits of
+different length separate the seconds of a tree from those of reading and binning. Workers have one thread each; more
+workers than cores share them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,15 +35,16 @@ N_FEATURES, LEAVES, RATE = 28, 31, 0.1
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows, the numbers of trees of the two fits, the numbers of workers."""
+    """Rows, the numbers of trees of the two fits of boosting and of a forest, the numbers of workers."""
 
-    rows: int = 500_000
-    few: int = 5
-    many: int = 25
+    rows: int = 300_000
+    boosted: tuple[int, int] = (5, 35)
+    grown: tuple[int, int] = (4, 12)
     workers: tuple[int, ...] = (1, 2, 4)
 
 
-QUICK = Sizes(rows=4_000, few=2, many=4, workers=(2,))
+QUICK = Sizes(rows=4_000, boosted=(2, 4), grown=(2, 4), workers=(2,))
+N_FILES = 8
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def boost(n_trees: int) -> Any:
 
 
 def grow(n_trees: int) -> Any:
-    return committee.RandomForestClassifier(n_trees, random_state=0, min_samples_leaf=5)
+    return committee.RandomForestClassifier(n_trees, random_state=0, max_depth=10, min_samples_leaf=5)
 
 
 FAMILIES: dict[str, Callable[[int], Any]] = {"boosting": boost, "forest": grow}
@@ -80,16 +84,22 @@ FAMILIES: dict[str, Callable[[int], Any]] = {"boosting": boost, "forest": grow}
 class Study:
     """The table, and the measurements so far."""
 
-    def __init__(self, sizes: Sizes) -> None:
-        self.sizes, self.rows = sizes, []
+    def __init__(self, sizes: Sizes, folder: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self.sizes, self.rows, self.folder = sizes, [], folder
         self.X, self.y = make_rows(sizes.rows)
         self.X_test, self.y_test = make_rows(min(100_000, sizes.rows), seed=1)
+        for number, rows in enumerate(np.array_split(np.arange(sizes.rows), N_FILES)):
+            columns = {f"x{j}": self.X[rows, j] for j in range(N_FEATURES)}
+            parquet.write_table(pa.table({**columns, "y": self.y[rows]}), folder / f"part-{number}.parquet")
 
     def measure(self, name: str, workers: int, fit: Callable[[int], Any], traffic: Any = None) -> None:
         """Fit twice, and note the seconds of a tree and of the rest, the score, and what travelled."""
         from sklearn.metrics import roc_auc_score
 
-        few, many = self.sizes.few, self.sizes.many
+        few, many = self.sizes.grown if name.startswith("forest") else self.sizes.boosted
         fit(1)  # imports, first connections
         counts = [] if traffic is None else [vars(traffic).copy()]
         start = time.perf_counter()
@@ -114,10 +124,6 @@ class Study:
         row = Row(name, workers, setup, tree, float(roc_auc_score(self.y_test, scores)), rounds, megabytes, digest)
         self.rows.append(row)
         print(show_row(row), flush=True)
-
-    def blocks(self, n_blocks: int) -> list[np.ndarray]:
-        """The table as a list of tables."""
-        return list(np.array_split(self.X, n_blocks))
 
 
 def show_row(row: Row) -> str:
@@ -157,9 +163,7 @@ def measure_here(study: Study) -> None:
         for jobs in (1, None):
             one = f"{family}, in memory, {'1 thread' if jobs else 'all threads'}"
             study.measure(one, 0, lambda n, make=make, jobs=jobs: make(n).set_params(n_jobs=jobs).fit(study.X, study.y))
-        study.measure(
-            f"{family}, blocks in this process", 0, lambda n, make=make: make(n).fit(study.blocks(8), study.y)
-        )
+        study.measure(f"{family}, blocks in this process", 0, lambda n, make=make: make(n).fit(study.folder, "y"))
 
 
 def measure_cluster(study: Study, name: str, workers: Any, n_workers: int) -> None:
@@ -168,7 +172,7 @@ def measure_cluster(study: Study, name: str, workers: Any, n_workers: int) -> No
             study.measure(
                 f"{family}, {name}",
                 n_workers,
-                lambda n, make=make: make(n).fit(study.blocks(2 * n_workers), study.y),
+                lambda n, make=make: make(n).fit(study.folder, "y"),
                 active.traffic,
             )
 
@@ -239,12 +243,13 @@ def main(arguments: list[str] | None = None) -> None:
     head = "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD)
     print(head)
     load = measure_load()
-    study = Study(sizes)
-    run(study)
+    with TemporaryDirectory(prefix="cluster-") as folder:
+        study = Study(sizes, Path(folder))
+        run(study)
     if not given.quick:
         text = (
             f"# Fits on clusters\n\n{sizes.rows:,} rows x {N_FEATURES} features (float32), {LEAVES} leaves; forests of "
-            f"full trees down to 5 rows. {describe_machine()} Load before: {load}. Workers are processes of one thread "
+            f"trees of depth 10. {describe_machine()} Load before: {load:.0%}. Workers are processes of one thread "
             "on this machine. Made by `benchmarks/cluster.py`, whose heading says what is measured.\n\n"
         )
         lines = "\n".join(show_row(row) for row in study.rows)

@@ -1,13 +1,15 @@
 """Fits on a Parquet table that is larger than the memory of the process, beside LightGBM and XGBoost.
 
-    python -m benchmarks.out_of_core --gigabytes 8 --limit 2GB --folder /scratch
+    python -m benchmarks.out_of_core --gigabytes 8 --limit 2GB --folder /scratch --write
 
 makes a table (seeded, 100 columns of float32, uncompressed, so that the file is as large as the values), then fits
-each model in a process of its own whose memory is limited by RLIMIT_DATA: private writable memory; files that are
-mapped into memory do not count, as they do not need to stay there. XGBoost reads the same Parquet file by its iterator
-for external memory; LightGBM's two-round loading reads text, so that the table is written as CSV for it, which is not
-timed. The score is the area under the ROC curve of 100,000 other rows. The peak is that of private memory (RssAnon) and
-of all resident pages (VmHWM), which includes pages of files that the system would drop if others needed the room.
+each model in a process of its own. The memory of ours is limited by RLIMIT_DATA: private writable memory; files that
+are mapped into memory do not count, as they do not need to stay there. The others run twice: without a limit, for their
+time and peak, and with the same limit, to see whether they keep within it. XGBoost reads the same Parquet file by its
+iterator for external memory; LightGBM's two-round loading reads text, so that the table is written as CSV for it, which
+is not timed. The score is the area under the ROC curve of 100,000 other rows. The peak is that of private memory
+(RssAnon) and of all resident pages (VmHWM), which includes pages of files that the system would drop if others needed
+the room. ``--write`` puts the table into results/out_of_core.md, in the place of the one of the same size.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.machine import describe_machine, measure_load
+from benchmarks.report import RESULTS
 from committee.data.memory import show_bytes
 from committee.data.spilling import read_bytes
 
@@ -168,8 +172,9 @@ def read_status(name: str) -> int:
 def run_child(job: dict[str, Any]) -> None:
     from sklearn.metrics import roc_auc_score
 
-    limit = read_bytes(job["limit"])
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    if job["limited"]:
+        limit = read_bytes(job["limit"])
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     peak, started = Peak(), time.perf_counter()
     predict = JOBS[job["name"]](job)
     seconds, private = time.perf_counter() - started, peak.stop()
@@ -188,23 +193,57 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
     return {"error": lines[-1][:160] if lines else f"ended with {done.returncode}"}
 
 
-def print_table(found: dict[str, dict[str, Any]]) -> None:
-    print("| fit | seconds | peak of private memory | peak of resident pages | AUC |")
-    print("|---|---|---|---|---|")
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Ours under the limit; others without, and whether they keep within it."""
+    if job["name"].startswith("committee"):
+        found = run_job({**job, "limited": True})
+        return {**found, "within": "kept" if "error" not in found else ""}
+    found = run_job({**job, "limited": False})
+    limited = run_job({**job, "limited": True})
+    failure = limited.get("error")
+    return {**found, "within": f"kept, {limited['seconds']:.0f} s" if failure is None else f"failed: {failure}"}
+
+
+def show_table(found: dict[str, dict[str, Any]]) -> str:
+    lines = [
+        "| fit | seconds | peak of private memory | peak of resident pages | AUC | under the limit |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, row in found.items():
         if "error" in row:
-            print(f"| {name} | failed: {row['error']} | | | |")
+            lines.append(f"| {name} | failed: {row['error']} | | | | {row['within']} |")
         else:
             private, resident = show_bytes(row["private"]), show_bytes(row["resident"])
-            print(f"| {name} | {row['seconds']:.0f} | {private} | {resident} | {row['auc']:.4f} |")
+            cells = f"{row['seconds']:.0f} | {private} | {resident} | {row['auc']:.4f} | {row['within']}"
+            lines.append(f"| {name} | {cells} |")
+    return "\n".join(lines)
+
+
+INTRODUCTION = f"""# Tables larger than memory
+
+Made by `python -m benchmarks.out_of_core`, whose heading says what is measured. Boosting makes {ROUNDS} rounds of
+{LEAVES} leaves, the forest {TREES} trees of depth {DEPTH} on samples of half of the rows. Our fits run under the limit,
+the others without one, and once more with it. Resident pages include those of files, which the system drops when
+others need the room. RLIMIT_DATA also counts memory that is reserved and not used.
+"""
+
+
+def write_section(path: Path, heading: str, text: str) -> None:
+    """Put a section into the page, in the place of the one with this heading."""
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    sections = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
+    sections[heading] = f"\n{text}\n"
+    parts = [f"\n## {name}\n{body.rstrip()}\n" for name, body in sections.items()]
+    path.write_text(INTRODUCTION + "".join(parts), encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gigabytes", type=float, default=8.0, help="size of the Parquet file")
-    parser.add_argument("--limit", default="2GB", help="memory of each process")
+    parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the Parquet file")
+    parser.add_argument("--limit", default="600MB", help="memory of each process")
     parser.add_argument("--folder", default=None, help="where the table and temporary files are made")
     parser.add_argument("--only", default="", help="fits whose names contain this")
+    parser.add_argument("--write", action="store_true", help="put the table into results/out_of_core.md")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
@@ -212,13 +251,21 @@ def main() -> None:
         return
     names = [name for name in JOBS if given.only in name]
     n_rows = int(given.gigabytes * 1e9 / (4 * N_COLUMNS + 1))
+    load = measure_load()
     with tempfile.TemporaryDirectory(prefix="out_of_core-", dir=given.folder) as folder:
         table, text = Path(folder) / "table.parquet", Path(folder) / "table.csv"
         write_table(table, n_rows, text if any("LightGBM" in name for name in names) else None)
         size = show_bytes(table.stat().st_size)
-        print(f"{n_rows:,} rows, {N_COLUMNS} columns, {size} of Parquet; limit {given.limit} by RLIMIT_DATA.")
         paths = {"table": str(table), "text": str(text), "folder": folder, "limit": given.limit}
-        print_table({name: run_job({"name": name, **paths}) for name in names})
+        found = {name: measure({"name": name, **paths}) for name in names}
+    facts = (
+        f"{n_rows:,} rows, {N_COLUMNS} columns, {size} of Parquet; limit {given.limit} by RLIMIT_DATA. "
+        f"{describe_machine()} Load before: {load:.0%}."
+    )
+    page = f"{facts}\n\n{show_table(found)}"
+    print(page)
+    if given.write:
+        write_section(RESULTS / "out_of_core.md", f"{given.gigabytes:g} GB, limit {given.limit}", page)
 
 
 if __name__ == "__main__":

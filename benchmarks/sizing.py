@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 #: Steps of a tree and leaves that are expanded, by leaves and by leaves ahead (best-first order replayed exactly):
 #: counted by ``BlockBoosting.traffic`` on 60,000 rows of 28 features.
-STEPS = {(31, 1): (28.5, 30), (31, 4): (12, 45), (31, 16): (12, 51)}
-STEPS |= {(255, 1): (252.5, 255), (255, 4): (85.5, 338), (255, 16): (85.5, 434)}
+STEPS = {(31, 1): (30, 30), (31, 4): (9.8, 32.5), (31, 16): (9.1, 49)}
+STEPS |= {(255, 1): (255, 255), (255, 4): (67, 256), (255, 16): (23, 272), (255, 24): (19, 285), (255, 64): (18.5, 449)}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Cluster:
     features: int = 28
     trees: int = 500
     leaves: int = 255
-    ahead: int = 16
+    ahead: int = 24
     latency: float = 0.0015
     per_call: float = 0.0008
     bandwidth: float = 1.25e9
@@ -63,7 +63,7 @@ class Cluster:
     per_value: float = 0.9e-9
     spread: float = 0.1
     bin_bytes: int = 8
-    further: float = 4.5
+    further: float = 2.0
 
     @property
     def steps(self) -> tuple[float, float]:
