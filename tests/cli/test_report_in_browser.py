@@ -179,3 +179,17 @@ def test_drift_is_shown(pages: Path, tmp_path: Path) -> None:
         assert "new" in tip
         assert browser.run("document.querySelectorAll('.summary p').length") == 3
         assert browser.list_complaints() == []
+
+
+def test_captions_of_wide_tables_are_read_on_a_phone(pages: Path, tmp_path: Path) -> None:
+    with open_browser(tmp_path) as browser:
+        browser.open(pages / "fit.html", width=SIZES["phone"])
+        script = (
+            "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+            ".map(e => {e.scrollLeft = LEFT; const b = e.querySelector('caption span').getBoundingClientRect();"
+            "return [b.left, b.right];})"
+        )
+        for left in ("0", "e.scrollWidth"):
+            places = browser.run(script.replace("LEFT", left))
+            assert places
+            assert all(start >= 0 and end <= SIZES["phone"] for start, end in places), places

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from committee.data.class_weights import combine_weights
 from committee.data.targets import encode_classes
+from committee.data.weights import find_unit
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -88,3 +89,18 @@ def test_balanced_counts_a_weight_as_repetition(counts: list[int]) -> None:
         assert len(set(expected)) == 1
     else:
         np.testing.assert_allclose(combined, expected)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 0.5, 0.1, 1 / 3, 7.3])
+@pytest.mark.parametrize("weights", [[1, 2, 3], [2, 3], [4, 6], [1, 1000], [20, 30, 70], [31, 17, 40]])
+def test_a_factor_of_all_weights_is_one_of_the_unit(weights: list[int], factor: float) -> None:
+    own = np.array(weights, dtype=float)
+    assert find_unit(own * factor) == pytest.approx(factor * np.gcd.reduce(weights), rel=1e-12)
+
+
+def test_large_whole_weights_are_repetitions_and_their_fractions_are_not() -> None:
+    """The one exception: 63 and 41 copies are meant by who writes whole numbers, and not by 0.63 and 0.41."""
+    weights = np.array([63.0, 41.0, 57.0])
+    assert find_unit(weights) == 1.0
+    assert find_unit(weights * 2) == 2.0
+    assert find_unit(weights / 100) == pytest.approx(weights.mean() / 100)

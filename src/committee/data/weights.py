@@ -98,7 +98,9 @@ def find_unit(weights: FloatArray, copies: FloatArray | None = None) -> float:
 
     The unit of whole numbers is their greatest common factor. That of other weights is the lightest one if all are
     multiples of it, or a simple fraction of it (0.2 and 0.3 are 2 and 3 times 0.1). So a factor of all weights is a
-    factor of the unit.
+    factor of the unit, with one exception: whole numbers without a common factor that are not multiples of the lightest
+    and more than 32 on average mean repetition, and the same weights as fractions do not. Fractions such as 0.63 and
+    0.41 are measured or computed; nobody means 63 and 41 rows by them.
 
     Parameters
     ----------

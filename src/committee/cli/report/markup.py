@@ -211,7 +211,7 @@ def make_html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], capt
     body = "\n".join(lines)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}"><table>\n'
-        f"<caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        f"<caption><span>{escape(caption)}</span></caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 
 
