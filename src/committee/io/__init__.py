@@ -5,7 +5,7 @@ from __future__ import annotations
 from committee.io.c_code import CSource, build_python_module, to_c
 from committee.io.description import ModelDescription, describe_file
 from committee.io.model_file import load, save
-from committee.io.onnx_export import to_onnx
+from committee.io.onnx_graph import to_onnx
 from committee.io.readers import from_catboost, from_lightgbm, from_sklearn, from_xgboost
 
 __all__ = [

@@ -14,6 +14,7 @@ from committee.data.targets import count_target
 from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_largest
 from committee.engines.tree_model import TreeModel
 from committee.exceptions import warn_caller
+from committee.learners.prepared_predictor import PredictorMixin
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin", "add_columns", "split_outputs"]
 
 
-class TreeEstimator(CommitteeEstimator):
+class TreeEstimator(PredictorMixin, CommitteeEstimator):
     """An estimator whose fitted state is an arena of trees and the schema of the table that they were grown on.
 
     A subclass sets what it predicts (`_task`) and how the trees are combined (`_combine`). Ensembles use the public

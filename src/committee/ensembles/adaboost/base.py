@@ -15,6 +15,7 @@ from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
 from committee.exceptions import ParameterTypeError
+from committee.learners.prepared_predictor import PredictorMixin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ _OPTIONAL = ("sample_weights_trace_", "validation_scores_", "feature_names_in_")
 """Fitted attributes that not every fit sets."""
 
 
-class BaseAdaBoost(MemberAccessMixin, CommitteeEstimator):
+class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     """An ensemble of members that are fitted one after another, whose fitted form is members with weights."""
 
     estimator: Any

@@ -42,6 +42,7 @@ from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
+from committee.learners.formula_rows import find_medians
 from committee.learners.tree import DecisionTreeRegressor
 from committee.params import LearningRate, NJobs, RandomState
 
@@ -264,11 +265,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
             if weights.sum() == 0.0:
                 return np.asarray(values.mean(axis=1))
             return np.asarray((values * weights).sum(axis=1) / weights.sum())
-        order = values.argsort(axis=1, kind="stable")
-        below = weights[order].cumsum(axis=1)
-        median = (below >= (0.5 - _ROUNDING) * below[:, -1:]).argmax(axis=1)
-        each = np.arange(len(values))
-        return np.asarray(values[each, order[each, median]])
+        return find_medians(values, weights, 0.5 - _ROUNDING)
 
     def predict(self, X: Any) -> FloatArray:
         """Weighted median (R2) or weighted mean (RT) of the members' predictions.

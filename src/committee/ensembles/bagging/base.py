@@ -28,6 +28,7 @@ from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
+from committee.learners.prepared_predictor import PredictorMixin
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.learners.tree_rows import predict_trees
@@ -115,7 +116,7 @@ _OPTIONAL = ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_predicti
 """Fitted attributes that not every fit has."""
 
 
-class BaseBagging(MemberAccessMixin, CommitteeEstimator):
+class BaseBagging(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     """All that the bagging estimators share: samples, the loop, out-of-bag votes, the mean of the members."""
 
     _task: ClassVar[Task]

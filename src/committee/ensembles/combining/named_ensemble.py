@@ -30,6 +30,7 @@ from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+from committee.learners.prepared_predictor import PredictorMixin
 
 if TYPE_CHECKING:
     from typing import Self
@@ -67,7 +68,7 @@ class PredictionTransformerMixin(TransformerMixin):  # type: ignore[misc]
         return tags
 
 
-class NamedEnsemble(MemberAccessMixin, CommitteeEstimator):
+class NamedEnsemble(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     """Base class of the ensembles of named members; a subclass sets what it predicts (`_task`)."""
 
     accepts_blocks: ClassVar[bool] = False

@@ -15,6 +15,7 @@ from committee.engines.formula import (
     RowFunction,
     TakenColumns,
 )
+from committee.learners.formula_rows import interpolate_steps
 from committee.losses import apply_sigmoid
 
 if TYPE_CHECKING:
@@ -83,16 +84,7 @@ class _Steps:
         self._places, self._heights = places, heights
 
     def __call__(self, probabilities: FloatArray) -> FloatArray:
-        places, heights = self._places, self._heights
-        # Step by step: NumPy's own interpolation multiplies and adds at once on some processors.
-        left = np.searchsorted(places, probabilities, side="right") - 1
-        start = np.clip(left, 0, max(len(places) - 2, 0))
-        stop = np.minimum(start + 1, len(places) - 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rise = (heights[stop] - heights[start]) / (places[stop] - places[start])
-        between = rise * (probabilities - places[start]) + heights[start]
-        last = np.where(left >= len(places) - 1, heights[-1], between)
-        return np.where(left < 0, heights[0], last)
+        return interpolate_steps(probabilities, self._places, self._heights)
 
     def to_term(self, probability: FormulaTerm) -> FormulaTerm:
         return Curve(probability, self._places, self._heights)

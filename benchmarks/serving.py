@@ -1,0 +1,143 @@
+"""Load the example service on loopback: `python benchmarks/serving.py`. Needs uvicorn.
+
+One server process, clients that keep their connections and wait for each answer before they ask again. The same
+service is run with LightGBM and onnxruntime behind it, where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import committee
+
+HERE = Path(__file__).resolve().parent
+N_COLUMNS = 20
+
+
+def draw() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, N_COLUMNS))
+    return X, (X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
+
+
+def make_app(kind: str, folder: Path) -> Any:
+    """The service of the examples, with another library in place of the predictor."""
+    sys.path.insert(0, str(HERE.parent / "examples" / "service"))
+    from app import Service
+
+    if kind == "committee":
+        return Service(committee.load(folder / "model.committee").predictor())
+    if kind == "lightgbm":
+        import lightgbm
+
+        booster = lightgbm.Booster(model_file=str(folder / "model.txt"))
+
+        def ask(row: Any) -> np.ndarray:
+            p = booster.predict(np.array([list(row.values())]), num_threads=1)[0]
+            return np.array([1.0 - p, p])
+    else:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+        def ask(row: Any) -> np.ndarray:
+            return np.asarray(session.run(["probabilities"], {"X": np.array([list(row.values())], float)})[0][0])
+
+    other = type("Other", (), {"predict_proba_one": staticmethod(ask), "classes_": [0, 1], "columns": []})
+    return Service(other())
+
+
+async def run_client(port: int, body: bytes, until: float, times: list[float]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    request = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    while time.perf_counter() < until:
+        start = time.perf_counter()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        length = next(
+            int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+        )
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - start)
+    writer.close()
+
+
+async def load(port: int, body: bytes, n_clients: int, seconds: float) -> list[float]:
+    times: list[float] = []
+    until = time.perf_counter() + seconds
+    await asyncio.gather(*(run_client(port, body, until, times) for _ in range(n_clients)))
+    return times
+
+
+def measure(kind: str, folder: Path, port: int, seconds: float) -> None:
+    env = {**os.environ, "SERVED": kind, "FOLDER": str(folder)}
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", str(HERE), "serving:served", "--factory"]
+    server = subprocess.Popen([*command, "--port", str(port), "--log-level", "error"], env=env)
+    body = json.dumps({f"x{k}": 0.1 * k for k in range(N_COLUMNS)}).encode()
+    try:
+        for _ in range(100):
+            time.sleep(0.1)
+            try:
+                asyncio.run(load(port, body, 1, 0.05))
+                break
+            except OSError:
+                continue
+        for n_clients in (1, 16):
+            times = np.array(asyncio.run(load(port, body, n_clients, seconds))) * 1000
+            p50, p99 = np.percentile(times, [50, 99])
+            print(f"| {kind} | {n_clients} | {len(times) / seconds:,.0f} | {p50:.2f} | {p99:.2f} |", flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def served() -> Any:
+    return make_app(os.environ["SERVED"], Path(os.environ["FOLDER"]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--port", type=int, default=8765)
+    given = parser.parse_args()
+    X, y = draw()
+    kinds = ["committee"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = committee.HistGradientBoostingClassifier(max_iter=100).fit(X, y)
+        committee.save(model, folder / "model.committee")
+        try:
+            committee.io.to_onnx(model, folder / "model.onnx")
+            import onnxruntime  # noqa: F401
+
+            kinds.append("onnxruntime")
+        except ImportError:
+            pass
+        try:
+            import lightgbm
+
+            lightgbm.LGBMClassifier(n_estimators=100, verbose=-1).fit(X, y).booster_.save_model(folder / "model.txt")
+            kinds.append("lightgbm")
+        except ImportError:
+            pass
+        print("| behind the service | clients | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|")
+        for number, kind in enumerate(kinds):
+            measure(kind, folder, given.port + number, given.seconds)
+
+
+if __name__ == "__main__":
+    main()
