@@ -7,6 +7,7 @@ from committee.io.description import ModelDescription, describe_file
 from committee.io.model_file import load, save
 from committee.io.onnx_graph import to_onnx
 from committee.io.readers import from_catboost, from_lightgbm, from_sklearn, from_xgboost
+from committee.io.xgboost_json import to_xgboost
 
 __all__ = [
     "CSource",
@@ -21,4 +22,5 @@ __all__ = [
     "save",
     "to_c",
     "to_onnx",
+    "to_xgboost",
 ]
