@@ -60,6 +60,8 @@ class OutOfBag:
         Sum of the votes: class probabilities (outputs side by side) or values.
     n_votes : ndarray of uint32 of shape (n_rows,)
         Number of members that voted on each row.
+    patience : int or None
+        As in the constructor.
     converged : bool
         Whether the score did not improve for ``patience`` members.
     """
@@ -84,7 +86,7 @@ class OutOfBag:
         self.converged = False
         self._scored = None if weights is None else weights > 0.0
         self._score = make_score_function(score, target, weights)
-        self._tol, self._patience, self._too_few = tol, patience, too_few
+        self._tol, self.patience, self._too_few = tol, patience, too_few
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
 
@@ -98,7 +100,7 @@ class OutOfBag:
         self._trace.append((n_members, score))
         if score > self._best + self._tol:
             self._best, self._best_at = score, n_members
-        elif self._patience is not None and n_members - self._best_at >= self._patience:
+        elif self.patience is not None and n_members - self._best_at >= self.patience:
             self.converged = True
         return score
 

@@ -1,4 +1,4 @@
-"""What a table in blocks must offer."""
+"""The interface of a table in blocks."""
 
 from __future__ import annotations
 

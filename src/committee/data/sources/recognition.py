@@ -1,4 +1,4 @@
-"""What of the things that `fit` can get is a table in blocks, and the source that reads it."""
+"""Which inputs of `fit` are tables in blocks, and the source that reads each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine of distributed computing has to offer: hosts that can be called, and the news that one is lost."""
+"""The interface of a distributed backend (processes, Dask, Ray): hosts that can be called, and how a loss shows."""
 
 from __future__ import annotations
 

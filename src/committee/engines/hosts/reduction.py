@@ -1,4 +1,4 @@
-"""What becomes of the answers of several blocks, and how sums travel."""
+"""Reductions: how the results of several blocks are combined, and how sums travel."""
 
 from __future__ import annotations
 

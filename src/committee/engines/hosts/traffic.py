@@ -1,4 +1,4 @@
-"""What travels between the driver and its hosts."""
+"""Counts of the calls and bytes between the driver and its hosts."""
 
 from __future__ import annotations
 

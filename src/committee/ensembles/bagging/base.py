@@ -20,8 +20,9 @@ from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_lar
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.bagging.members import AnyMembers, EstimatorBagBuilder, MemberSamples
 from committee.ensembles.bagging.tree_members import TreeBagBuilder, TreeMembers, make_tree_bag
-from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks, should_stop
+from committee.ensembles.fit_callbacks import FitInput
 from committee.ensembles.member_access import MemberAccessMixin
+from committee.ensembles.member_chunks import plan_chunks
 from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.out_of_bag import OutOfBag
@@ -66,10 +67,6 @@ __all__ = [
     "ValueSampling",
     "members_have",
 ]
-
-_CHUNK = 20
-"""Members fitted between two checks whether the out-of-bag score has converged. Members fitted too many are dropped,
-so that the result does not depend on this number."""
 
 BagMember: TypeAlias = Annotated[
     Annotated[Any, HasMethods("fit", "predict")] | None,
@@ -219,13 +216,8 @@ class BaseBagging(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
         with show_progress(
             "Fitting members", last, verbose=verbose, estimator=self, done=n_kept, given=given, partial_fit=list_fitted
         ) as on_progress:
-            if votes is not None and len(builder):
-                builder.add_votes(votes, last)
-            at_once = self.oob_patience is None and not has_fit_callbacks(self)
-            while len(builder) < last and not (votes is not None and votes.converged) and not should_stop(on_progress):
-                builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
-                if votes is not None:
-                    builder.add_votes(votes, last)
+            for n_members in plan_chunks(self, builder, votes, last, on_progress):
+                builder.grow_to(n_members, on_progress)
             # At once: a failed or interrupted fit leaves the estimator unchanged.
             self._replace_fitted(list_fitted(), _OPTIONAL)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,9 +17,10 @@ from committee.data.opening import opens_table
 from committee.data.sampling import SamplePlan, plan_samples
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
-from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks, should_stop
+from committee.ensembles.fit_callbacks import FitInput
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
+from committee.ensembles.member_chunks import plan_chunks
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.tree_sequence import TreeSequence, find_views, keep_views
@@ -30,7 +32,7 @@ from committee.learners.tree_rows import find_leaves, predict_trees
 from committee.learners.tree_view import normalize_importances
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Self
     from weakref import WeakValueDictionary
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset, Schema
     from committee.engines import Trees
+    from committee.ensembles.progress import ProgressCallback
     from committee.learners.tree_base import BaseTree
     from committee.params import (
         MaxSamples,
@@ -53,10 +56,6 @@ if TYPE_CHECKING:
     from committee.typing import FloatArray, IndexArray
 
 __all__ = ["BaseForest"]
-
-_CHUNK = 20
-"""Trees grown between two checks whether the score has converged. Trees grown too many are dropped, so that the result
-does not depend on this number."""
 
 _OPTIONAL = (
     "oob_score_",
@@ -119,7 +118,11 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         dataset = self.take_in(X, y, sample_weight, self._choose_class_weight())
         if self._has_all_trees():
             return self
-        return self._grow_trees(dataset, sample_weight, groups, FitInput(X, y, sample_weight))
+        builder = self._make_builder(dataset, sample_weight, groups)
+        with self._open_growth(builder, sample_weight, FitInput(X, y, sample_weight)) as (chunks, on_progress):
+            for n_trees in chunks:
+                builder.grow_to(n_trees, on_progress)
+        return self
 
     def fit_dataset(
         self,
@@ -149,39 +152,39 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         self._validate_params()
         self._check_combinations()
         dataset = dataset if weights is None else dataset.reweighted(weights)
-        return self if self._has_all_trees() else self._grow_trees(dataset, sample_weight, groups)
-
-    def _grow_trees(
-        self,
-        dataset: Dataset,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        given: FitInput | None = None,
-    ) -> Self:
-        """The algorithm: trees, each on its own sample, scored on the rows that are out of bag."""
+        if self._has_all_trees():
+            return self
         builder = self._make_builder(dataset, sample_weight, groups)
-        votes = self._open_votes(dataset, sample_weight)
-        last, verbose = int(self.n_estimators), int(self.verbose)
+        with self._open_growth(builder, sample_weight) as (chunks, on_progress):
+            for n_trees in chunks:
+                builder.grow_to(n_trees, on_progress)
+        return self
+
+    @contextmanager
+    def _open_growth(
+        self, builder: ForestBuilder, sample_weight: ArrayLike | None, given: FitInput | None = None
+    ) -> Iterator[tuple[Iterator[int], ProgressCallback | None]]:
+        """Numbers of trees to grow to, and whom to tell; at the end, the fitted attributes are replaced."""
+        schema, last, n_kept = builder.dataset.schema, int(self.n_estimators), len(builder)
+        votes = self._open_votes(builder.dataset, sample_weight)
 
         def list_partial(n_trees: int) -> dict[str, Any]:
             stale = dict.fromkeys(name for name in _OPTIONAL if name in self.__dict__)
-            return {**stale, **add_columns(self._list_fitted(builder.truncate(n_trees), None), dataset.schema)}
+            return {**stale, **add_columns(self._list_fitted(builder.truncate(n_trees), None), schema)}
 
-        n_kept, partial_fit = len(builder), None if given is None else list_partial
         with show_progress(
-            "Growing trees", last, verbose=verbose, estimator=self, done=n_kept, given=given, partial_fit=partial_fit
+            "Growing trees",
+            last,
+            verbose=int(self.verbose),
+            estimator=self,
+            done=n_kept,
+            given=given,
+            partial_fit=None if given is None else list_partial,
         ) as on_progress:
-            if votes is not None and len(builder):
-                builder.add_votes(votes, last)
-            at_once = self.oob_patience is None and not has_fit_callbacks(self)
-            while len(builder) < last and not (votes is not None and votes.converged) and not should_stop(on_progress):
-                builder.grow_to(last if at_once else min(len(builder) + _CHUNK, last), on_progress)
-                if votes is not None:
-                    builder.add_votes(votes, last)
+            yield plan_chunks(self, builder, votes, last, on_progress), on_progress
             kept = self.__dict__.get("_trees") if n_kept else None
-            self._set_fitted(self._list_fitted(builder, votes), dataset.schema, _OPTIONAL)
+            self._set_fitted(self._list_fitted(builder, votes), schema, _OPTIONAL)
             keep_views(self, kept, self._trees)
-        return self
 
     def _check_combinations(self) -> None:
         """Refuse parameters that are valid alone and contradict each other."""

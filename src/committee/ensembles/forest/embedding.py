@@ -142,7 +142,10 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         if self._has_all_trees():
             return self
         target = ValueTarget(_hash_rows(dataset.X)[:, np.newaxis], one_dimensional=True)
-        self._grow_trees(replace(dataset, target=target), sample_weight, None)
+        builder = self._make_builder(replace(dataset, target=target), sample_weight, None)
+        with self._open_growth(builder, sample_weight) as (chunks, on_progress):
+            for n_trees in chunks:
+                builder.grow_to(n_trees, on_progress)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> csr_matrix | FloatArray:
