@@ -116,7 +116,7 @@ def fit(
         from committee.cli.model_setup import Plan
 
         if is_too_large(table, memory):
-            asked, own = Roles(target, groups, weights, drop or ()), OutputOptions(output, None, True, no_save)
+            asked, own = Roles(target, groups, weights, drop or ()), OutputOptions(output, report, no_report, no_save)
             plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
             fit_large(table, asked, task, plan, choose_places(table, config, own), memory, as_json=as_json)
             return
