@@ -82,7 +82,7 @@ docs:  ## build the documentation into build/docs
 	PYTHONPATH=$(SOURCES) sphinx-build -j auto -W --keep-going -b html docs build/docs
 
 clean:  ## remove all build products
-	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference
+	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
 .PHONY: help setup build test test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean

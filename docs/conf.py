@@ -8,6 +8,7 @@ sys.path.insert(0, str(HERE))
 library = import_module("extensions.library")
 reference = import_module("extensions.reference")
 generated = import_module("extensions.generated")
+lab_scenes = import_module("extensions.lab_scenes")
 
 project = "committee"
 author = "the committee developers"
@@ -18,6 +19,7 @@ release = import_module("committee").__version__
 reference.write_reference(HERE / "reference")
 generated.write_pages(HERE)
 library.forget_stale_gallery(HERE / "gallery")
+lab_scenes.write_scenes(HERE / "scenes" / "lab")
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -66,11 +68,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "committee"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["lab_frames.js"]
+html_extra_path = ["scenes"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": True,
@@ -82,4 +86,4 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "start": []}
-exclude_patterns = ["_build", "runs", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "runs", "scenes", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]

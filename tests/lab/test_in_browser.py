@@ -26,7 +26,7 @@ def test_a_state_is_shown(show: Callable[..., LabPage]) -> None:
     ]
     legend = page.run("[...document.querySelectorAll('#errors li')].map(e => e.textContent)")
     assert [text.split()[0] for text in legend] == ["training", "test", "out-of-bag"]
-    assert len(set(page.read_pixels())) > 20
+    assert page.read_pixels()[1] > 20
     page.check_quiet()
 
 

@@ -10,9 +10,10 @@ __all__ = ["edge_bound", "vc_bound"]
 
 
 def vc_bound(n_members: int, vc_dimension: int) -> float:
-    """Bound of the VC dimension of weighted votes over members of one class [FreundSchapire1997].
+    """Bound of the VC dimension of weighted votes over members of one class [ShalevShwartz2014].
 
-    M members of a class of VC dimension d: at most M (d + 1) (3 log(M (d + 1)) + 2).
+    M members of a class of VC dimension d: at most M (d + 1) (3 log(M (d + 1)) + 2). This is Lemma 10.3 of the book,
+    which is proved for M and d of at least 3; [FreundSchapire1997] give 2 (d + 1) (M + 1) log2(e (M + 1)).
 
     Parameters
     ----------
