@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from committee.exceptions import DataError
 from committee.lab import LabState, answer_film, answer_state, read_link, record_scene
-from committee.lab.answers import FILM_SIZE, QUICK_SIZE, FittedState, code_surface, make_grid, pack_array
+from committee.lab.answers import FILM_SIZE, QUICK_SIZE, FittedState, answer_bias, code_surface, make_grid, pack_array
 from committee.lab.recording import choose_sizes
 
 SMALL = LabState("moons", n=60, rounds=12, depth=1)
@@ -94,3 +95,13 @@ def test_a_recording_holds_every_round() -> None:
     assert recorded["title"] == "Stumps on moons."
     assert unpack(recorded["films"][0]["codes"]).shape[0] == 12
     assert [one["members"] for one in recorded["bias"]] == [1, 2, 4, 9, 12]
+
+
+def test_points_that_are_too_few_for_bootstrap_samples_have_no_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise DataError("y has one class.")
+
+    monkeypatch.setattr("committee.lab.answers.measure_bias", refuse)
+    assert answer_bias(FittedState(SMALL), 2) == {"members": 2, "unknown": "y has one class."}
+    monkeypatch.setattr("committee.lab.answers.measure_bias", lambda *_: {"members": 2, "bias": float("nan")})
+    assert "unknown" in answer_bias(FittedState(SMALL), 2)

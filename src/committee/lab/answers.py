@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.exceptions import CommitteeError
 from committee.lab.curves import measure_bias, measure_curves
 from committee.lab.fits import fit_rounds
 from committee.lab.snippet import write_snippet
@@ -190,7 +191,7 @@ def answer_film(fitted: FittedState, first: int, last: int) -> dict[str, object]
     }
 
 
-def answer_bias(fitted: FittedState, n_members: int) -> dict[str, float]:
+def answer_bias(fitted: FittedState, n_members: int) -> dict[str, object]:
     """Bias and variance over bootstrap samples for one size of the ensemble.
 
     Parameters
@@ -203,7 +204,13 @@ def answer_bias(fitted: FittedState, n_members: int) -> dict[str, float]:
     Returns
     -------
     dict
-        Ready for JSON.
+        Ready for JSON; without estimates where the points are too few for bootstrap samples.
     """
     n_members = max(1, min(n_members, fitted.fit.n_rounds))
-    return measure_bias(fitted.fit.state, fitted.fit.sample.X, fitted.fit.sample.y, n_members)
+    try:
+        found = measure_bias(fitted.fit.state, fitted.fit.sample.X, fitted.fit.sample.y, n_members)
+    except (CommitteeError, ValueError) as error:  # a sample of few points may lack a class
+        return {"members": n_members, "unknown": str(error)}
+    if not np.isfinite(list(found.values())).all():
+        return {"members": n_members, "unknown": "Every point was in every sample."}
+    return {**found}

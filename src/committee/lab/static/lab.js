@@ -210,15 +210,18 @@
   };
 
   const loadBias = async (state, serial) => {
+    if (!isNew(serial)) return; // points that are too few for a fit may have come since
     $("bias").setAttribute("aria-busy", "true");
     for (const size of page.answer.sizes) {
       if (!isNew(serial)) return;
       try {
         const found = await source.loadBias(state, size);
         if (!isNew(serial)) return;
+        if (found.unknown) break; // too few points for bootstrap samples; the chart stays as it is
         page.bias.push(found);
-      } catch {
-        break; // too few points for bootstrap samples; the chart stays empty
+      } catch (error) {
+        showMessage(error.message, true);
+        break;
       }
       charts.bias.draw(page.bias, isShare());
     }
