@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
     from committee.inspection.diversity import measure_diversity
     from committee.inspection.majority_vote import measure_jury
+    from committee.io.certificates.certificate import certify
+    from committee.io.certificates.forgetting import forget
+    from committee.io.certificates.model_card import model_card
+    from committee.io.certificates.verification import verify
     from committee.io.model_file import load, save
     from committee.learners.export import export_graphviz, export_text
     from committee.learners.naive_bayes import BernoulliNB
@@ -98,20 +102,24 @@ __all__ = [
     "VotingRegressor",
     "__version__",
     "bin_table",
+    "certify",
     "cluster",
     "estimate_bias_variance",
     "estimate_bootstrap_error",
     "estimate_fit",
     "export_graphviz",
     "export_text",
+    "forget",
     "load",
     "measure_bag_variance",
     "measure_diversity",
     "measure_jury",
     "memory_limit",
+    "model_card",
     "plot_tree",
     "predict_partitions",
     "save",
+    "verify",
 ]
 
 # Where each public name lives; the imports above say the same to type checkers and editors.
@@ -151,20 +159,24 @@ _HOMES = {
     "VotingClassifier": "committee.ensembles.combining.voting",
     "VotingRegressor": "committee.ensembles.combining.voting",
     "bin_table": "committee.data.binned_tables",
+    "certify": "committee.io.certificates.certificate",
     "cluster": "committee.engines.cluster",
     "estimate_bias_variance": "committee.inspection.bias_variance",
     "estimate_bootstrap_error": "committee.inspection.bootstrap_error",
     "estimate_fit": "committee.data.estimates",
     "export_graphviz": "committee.learners.export",
     "export_text": "committee.learners.export",
+    "forget": "committee.io.certificates.forgetting",
     "load": "committee.io.model_file",
     "measure_bag_variance": "committee.inspection.bias_variance",
     "measure_diversity": "committee.inspection.diversity",
     "measure_jury": "committee.inspection.majority_vote",
     "memory_limit": "committee.data.spilling",
+    "model_card": "committee.io.certificates.model_card",
     "plot_tree": "committee.plots.tree",
     "predict_partitions": "committee.ensembles.partition_predictions",
     "save": "committee.io.model_file",
+    "verify": "committee.io.certificates.verification",
 }
 #: Public packages, which an attribute of this module loads. They are not in ``__all__``: a star import would
 #: hide the ``io`` of the standard library.

@@ -113,7 +113,8 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         optional : iterable of str
             Attributes that not every fit has; those of an earlier fit that are not in `fitted` are removed.
         """
-        for name in optional:
+        # A certificate is of one fit.
+        for name in ("certificate_", *optional):
             if name not in fitted:
                 self.__dict__.pop(name, None)
         self.__dict__.update(fitted)

@@ -96,6 +96,7 @@ def fit(
     no_save: options.NoSaveOption = False,
     config: options.ConfigOption = None,
     memory: options.MemoryOption = None,
+    licence: options.LicenceOption = None,
     as_json: options.AsJsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
@@ -122,8 +123,10 @@ def fit(
             return
     places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
-    problem = define_problem(source, Roles(target, groups, weights, drop or ()), task)
+    roles = Roles(target, groups, weights, drop or ())
+    problem = define_problem(source, roles, task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
+    from committee.cli.certificates import certify_results
     from committee.cli.fit import fit_problem
     from committee.cli.model_setup import Plan
     from committee.cli.report import FoldObserver, read_reproduction, summarize_training, write_report
@@ -136,9 +139,12 @@ def fit(
     if not as_json:
         show_fit_results(console, results, folds)
     measured = fold_observers[0].average_importances() if fold_observers else None
+    notes = certify_results(problem, results, roles, licence)
     files = places.write(
-        lambda path: write_model(results.model, path, summarize_training(problem, results, measured).write_notes()),
-        lambda path: write_report(fold_observers[0], results, read_reproduction(context), path),
+        lambda path: write_model(
+            results.model, path, summarize_training(problem, results, measured).write_notes() | notes
+        ),
+        lambda path: write_report(fold_observers[0], results, read_reproduction(context), path, licence),
     )
     if as_json:
         typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))

@@ -33,6 +33,7 @@ __all__ = [
     "HeaderOption",
     "JobsOption",
     "KeepOption",
+    "LicenceOption",
     "MemoryOption",
     "MetricNameOption",
     "ModelFileArgument",
@@ -158,6 +159,10 @@ HeaderOption = Annotated[
     ),
 ]
 AsJsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead.")]
+LicenceOption = Annotated[
+    str | None,
+    typer.Option("--data-licence", metavar="TEXT", help="Licence of the data, for the model card.", show_default=False),
+]
 ModelOutOption = Annotated[
     str | None,
     typer.Option(

@@ -225,13 +225,15 @@ class BernoulliNB(BaseNaiveBayes):
         with np.errstate(divide="ignore"):
             whole = np.log(class_count[:, None] + 2.0 * alpha)
             log_prob = np.log(feature_count + alpha) - whole
-        self.__dict__.update(
-            classes_=classes,
-            class_count_=class_count,
-            feature_count_=feature_count,
-            class_log_prior_=prior,
-            feature_log_prob_=log_prob,
-            _schema=schema,
+        self._replace_fitted(
+            {
+                "classes_": classes,
+                "class_count_": class_count,
+                "feature_count_": feature_count,
+                "class_log_prior_": prior,
+                "feature_log_prob_": log_prob,
+                "_schema": schema,
+            }
         )
         note_columns(self, schema)
 

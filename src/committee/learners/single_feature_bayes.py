@@ -221,15 +221,17 @@ class SingleFeatureNB(BaseNaiveBayes):
             column = self._take_column(dataset.X, best)
             codes, _ = self._read_codes(dataset, best)
             thresholds = _find_thresholds(column[has_weight], codes[has_weight], len(log_prob) - 1)
-        self.__dict__.update(
-            classes_=target.classes[0],
-            class_log_prior_=log_prior,
-            value_log_prob_=log_prob.T,
-            thresholds_=thresholds,
-            feature_=best,
-            errors_=errors,
-            error_=float(errors[best]),
-            _schema=dataset.schema,
+        self._replace_fitted(
+            {
+                "classes_": target.classes[0],
+                "class_log_prior_": log_prior,
+                "value_log_prob_": log_prob.T,
+                "thresholds_": thresholds,
+                "feature_": best,
+                "errors_": errors,
+                "error_": float(errors[best]),
+                "_schema": dataset.schema,
+            }
         )
         note_columns(self, dataset.schema)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import committee
+from committee.cli.certificates import make_card
+from committee.cli.report.card_section import describe_card
 from committee.cli.report.class_pages import describe_classes, has_class_pages
 from committee.cli.report.curves_section import describe_curves
 from committee.cli.report.data_section import describe_cards, describe_data
@@ -40,7 +42,9 @@ __all__ = [
 ]
 
 
-def write_report(observer: FoldObserver, results: FitResults, reproduction: Reproduction, path: Path) -> int:
+def write_report(
+    observer: FoldObserver, results: FitResults, reproduction: Reproduction, path: Path, licence: str | None = None
+) -> int:
     """Write the report of a fit.
 
     Parameters
@@ -53,6 +57,8 @@ def write_report(observer: FoldObserver, results: FitResults, reproduction: Repr
         The call of the command.
     path : pathlib.Path
         The file.
+    licence : str or None
+        Of the data.
 
     Returns
     -------
@@ -63,6 +69,7 @@ def write_report(observer: FoldObserver, results: FitResults, reproduction: Repr
     data = ReportData(results, observer)
     scored, ranked = data.scored, rank_features(data)
     dependences = measure_dependence(data, ranked)
+    title = f"{data.problem.target} from {data.problem.source}"
     sections = [
         describe_score(data),
         describe_curves(scored),
@@ -75,8 +82,8 @@ def write_report(observer: FoldObserver, results: FitResults, reproduction: Repr
         describe_data(data.problem),
         describe_model(data),
         describe_reproduction(reproduction, results.model.get_params(deep=False)),
+        describe_card(make_card(results, title, licence)),
     ]
-    title = f"{data.problem.target} from {data.problem.source}"
     colophon = f"Written by committee {committee.__version__}."
     lead = render_summary(summarize_fit(data, ranked)) + describe_cards(data)
     return write_page(render_page(title, lead, sections, colophon), path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
+from committee.base import resolve_seed
 from committee.ensembles.combining.metrics import choose_metric
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.weighted_ensemble import (
@@ -175,7 +176,7 @@ class _GreedySelection:
             self.metric, out_of_fold.target, out_of_fold.rows, out_of_fold.y_true, out_of_fold.weights
         )
         if self.n_bags > 1 and seed is None:
-            seed = int(np.random.default_rng().integers(2**32))
+            seed = resolve_seed(None)
         counts = np.zeros(n_members)
         for bag in range(self.n_bags):
             subset = np.arange(n_members)

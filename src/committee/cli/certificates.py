@@ -1,0 +1,243 @@
+"""Certificates in the command: made by fit, checked by verify; model cards; signatures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from committee.cli.errors import USAGE, CommandError
+from committee.cli.model_rows import load_model
+from committee.cli.problem import LearningProblem, Roles, define_problem
+from committee.cli.table import read_source
+from committee.cli.text_format import TextReading
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from committee.cli.results import FitResults
+    from committee.io import Verification
+
+__all__ = [
+    "VerifyOutcome",
+    "certify_results",
+    "make_card",
+    "read_card",
+    "show_outcome",
+    "verify_file",
+]
+
+#: Entries of the notes of a model file.
+FIT_KEY = "fit"
+LICENCE_KEY = "data licence"
+
+
+def certify_results(
+    problem: LearningProblem, results: FitResults, roles: Roles, licence: str | None = None
+) -> dict[str, Any]:
+    """Give the model of a fit its certificate.
+
+    Parameters
+    ----------
+    problem : LearningProblem
+        Features and target.
+    results : FitResults
+        The results of the fit; its model gets the attribute ``certificate_``.
+    roles : Roles
+        Roles of the columns of the table.
+    licence : str or None
+        Of the data.
+
+    Returns
+    -------
+    dict
+        Notes for the model file: what `verify_file` needs to read the table alike.
+    """
+    from committee.io.certificates.certificate import GivenData, make_certificate
+
+    groups = problem.groups if hasattr(results.model, "leaderboard_") else None
+    given = GivenData(problem.features, problem.y, problem.weights, {"groups": groups})
+    results.model.certificate_ = make_certificate(results.model, given)
+    columns = {"target": problem.target, "groups": roles.groups, "weights": roles.weights, "drop": list(roles.drop)}
+    notes: dict[str, Any] = {FIT_KEY: {**columns, "task": problem.task}}
+    return notes if licence is None else {**notes, LICENCE_KEY: licence}
+
+
+def make_card(results: FitResults, title: str, licence: str | None) -> dict[str, Any]:
+    """The model card of a fit.
+
+    Parameters
+    ----------
+    results : FitResults
+        The results of the fit.
+    title : str
+        What the model predicts, and from what.
+    licence : str or None
+        Of the data.
+
+    Returns
+    -------
+    dict
+    """
+    from committee.io.certificates.model_card import model_card
+
+    scores = {name: (one.model.mean, one.model.error) for name, one in results.comparisons.items()}
+    return model_card(results.model, scores=scores, licence=licence, title=title)
+
+
+def read_card(name: str, trusted: Sequence[str]) -> dict[str, Any]:
+    """The model card of a file.
+
+    Parameters
+    ----------
+    name : str
+        Its path.
+    trusted : sequence of str
+        Types of other libraries that may be loaded.
+
+    Returns
+    -------
+    dict
+    """
+    from committee.cli.report.drift.training_summary import read_summary
+    from committee.io import describe_file
+    from committee.io.certificates.model_card import model_card
+
+    model, notes = load_model(name, trusted), describe_file(name).notes
+    summary, licence = read_summary(notes), notes.get(LICENCE_KEY)
+    known = licence if isinstance(licence, str) else None
+    if summary is None:
+        return model_card(model, licence=known)
+    scores = {metric: (mean, error) for metric, (mean, error, _) in summary.scores.items()}
+    return model_card(model, scores=scores, licence=known, title=f"{summary.target} from {summary.source}")
+
+
+@dataclass(frozen=True)
+class VerifyOutcome:
+    """What ``committee verify`` found.
+
+    Parameters
+    ----------
+    signed : bool or None
+        Whether the signature is that of the file; None if it was not asked for.
+    verification : Verification or None
+        Of the certificate; None without a table.
+    """
+
+    signed: bool | None
+    verification: Verification | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that was checked failed."""
+        return self.signed is not False and (self.verification is None or self.verification.identical)
+
+    def write_json(self) -> str:
+        """One JSON document."""
+        found = {} if self.verification is None else asdict(self.verification)
+        return json.dumps({"passed": self.passed, "signature": self.signed, **found}, indent=2, ensure_ascii=False)
+
+
+def verify_file(
+    name: str,
+    table: str | None,
+    given: Roles,
+    reading: TextReading,
+    trusted: Sequence[str],
+    *,
+    key: str | None = None,
+    signature: str | None = None,
+) -> VerifyOutcome:
+    """Check the signature of a model file, and its certificate against a table.
+
+    Parameters
+    ----------
+    name : str
+        Path of the model file.
+    table : str or None
+        The training table; None: only the signature is checked.
+    given : Roles
+        Roles of its columns; what is not given is as in the fit.
+    reading : TextReading
+        How a text table is read.
+    trusted : sequence of str
+        Types of other libraries that may be loaded.
+    key : str or None
+        Path of the signer's public key.
+    signature : str or None
+        Path of the signature.
+
+    Returns
+    -------
+    VerifyOutcome
+    """
+    if table is None and key is None:
+        raise CommandError(
+            "There is nothing to check the model with.", "Name the training table, or a public key with --key.", USAGE
+        )
+    signed = None
+    if key is not None:
+        from committee.io import check_signature
+
+        signed = check_signature(name, key, signature)
+    if table is None or signed is False:
+        return VerifyOutcome(signed, None)
+    from committee.io import describe_file
+    from committee.io.certificates.certificate import GivenData
+    from committee.io.certificates.verification import read_certificate, verify_data
+
+    model, notes = load_model(name, trusted), describe_file(name).notes.get(FIT_KEY)
+    read_certificate(model)
+    roles, task = _choose_roles(given, notes if isinstance(notes, dict) else {}, model)
+    source = read_source(table, reading.encoding, reading.header)
+    gone = [column for column in roles.drop if column not in source.table.column_names]
+    roles = Roles(roles.target, roles.groups, roles.weights, [one for one in roles.drop if one not in gone])
+    problem = define_problem(source, roles, task)
+    features = problem.features
+    wanted = [str(column) for column in getattr(model, "feature_names_in_", ())]
+    if wanted and set(wanted) <= set(features.column_names):
+        features = features.select(wanted)
+    groups = problem.groups if hasattr(model, "leaderboard_") else None
+    return VerifyOutcome(
+        signed, verify_data(model, GivenData(features, problem.y, problem.weights, {"groups": groups}))
+    )
+
+
+def _choose_roles(given: Roles, notes: Mapping[str, Any], model: Any) -> tuple[Roles, str]:
+    """Roles as given, else as in the notes, which come from anywhere."""
+
+    def take(name: str) -> str | None:
+        found = notes.get(name)
+        return found if isinstance(found, str) else None
+
+    task = take("task") or ("classification" if hasattr(model, "classes_") else "regression")
+    listed = notes.get("drop")
+    drop = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    roles = Roles(
+        given.target or take("target"),
+        given.groups or take("groups"),
+        given.weights or take("weights"),
+        given.drop or drop,
+    )
+    return roles, task
+
+
+def show_outcome(console: Console, outcome: VerifyOutcome) -> None:
+    """Print what ``committee verify`` found.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    outcome : VerifyOutcome
+        What was found.
+    """
+    if outcome.signed is not None:
+        good = "[bold green]good[/]: the file is the one that was signed with this key."
+        bad = "[bold red]bad[/]: the file, the signature or the key is another."
+        console.print(f"signature {good if outcome.signed else bad}", soft_wrap=True)
+    if outcome.verification is not None:
+        console.print(escape(str(outcome.verification)), soft_wrap=True)
