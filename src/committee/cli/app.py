@@ -11,7 +11,7 @@ from committee.cli.errors import DATA
 from committee.cli.export import EXPORT_EXAMPLES
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_page, choose_places
-from committee.cli.output import check_output_path, write_model
+from committee.cli.output import check_output_path
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
@@ -126,10 +126,10 @@ def fit(
     roles = Roles(target, groups, weights, drop or ())
     problem = define_problem(source, roles, task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
-    from committee.cli.certificates import certify_results
     from committee.cli.fit import fit_problem
+    from committee.cli.fit_output import write_fit
     from committee.cli.model_setup import Plan
-    from committee.cli.report import FoldObserver, read_reproduction, summarize_training, write_report
+    from committee.cli.report import FoldObserver, read_reproduction
 
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
@@ -138,14 +138,8 @@ def fit(
     results = fit_problem(problem, plan, FitObserverGroup([*printers, *fold_observers]))
     if not as_json:
         show_fit_results(console, results, folds)
-    measured = fold_observers[0].average_importances() if fold_observers else None
-    notes = certify_results(problem, results, roles, licence)
-    files = places.write(
-        lambda path: write_model(
-            results.model, path, summarize_training(problem, results, measured).write_notes() | notes
-        ),
-        lambda path: write_report(fold_observers[0], results, read_reproduction(context), path, licence),
-    )
+    observer = fold_observers[0] if fold_observers else None
+    files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
     if as_json:
         typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))
     else:

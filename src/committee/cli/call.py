@@ -67,7 +67,7 @@ def _explain_error(error: Exception) -> tuple[str, str, int]:
 
 
 def _name_command() -> str:
-    known = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    known = {one.name or one.callback.__name__ for one in app.registered_commands if one.callback}
     return " ".join(["committee", *(word for word in sys.argv[1:2] if word in known)])
 
 

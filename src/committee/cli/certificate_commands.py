@@ -30,8 +30,8 @@ _VERIFY_EXAMPLES = """[bold]Examples[/]
 """
 
 
-@app.command(epilog=_VERIFY_EXAMPLES)
-def verify(
+@app.command("verify", epilog=_VERIFY_EXAMPLES)
+def verify_certificate(
     model: options.ModelFileArgument,
     table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="The training table.")] = None,
     target: options.TargetOption = None,
