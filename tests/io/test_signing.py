@@ -12,7 +12,7 @@ import pytest
 
 import committee
 from committee.exceptions import ModelFileError, ParameterError
-from committee.io import check_signature, sign_file
+from committee.io.certificates import check_signature, sign_file
 
 pytest.importorskip("cryptography")
 
@@ -73,7 +73,7 @@ def test_what_is_no_key_or_signature(folder: Path) -> None:
 def test_without_the_library_the_sentence_says_so(folder: Path) -> None:
     code = (
         "import sys; sys.modules['cryptography.hazmat.primitives'] = None\n"
-        "from committee.io import sign_file\n"
+        "from committee.io.certificates import sign_file\n"
         f"sign_file({str(folder / 'model')!r}, {str(folder / 'one.pem')!r})"
     )
     path = os.pathsep.join([str(Path(committee.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])

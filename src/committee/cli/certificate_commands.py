@@ -88,8 +88,9 @@ def sign(
     del debug  # read from sys.argv by `run`
     if not Path(model).is_file():
         raise CommandError(f"There is no model file '{model}'.", "committee fit -o writes one.", USAGE)
-    from committee.io import describe_file, sign_file
+    from committee.io.certificates import sign_file
     from committee.io.certificates.signing import SIGNATURE_SUFFIX
+    from committee.io.description import describe_file
 
     place = check_output_path(model + SIGNATURE_SUFFIX if output is None else output, model, key)
     describe_file(model)  # a damaged file is not signed

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from committee.cli.results import FitResults
-    from committee.io import Verification
+    from committee.io.certificates import Verification
 
 __all__ = [
     "VerifyOutcome",
@@ -180,7 +180,7 @@ def verify_file(
         )
     signed = None
     if key is not None:
-        from committee.io import check_signature
+        from committee.io.certificates import check_signature
 
         signed = check_signature(name, key, signature)
     if table is None or signed is False:
