@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <optional>
@@ -7,6 +8,7 @@
 #include "bound_trees.hpp"
 #include "buffers.hpp"
 #include "interrupts.hpp"
+#include "sparse_arrays.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -82,6 +84,21 @@ nb::object apply(const BoundTrees& self, nb::handle x, int n_jobs) {
   return out;
 }
 
+nb::object apply_sparse(const BoundTrees& self, const AnyArray& data, const AnyArray& indices,
+                        const AnyArray& indptr, std::pair<std::size_t, std::size_t> shape,
+                        int n_jobs) {
+  // Compressed rows are the compressed columns of the transposed table.
+  SparseView view = view_sparse(data, indices, indptr, {shape.second, shape.first});
+  std::swap(view.n_rows, view.n_cols);
+  const std::size_t n_trees = self.trees().n_trees;
+  nb::object out = numpy_empty()(nb::make_tuple(view.n_rows, n_trees), "u4");
+  const Buffer target(out, PyBUF_WRITABLE | PyBUF_STRIDES);
+  run_watched(view.n_rows * n_trees, [&](InterruptWatch* watch) {
+    self.predictor->apply_sparse(view, n_jobs, static_cast<u32*>(target->buf), watch);
+  });
+  return out;
+}
+
 nb::object label(const BoundTrees& self, nb::handle x, int n_jobs) {
   const TableBuffer table(x);
   const MatrixView view = table.view();
@@ -150,6 +167,16 @@ void bind_predict(nb::module_& m) {
         nb::sig("def apply(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
             uint32)),
         "Index of the node that each row ends in: uint32 (n_rows, n_trees).");
+  c.def("apply_sparse", &apply_sparse, "data"_a, "indices"_a, "indptr"_a, "shape"_a, "n_jobs"_a = 0,
+        nb::sig("def apply_sparse(self, data: numpy.typing.NDArray, indices: "
+                "numpy.typing.NDArray, indptr: numpy.typing.NDArray, shape: tuple[int, int], "
+                "n_jobs: int = 0) -> " COMMITTEE_NDARRAY(uint32)),
+        "As apply, for compressed sparse rows whose other values are zero: the cost goes with the "
+        "entries of a row, not with the depth of the trees.");
+  c.def(
+      "measure_mean_depth",
+      [](const BoundTrees& self) { return self.predictor->measure_mean_depth(); },
+      nb::sig("def measure_mean_depth(self) -> float"), "Mean depth of the leaves.");
   c.def("label", &label, "X"_a.none(), "n_jobs"_a = 0,
         nb::sig("def label(self, X: numpy.typing.NDArray, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(
             int64)),

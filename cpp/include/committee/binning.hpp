@@ -40,7 +40,8 @@ struct RecordGroup {
 // Layout 3, instead of the others, for wide sparse tables: of each column the rows whose bin is not
 // that of zero. Memory and time go with the entries. Columns that are filled by an eighth or more
 // have no entries but bytes, as in layout 1.
-struct ColumnEntries {
+class ColumnEntries {
+ public:
   struct View {
     std::span<const u32> rows;  // ascending
     const u8* bins = nullptr;   // of these rows
@@ -61,6 +62,19 @@ struct ColumnEntries {
   bool is_occupied(std::size_t col) const { return (occupied[col / 64] >> (col % 64) & 1) != 0; }
   // Once starts and places are there.
   void find_occupied();
+  // Of each row the columns of its entries, ascending; made by the first who asks.
+  struct RowColumns {
+    AlignedBuffer<u64> starts;  // n_rows + 1
+    AlignedBuffer<u32> columns;
+    std::span<const u32> row(std::size_t row) const {
+      return {columns.data() + starts[row], starts[row + 1] - starts[row]};
+    }
+  };
+  const RowColumns& list_by_row(std::size_t n_rows) const;
+
+ private:
+  mutable RowColumns by_row_;
+  mutable std::once_flag listed_;
 };
 
 struct BinnedMatrix {

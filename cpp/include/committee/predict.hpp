@@ -43,6 +43,7 @@ struct PredictOptions {
   InterruptWatch* watch = nullptr;  // polled tree by tree, for every block of rows
 };
 
+struct SparseView;
 class QuantizedTrees;
 class CodedTrees;
 class SplitSequence;
@@ -65,6 +66,13 @@ class Predictor {
   // says, the first of equals, without the shares being written out.
   void label(const MatrixView& x, int n_jobs, std::int64_t* labels,
              InterruptWatch* watch = nullptr) const;
+
+  // The same as apply for compressed sparse rows: `rows` holds them where it says columns. For
+  // trees so deep that a row has far fewer entries than nodes on its way.
+  void apply_sparse(const SparseView& rows, int n_jobs, u32* leaves,
+                    InterruptWatch* watch = nullptr) const;
+  // Mean over all leaves.
+  double measure_mean_depth() const;
 
  private:
   std::size_t block_rows(const MatrixView& x) const;

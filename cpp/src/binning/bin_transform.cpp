@@ -24,6 +24,19 @@ void ColumnEntries::find_occupied() {
     if (starts[c] < starts[c + 1] || has_bytes(c)) occupied[c / 64] |= u64{1} << (c % 64);
 }
 
+const ColumnEntries::RowColumns& ColumnEntries::list_by_row(std::size_t n_rows) const {
+  std::call_once(listed_, [&] {
+    by_row_.starts = AlignedBuffer<u64>(n_rows + 1, 0);
+    for (const u32 row : std::span(rows.data(), rows.size())) ++by_row_.starts[row + 1];
+    for (std::size_t row = 0; row < n_rows; ++row) by_row_.starts[row + 1] += by_row_.starts[row];
+    by_row_.columns = AlignedBuffer<u32>(rows.size());
+    std::vector<u64> next(by_row_.starts.data(), by_row_.starts.data() + n_rows);
+    for (std::size_t c = 0; c + 1 < starts.size(); ++c)
+      for (const u32 row : column(c).rows) by_row_.columns[next[row]++] = static_cast<u32>(c);
+  });
+  return by_row_;
+}
+
 const u8* BinnedMatrix::read_column(std::size_t col, std::vector<u8>& room) const {
   if (has_bytes(col)) return column(col);
   const ColumnEntries::View listed = entries->column(col);

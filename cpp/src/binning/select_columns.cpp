@@ -34,6 +34,41 @@ void select_entries(const BinnedMatrix& from, std::span<const u32> columns, Binn
   made.entries = std::move(entries);
 }
 
+void slice_entries(const BinnedMatrix& from, std::size_t begin, std::size_t end,
+                   BinnedMatrix& made) {
+  const ColumnEntries& listed = *from.entries;
+  auto entries = std::make_unique<ColumnEntries>();
+  entries->starts = AlignedBuffer<u64>(from.n_cols + 1, 0);
+  entries->rest = AlignedBuffer<u8>(from.n_cols);
+  entries->places = AlignedBuffer<u32>(from.n_cols);
+  std::vector<u32> rows;
+  std::vector<u8> bins;
+  u32 n_filled = 0;
+  for (std::size_t c = 0; c < from.n_cols; ++c) {
+    const ColumnEntries::View column = listed.column(c);
+    const auto first = std::lower_bound(column.rows.begin(), column.rows.end(), begin);
+    const auto last = std::lower_bound(first, column.rows.end(), end);
+    for (auto row = first; row != last; ++row) {
+      rows.push_back(*row - static_cast<u32>(begin));
+      bins.push_back(column.bins[row - column.rows.begin()]);
+    }
+    entries->starts[c + 1] = rows.size();
+    entries->rest[c] = column.rest;
+    entries->places[c] = listed.places[c];
+    n_filled += listed.has_bytes(c);
+  }
+  entries->find_occupied();
+  entries->rows = AlignedBuffer<u32>(rows.size());
+  entries->bins = AlignedBuffer<u8>(bins.size());
+  std::copy(rows.begin(), rows.end(), entries->rows.data());
+  std::copy(bins.begin(), bins.end(), entries->bins.data());
+  made.columns = AlignedBuffer<u8>(n_filled * made.column_stride, 0);
+  for (std::size_t c = 0; c < n_filled; ++c)
+    std::copy_n(from.columns.data() + c * from.column_stride + begin, end - begin,
+                made.columns.data() + c * made.column_stride);
+  made.entries = std::move(entries);
+}
+
 }  // namespace
 
 std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
@@ -64,6 +99,11 @@ std::shared_ptr<const BinnedMatrix> slice_rows(const BinnedMatrix& data, std::si
                                                std::size_t end) {
   if (begin > end || end > data.n_rows)
     throw std::invalid_argument("Rows must be numbers up to " + std::to_string(data.n_rows) + ".");
+  if (data.entries) {
+    auto made = allocate_without_columns(end - begin, data.n_cols, data.bins);
+    slice_entries(data, begin, end, *made);
+    return made;
+  }
   auto made = allocate_binned(end - begin, data.n_cols, data.bins);
   for (std::size_t c = 0; c < data.n_cols; ++c) {
     std::memcpy(made->columns.data() + c * made->column_stride, data.column(c) + begin,

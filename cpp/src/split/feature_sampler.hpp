@@ -1,5 +1,6 @@
 // The features that a node draws, without replacement, one after the other.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -50,47 +51,74 @@ class FeatureSampler {
   std::vector<u32> more_;
 };
 
-// What the draws of one node have swapped; the list itself is 0, 1, .. and never written down.
-struct SwappedPlaces {
-  std::vector<u64> is_swapped;  // a bit a place
-  AlignedBuffer<u32> at;        // of a place that was swapped
-  std::vector<u32> places;
+// What the draws of one node have swapped: a table of the places that were touched, by open
+// addressing. The list itself is 0, 1, .. and never written down. The table stays in the first
+// cache as long as draws are few.
+class SwappedPlaces {
+ public:
+  u32 read(u32 place) const {
+    const u64 slot = slots_[find(place)];
+    return slot == kFree ? place : static_cast<u32>(slot);
+  }
+  // Puts a value in a place and returns what was there.
+  u32 exchange(u32 place, u32 value) {
+    const std::size_t at = find(place);
+    const u64 before = std::exchange(slots_[at], u64{place} << 32 | value);
+    if (before != kFree) return static_cast<u32>(before);
+    used_.push_back(static_cast<u32>(at));
+    if (2 * used_.size() > std::size_t{1} << bits_) grow();
+    return place;
+  }
+  void clear() {
+    for (const u32 at : used_) slots_[at] = kFree;
+    used_.clear();
+    bits_ = kFirstBits;
+  }
+
+ private:
+  static constexpr u64 kFree = ~u64{0};
+  static constexpr u32 kFirstBits = 12;
+  std::size_t find(u32 place) const {
+    const std::size_t mask = (std::size_t{1} << bits_) - 1;
+    std::size_t at = (place * 0x9E3779B1u) >> (32 - bits_);
+    while (slots_[at] != kFree && static_cast<u32>(slots_[at] >> 32) != place) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    std::vector<u64> kept;
+    for (const u32 at : used_) kept.push_back(std::exchange(slots_[at], kFree));
+    used_.clear();
+    bits_ += 2;
+    if (slots_.size() < std::size_t{1} << bits_) slots_.resize(std::size_t{1} << bits_, kFree);
+    for (const u64 slot : kept) {
+      const std::size_t at = find(static_cast<u32>(slot >> 32));
+      slots_[at] = slot;
+      used_.push_back(static_cast<u32>(at));
+    }
+  }
+
+  u32 bits_ = kFirstBits;  // of a slot's number
+  std::vector<u64> slots_ = std::vector<u64>(std::size_t{1} << kFirstBits, kFree);
+  std::vector<u32> used_;
 };
 
-// The same draws from the numbers below n, where n is large: most places are never touched, and the
-// bits of those that are stay in the cache.
+// The same draws from the numbers below n, where n is large and most places are never touched.
 class WideSampler {
  public:
   WideSampler(SwappedPlaces& swapped, u32 n, const NodeNumbers& numbers)
-      : numbers_(numbers), swapped_(swapped), n_(n) {
-    if (swapped.at.size() < n) {
-      swapped.at = AlignedBuffer<u32>(n);
-      swapped.is_swapped.assign((std::size_t{n} + 63) / 64, 0);
-    }
-  }
+      : numbers_(numbers), swapped_(swapped), n_(n) {}
   WideSampler(const WideSampler&) = delete;
   WideSampler& operator=(const WideSampler&) = delete;
-  ~WideSampler() {
-    for (const u32 place : swapped_.places) swapped_.is_swapped[place / 64] = 0;
-    swapped_.places.clear();
-  }
+  ~WideSampler() { swapped_.clear(); }
   u32 draw() {
     const u32 k = n_drawn_++;
     const u32 with = k + scale_below(numbers_.at(Purpose::features, k), n_ - k);
-    const u32 drawn = read(with), own = read(k);
-    swapped_.is_swapped[with / 64] |= u64{1} << (with % 64);
-    swapped_.at[with] = own;
-    swapped_.places.push_back(with);
-    return drawn;
+    return swapped_.exchange(with, swapped_.read(k));
   }
   u32 n_drawn() const { return n_drawn_; }
   bool is_over() const { return n_drawn_ == n_; }
 
  private:
-  u32 read(u32 place) const {
-    const bool is_swapped = (swapped_.is_swapped[place / 64] >> (place % 64) & 1) != 0;
-    return is_swapped ? swapped_.at[place] : place;
-  }
   const NodeNumbers numbers_;
   SwappedPlaces& swapped_;
   const u32 n_;

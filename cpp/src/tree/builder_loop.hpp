@@ -28,7 +28,9 @@ struct GrowthWorker {
   std::vector<typename Accumulator::Element> total;    // of the node at hand
   std::vector<u8> varies;                              // per feature that was searched
   std::vector<u32> permutation, drawn;
+  // Of a table of entries.
   SwappedPlaces swapped;
+  NodeColumns columns;
 };
 
 // A worker borrowed from the builder's pool, given back at the end of the scope.
@@ -110,10 +112,7 @@ typename TreeBuilder<Accumulator>::Node TreeBuilder<Accumulator>::make_root() co
     root.features = std::make_shared<const std::vector<u32>>(params_.member_features);
   } else if (context_.data.entries && !plan_.draws_features) {
     // Most columns of a wide table may be constant. Drawing counts them, a search need not.
-    auto varying = std::make_shared<std::vector<u32>>();
-    for (u32 f = 0; f < context_.data.n_cols; ++f)
-      if (context_.data.entries->is_occupied(f)) varying->push_back(f);
-    root.features = std::move(varying);
+    root.features = std::make_shared<const std::vector<u32>>(context_.entry_columns->list_all());
   }
   return root;
 }
@@ -152,7 +151,12 @@ void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& work
     deferred_.push_back(std::move(node));
     return;
   }
-  sum_items(node, worker);
+  if (node.total.empty()) {
+    sum_items(node, worker);
+    if (context_.entry_rows) node.total = worker.total;
+  } else {
+    std::copy(node.total.begin(), node.total.end(), worker.total.begin());
+  }
   const Element* total = worker.total.data();
   if (is_subtree(node, may_defer)) return worker.subtree->grow(node, total, part);
   node.id = worker.writer.add_node(node, total, part);
@@ -174,10 +178,6 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
   const ColumnBins& bins = (*context_.data.bins)[node.best.feature];
   if (!params_.exact) settle_split_bin(node.best, bins);
   const std::size_t n_left = worker.partition.partition_by_table(node, node.best);
-  if (!node.best.has_missing) node.best.missing_left = is_left_heavier(node, n_left);
-  part.tree.splits[node.id] =
-      describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
-
   Node left, right;
   left.begin = node.begin;
   left.end = right.begin = node.begin + n_left;
@@ -194,9 +194,18 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
     child->groups = node.groups;
   }
   if (context_.entry_rows) {
-    Node& smaller = left.size() <= right.size() ? left : right;
+    const bool is_left_smaller = left.size() <= right.size();
+    Node& smaller = is_left_smaller ? left : right;
     smaller.name = context_.entry_rows->rename({context_.items + smaller.begin, smaller.size()});
+    share_total(node, smaller, is_left_smaller ? right : left, worker);
   }
+  if (!node.best.has_missing) {
+    node.best.missing_left = context_.entry_rows ? 2.0 * accumulator_.weight(left.total.data()) >
+                                                       accumulator_.weight(node.total.data())
+                                                 : is_left_heavier(node, n_left);
+  }
+  part.tree.splits[node.id] =
+      describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
   if (node.groups) {
     auto open = std::make_shared<std::vector<u64>>(*node.groups);
     const auto& own = plan_.feature_groups[node.best.feature];
@@ -260,6 +269,16 @@ void TreeBuilder<Accumulator>::sum_items(const NodePosition& node, Worker& worke
     accumulator_.add(sum.data(), context_.items[i]);
   if constexpr (Accumulator::kFixedCell > 0)
     std::copy_n(sum.data(), Accumulator::kFixedCell, worker.total.data());
+}
+
+// Totals of two children at the cost of the smaller one, exactly: they are integers.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::share_total(const Node& node, Node& smaller, Node& larger,
+                                           Worker& worker) const {
+  sum_items(smaller, worker);
+  smaller.total = worker.total;
+  larger.total = node.total;
+  for (std::size_t k = 0; k < smaller.total.size(); ++k) larger.total[k] -= smaller.total[k];
 }
 
 template <class Accumulator>

@@ -44,6 +44,7 @@ bool TreeBuilder<Accumulator>::find_split(Node& node, Worker& worker) {
 
 template <class Accumulator>
 void TreeBuilder<Accumulator>::search_all(Node& node, Worker& worker, Found& found) {
+  if (context_.entry_columns) narrow_features(node, worker);
   const std::vector<u32>& features = features_of(node);
   if (node.parent == kNone && !node.dense && node.size() == context_.sample.n &&
       context_.fits_dense(node.size()))
@@ -124,20 +125,30 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
   if (found.best.found()) found.decrease = worker.search.finder().measure_decrease(found.best);
 }
 
-// The same over a table of entries, most of whose columns may be empty: these are drawn, too.
+// The same over a table of entries, most of whose columns may be empty: these are drawn, too. Where
+// the node has few entries, the columns that can vary are known before they are drawn.
 template <class Accumulator>
 void TreeBuilder<Accumulator>::search_drawn_entries(const Node& node, Worker& worker,
                                                     Found& found) {
-  const std::vector<u32>& pool = features_of(node);
   const ColumnEntries& entries = *context_.data.entries;
-  WideSampler sampler(worker.swapped, static_cast<u32>(pool.size()), context_.numbers_of(node));
+  const u64* may_vary = entries.occupied.data();
+  if (context_.entry_columns->guess_entries(node.size()) <= params_.max_features) {
+    worker.columns.collect(*context_.entry_columns, context_.data.n_cols,
+                           std::span<const Item>(context_.items + node.begin, node.size()));
+    if (worker.columns.columns().empty()) return;
+    may_vary = worker.columns.bits();
+  }
+  const u32* pool = node.features ? node.features->data() : nullptr;  // null: all features
+  const auto n_pool =
+      static_cast<u32>(node.features ? node.features->size() : context_.data.n_cols);
+  WideSampler sampler(worker.swapped, n_pool, context_.numbers_of(node));
   std::vector<u32>& drawn = worker.drawn;
   std::size_t n_varying = 0;
   while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
     drawn.clear();
     do {
-      const u32 feature = pool[sampler.draw()];
-      if (!entries.is_occupied(feature)) continue;
+      const u32 at = sampler.draw(), feature = pool ? pool[at] : at;
+      if ((may_vary[feature / 64] >> (feature % 64) & 1) == 0) continue;
       __builtin_prefetch(entries.starts.data() + feature);
       drawn.push_back(feature);
       worker.search.set_priority(feature, sampler.n_drawn());
@@ -147,6 +158,20 @@ void TreeBuilder<Accumulator>::search_drawn_entries(const Node& node, Worker& wo
         worker.search.scan_features(node, nullptr, drawn, found.best, worker.varies.data());
   }
   if (found.best.found()) found.decrease = worker.search.finder().measure_decrease(found.best);
+}
+
+// In a table of entries a small node need not look at every column that varies above it.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::narrow_features(Node& node, Worker& worker) const {
+  constexpr std::size_t kStepsPerFeature = 4;
+  if (node.groups || kStepsPerFeature * context_.entry_columns->guess_entries(node.size()) >=
+                         features_of(node).size())
+    return;
+  worker.columns.collect(*context_.entry_columns, context_.data.n_cols,
+                         std::span<const Item>(context_.items + node.begin, node.size()));
+  auto features = std::make_shared<std::vector<u32>>(worker.columns.columns());
+  std::sort(features->begin(), features->end());
+  node.features = std::move(features);
 }
 
 template <class Accumulator>

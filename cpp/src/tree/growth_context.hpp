@@ -2,6 +2,7 @@
 #pragma once
 #include "split/histogram.hpp"
 #include "split/split_candidate.hpp"
+#include "tree/entry_columns.hpp"
 #include "tree/entry_rows.hpp"
 #include "tree/fast/extra_trees_rules.hpp"
 #include "tree/fast/multiclass_subtree.hpp"
@@ -34,7 +35,8 @@ struct OpenNode : NodePosition {
   std::shared_ptr<const std::vector<u32>> features;  // that may vary here; null: all
   std::shared_ptr<const std::vector<u64>> groups;    // interaction groups still open; null: no rule
   std::unique_ptr<AlignedBuffer<Element>>
-      dense;  // histograms of all features; null: build on demand
+      dense;                   // histograms of all features; null: build on demand
+  std::vector<Element> total;  // of its rows, in a table of entries; empty: not yet added up
 };
 
 // A part of a tree under construction; a parallel task grows one of its own.
@@ -81,6 +83,7 @@ struct GrowthContext {
   std::unique_ptr<const MulticlassRules> multiclass_rules;
   // Of a table that is kept as entries; null: it is not.
   std::unique_ptr<EntryRows<Item>> entry_rows;
+  std::unique_ptr<const EntryColumns> entry_columns;
 };
 
 template <class Accumulator>
@@ -98,9 +101,11 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
   for (u32 f = 0; f < data.n_cols; ++f) all_features[f] = f;
   features = params.member_features.empty() ? std::span<const u32>(all_features)
                                             : std::span<const u32>(params.member_features);
-  if (data.entries)
-    entry_rows =
-        std::make_unique<EntryRows<Item>>(data.n_rows, std::span<const Item>(items, sample.n));
+  if (data.entries) {
+    entry_rows = std::make_unique<EntryRows<Item>>(data.n_rows, std::span<Item>(items, sample.n),
+                                                   plan.sorts_rows);
+    entry_columns = std::make_unique<EntryColumns>(data, features);
+  }
   limits.min_samples_leaf = params.min_samples_leaf;
   limits.min_weight_leaf = plan.min_weight_leaf;
   limits.rare_weight = plan.rare_weight;

@@ -38,7 +38,9 @@ class NodePartition {
                                 ranks + static_cast<std::size_t>(best.feature) * data.n_rows, true);
     }
     if (!data.has_bytes(best.feature)) return partition_by_entries(node, best);
-    return partition_by_bytes(node, best, {data.column(best.feature), 1});
+    const std::size_t n_left = partition_by_bytes(node, best, {data.column(best.feature), 1});
+    if (context_.entry_rows) context_.entry_rows->note_positions(node.begin, node.end);
+    return n_left;
   }
 
   // A bit of its byte goes left where it is not set: its bin is zero.
@@ -66,6 +68,10 @@ class NodePartition {
                                    if (goes_left(listed.bins[e]) != rest_left)
                                      moved_.push_back(item);
                                  });
+      if (!context_.entry_rows->keeps_order()) {
+        context_.entry_rows->move(node.begin, node.end, moved_, !rest_left);
+        return rest_left ? node.size() - moved_.size() : moved_.size();
+      }
       if (moved_.size() * kFewMoved <= node.size())
         return move_items<Item>({context_.items + node.begin, node.size()}, moved_, !rest_left);
       if (marks_.empty()) marks_.resize(data.n_rows, 0);

@@ -162,6 +162,7 @@ void NodeWriter<Accumulator>::close_leaf([[maybe_unused]] const NodePosition& no
                                          [[maybe_unused]] TreePart& part) const {
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     if (takes_medians_) return;
+    if (context_.entry_rows) context_.entry_rows->sort(node.begin, node.end);
     const u32 n_outputs = accumulator_.n_outputs;
     const double* y = context_.plan.input.target.values.data();
     double* out = part.moments.data() + static_cast<std::size_t>(node.id) * 2 * n_outputs;

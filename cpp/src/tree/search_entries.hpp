@@ -58,11 +58,14 @@ bool TreeNodeSearch<Accumulator>::scan_random_filled(const NodeNumbers& numbers,
   fill_view(numbers, feature, cut.view);
   cut.at = {lo, kNone, false, has_missing};  // one value, and missing ones
   if (lo != hi) {
-    SplitBinSearch search;
-    search.add({cut.view.low->data(), cut.view.high->data(), cut.view.number}, lo, hi);
-    search.finish();
-    cut.at = {search.bin(0), search.bin(0) + 1, has_missing && draw_missing_left(cut.view),
-              has_missing};
+    u32 bin = lo;
+    if (hi > lo + 1) {  // neighbours have one boundary, whatever the number
+      SplitBinSearch search;
+      search.add({cut.view.low->data(), cut.view.high->data(), cut.view.number}, lo, hi);
+      search.finish();
+      bin = search.bin(0);
+    }
+    cut.at = {bin, bin + 1, has_missing && draw_missing_left(cut.view), has_missing};
   }
   rest_.assign(cell, Element{0});
   const auto add = [&](u32 bin) {
@@ -80,16 +83,27 @@ std::size_t TreeNodeSearch<Accumulator>::scan_entries(const NodePosition& node,
                                                       Candidate& best, u8* varies) {
   std::size_t n_varying = 0;
   const NodeNumbers numbers = context_.numbers_of(node);
+  const ColumnEntries& entries = *data_.entries;
+  // Columns lie far apart: their entries are on the way while others are looked at.
+  constexpr std::size_t kAhead = 8;
   for (std::size_t k = 0; k < features.size(); ++k) {
     if (k % kPollFeatures == kPollFeatures - 1) plan_.watch.poll();
+    if (k + kAhead < features.size()) {
+      const u64 start = entries.starts[features[k + kAhead]];
+      __builtin_prefetch(entries.rows.data() + start);
+      __builtin_prefetch(entries.bins.data() + start);
+      __builtin_prefetch(entries.rest.data() + features[k + kAhead]);
+      __builtin_prefetch(entries.places.data() + features[k + kAhead]);
+    }
     const u32 feature = features[k];
     if (params_.exact) {
       varies[k] = scan_in_order(node, feature, best);
     } else if (const u64 touched = fill_from_entries(node, feature); touched != 0) {
-      varies[k] = plan_.sorts_rows ? scan_in_order(node, feature, best)
-                  : params_.random_splits
-                      ? scan_random_filled(numbers, feature, touched, best)
-                      : scan_filled(numbers, feature, hist_.data(), touched, best);
+      varies[k] =
+          plan_.sorts_rows ? scan_in_order(node, feature, best)
+          : params_.random_splits
+              ? scan_random_filled(numbers, feature, touched, best)
+              : finder_->scan_bins(hist_.data(), touched, view_feature(numbers, feature), best);
       clear_touched(hist_.data(), touched, accumulator_.cell());
     } else {
       varies[k] = 0;

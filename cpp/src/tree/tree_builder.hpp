@@ -44,6 +44,7 @@ class TreeBuilder {
   void grow_deferred(TreePart& part);
   void sum_items(const NodePosition& node, Worker& worker) const;
   bool is_left_heavier(const Node& node, std::size_t n_left) const;
+  void share_total(const Node& node, Node& smaller, Node& larger, Worker& worker) const;
   void bound_children(const Node& node, Node& left, Node& right) const;
   std::shared_ptr<const std::vector<u32>> allowed_features(const std::vector<u64>& groups) const;
 
@@ -54,6 +55,7 @@ class TreeBuilder {
                           Found& found);
   void search_drawn(const Node& node, Worker& worker, Found& found);
   void search_drawn_entries(const Node& node, Worker& worker, Found& found);
+  void narrow_features(Node& node, Worker& worker) const;
   NodeLimits limits_of(const Node& node) const;
   void build_dense(Node& node, Worker& worker);
   void share_histograms(Node& node, Node& left, Node& right, Worker& worker);

@@ -13,6 +13,7 @@ from committee.engines import get_engine
 from committee.engines.cluster import check_host_memory, choose_hosts
 from committee.engines.hosts.host import count_host_threads
 from committee.engines.packing import PackedBins, pack_bins, pack_params, unpack_bins, unpack_params
+from committee.learners.tree_importances import MemberImportances, join_importances, keep_importances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ class SharedForest:
         return {**self.__dict__, "_opened": []}
 
 
-def grow_tree_range(span: tuple[int, int], shared: SharedForest) -> tuple[Trees, FloatArray]:
+def grow_tree_range(span: tuple[int, int], shared: SharedForest) -> tuple[Trees, MemberImportances]:
     """Trees of some numbers, and their importances."""
     engine = get_engine()
     bins, presort = shared.open()
@@ -90,9 +91,10 @@ def grow_tree_range(span: tuple[int, int], shared: SharedForest) -> tuple[Trees,
     sampling.n_features, sampling.replace_features = shared.n_drawn, shared.replace_features
     plan.sampling = sampling
     plan.first_tree, plan.n_trees = span[0], span[1] - span[0]
-    return engine.grow_forest(
+    trees, importances = engine.grow_forest(
         bins, presort, shared.labels, shared.n_classes, shared.values, shared.weights, params, plan, None
     )
+    return trees, keep_importances(importances)
 
 
 def choose_tree_hosts(builder: ForestBuilder, n_new: int) -> RecoveringHosts | None:
@@ -107,7 +109,7 @@ def grow_on_hosts(
     arrays: TrainingArrays,
     n_trees: int,
     on_progress: Callable[[int], None] | None,
-) -> tuple[Trees, FloatArray]:
+) -> tuple[Trees, MemberImportances]:
     """Grow trees until there are ``n_trees``, ranges of their numbers on each worker."""
     first, sampling = len(builder), builder.plan.sampling
     packed = pack_bins(arrays.bins)
@@ -138,4 +140,4 @@ def grow_on_hosts(
     grown = hosts.map(grow_tree_range, spans, shared, show if on_progress is not None else None)
     trees = [part for part, _ in grown]
     joined = trees[0] if len(trees) == 1 else get_engine().concatenate_trees(trees)
-    return joined, np.concatenate([importances for _, importances in grown])
+    return joined, join_importances([importances for _, importances in grown])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hos
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
 from committee.learners.training_arrays import make_training_arrays
+from committee.learners.tree_importances import MemberImportances, count_at_once, join_importances, keep_importances
 from committee.learners.tree_rows import narrow_rows
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from committee.data.sampling import SamplePlan
     from committee.engines import ForestPlan, GrowParams, Trees
     from committee.ensembles.out_of_bag import OutOfBag
+    from committee.learners.training_arrays import TrainingArrays
     from committee.typing import FloatArray, IndexArray
 
 __all__ = ["ForestBuilder"]
@@ -48,7 +51,7 @@ class ForestBuilder:
         The same sampling as `committee.data.sampling` describes it.
     chunks : list of Trees
         The trees so far, in the order of their numbers.
-    importances : list of ndarray of shape (n_trees, n_features)
+    importances : list of ndarray or CSR array of shape (n_trees, n_features)
         Decrease of impurity by each feature in the trees of each chunk.
     """
 
@@ -59,12 +62,12 @@ class ForestBuilder:
     plan: ForestPlan
     samples: SamplePlan
     chunks: list[Trees] = field(default_factory=list)
-    importances: list[FloatArray] = field(default_factory=list)
+    importances: list[MemberImportances] = field(default_factory=list)
 
     def __len__(self) -> int:
         return sum(chunk.n_trees for chunk in self.chunks)
 
-    def keep(self, trees: Trees, importances: FloatArray) -> None:
+    def keep(self, trees: Trees, importances: MemberImportances) -> None:
         """Start from the trees of an earlier fit."""
         self.chunks.append(trees)
         self.importances.append(importances)
@@ -74,20 +77,32 @@ class ForestBuilder:
         first = len(self)
         if n_trees <= first:
             return
-        params, plan = self.params, self.plan
-        plan.first_tree, plan.n_trees = first, n_trees - first
-        progress = None
-        if on_progress is not None and not waits_for_members(on_progress):
-            progress = lambda done: on_progress(first + done)  # noqa: E731
+        params = self.params
+        progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         hosts = choose_tree_hosts(self, n_trees - first)
         if hosts is None:
-            self.keep(*get_engine().grow_forest(*arrays, self.weights, params, plan, progress))
+            self.keep(*self._grow_here(arrays, first, n_trees, progress))
         else:
-            shown = None if progress is None else on_progress
-            self.keep(*grow_on_hosts(hosts, self, arrays, n_trees, shown))
+            self.keep(*grow_on_hosts(hosts, self, arrays, n_trees, progress))
         if on_progress is not None:
             on_progress(n_trees)
+
+    def _grow_here(
+        self, arrays: TrainingArrays, first: int, last: int, on_progress: Callable[[int], None] | None
+    ) -> tuple[Trees, MemberImportances]:
+        """Trees ``first`` to ``last - 1`` and their importances; a few at a time where importances are long."""
+        engine, plan, parts = get_engine(), self.plan, []
+        step = count_at_once(self.dataset.X.shape[1])
+        for start in range(first, last, step):
+            plan.first_tree, plan.n_trees = start, min(step, last - start)
+            progress = None if on_progress is None else partial(_report_trees, on_progress, start)
+            trees, importances = engine.grow_forest(*arrays, self.weights, self.params, plan, progress)
+            parts.append((trees, keep_importances(importances)))
+        plan.first_tree, plan.n_trees = first, last - first
+        grown = [trees for trees, _ in parts]
+        joined = grown[0] if len(grown) == 1 else engine.concatenate_trees(grown)
+        return joined, join_importances([importances for _, importances in parts])
 
     def add_votes(self, votes: OutOfBag, last: int) -> None:
         """Add the latest chunk's votes on its out-of-bag rows, and score them every few trees.
@@ -131,10 +146,10 @@ class ForestBuilder:
                 add(used, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
         plan.first_tree = first
 
-    def join_trees(self) -> tuple[Trees, FloatArray]:
+    def join_trees(self) -> tuple[Trees, MemberImportances]:
         """All trees in one arena, and their importances, of shape (n_trees, n_features)."""
         trees = self.chunks[0] if len(self.chunks) == 1 else get_engine().concatenate_trees(self.chunks)
-        return trees, np.concatenate(self.importances)
+        return trees, join_importances(self.importances)
 
     def truncate(self, n_trees: int) -> Self:
         """The same with the first trees only."""
@@ -145,3 +160,7 @@ class ForestBuilder:
         """How often each row is in the sample of each tree, tree by tree."""
         sampling, seed, n_rows = self.plan.sampling, self.params.seed, self.samples.n_rows
         return (get_engine().draw_rows(sampling, seed, tree, n_rows) for tree in range(len(self)))
+
+
+def _report_trees(on_progress: Callable[[int], None], before: int, done: int) -> None:
+    on_progress(before + done)

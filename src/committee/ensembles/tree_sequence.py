@@ -16,6 +16,7 @@ from committee.learners.tree_params import count_features
 if TYPE_CHECKING:
     from committee.data import Schema
     from committee.engines import Trees
+    from committee.learners.tree_importances import MemberImportances
     from committee.typing import FloatArray
 
 __all__ = ["TreeSequence", "find_views", "keep_views"]
@@ -75,7 +76,7 @@ class TreeSequence(Sequence[BaseTree]):
         A tree with the parameters that all members have; not fitted.
     trees : Trees
         The arena with all members.
-    importances : ndarray of shape (n_members, n_features)
+    importances : ndarray or CSR array of shape (n_members, n_features)
         Decrease of impurity by each feature in each tree.
     schema : Schema
         The columns of the training table.
@@ -91,7 +92,7 @@ class TreeSequence(Sequence[BaseTree]):
         self,
         estimator: BaseTree,
         trees: Trees,
-        importances: FloatArray,
+        importances: MemberImportances,
         schema: Schema,
         named: dict[str, object],
         views: WeakValueDictionary[int, BaseTree] | None = None,

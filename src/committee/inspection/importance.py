@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from committee.base import resolve_seed
 from committee.engines import get_engine
@@ -126,7 +127,8 @@ def _list_tree_importances(model: EstimatorLike) -> FloatArray | None:
     if own is None:
         own = getattr(vars(model).get("_members"), "importances", None) if hasattr(model, "__dict__") else None
     if own is not None:
-        found, schema = np.atleast_2d(np.asarray(own, dtype=np.float64)), vars(model).get("_schema")
+        dense = own.toarray() if issparse(own) else own
+        found, schema = np.atleast_2d(np.asarray(dense, dtype=np.float64)), vars(model).get("_schema")
         return found if schema is None else np.asarray(schema.sum_features(found, axis=1))
     members = getattr(model, "estimators_", None)
     if members is None or hasattr(model, "estimators_features_"):

@@ -2,9 +2,10 @@
 
 A kind is written as in ``ATTRIBUTES``: the name of a class of `registry.STATES`; ``Trees``; ``count``, ``number``,
 ``truth``, ``text`` or ``estimator``; ``classes`` (an array of labels, or a list of them, one for each output);
-``estimators`` and ``layers``, which are lists; or an array, by the kind of its numbers and its axes. An axis is
-``columns`` (of the user's table), ``features`` (of the encoded one), ``classes``, ``members``, or ``*`` for any length.
-Alternatives are separated by a bar. An attribute that is not listed may be anything, and no prediction depends on it.
+``estimators`` and ``layers``, which are lists; or an array, perhaps sparse, by the kind of its numbers and its axes.
+An axis is ``columns`` (of the user's table), ``features`` (of the encoded one), ``classes``, ``members``, or ``*`` for
+any length. Alternatives are separated by a bar. An attribute that is not listed may be anything, and no prediction
+depends on it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from committee.engines import get_engine
 from committee.exceptions import ModelFileError
@@ -47,7 +49,7 @@ ATTRIBUTES: dict[str, str] = {
     "n_estimators_": "count",
     "max_features_": "count",
     "tree_": "TreeView",
-    "_importances": "f[features]|f[*,features]",
+    "_importances": "f[features]|f[*,features]|sparse f[*,features]",
     "_gains": "f[features]",
     "estimator_": "estimator",
     "estimators_": "estimators",
@@ -161,8 +163,10 @@ def _refuse(sentence: str) -> ModelFileError:
 def _is_kind(value: Any, kind: str, state: dict[str, Any]) -> bool:
     if kind in STATES:
         return name_state(type(value)) == kind
+    if kind.startswith("sparse "):
+        return isinstance(value, csr_array) and _is_array(value, kind.removeprefix("sparse "), state)
     if kind.endswith("]"):
-        return _is_array(value, kind, state)
+        return isinstance(value, np.ndarray) and _is_array(value, kind, state)
     if kind == "count":
         return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) < _MOST
     if kind == "number":
@@ -183,7 +187,7 @@ def _is_kind(value: Any, kind: str, state: dict[str, Any]) -> bool:
 
 def _is_array(value: Any, kind: str, state: dict[str, Any]) -> bool:
     axes = kind[2:-1].split(",")
-    if not isinstance(value, np.ndarray) or value.dtype.kind != kind[0] or value.ndim != len(axes):
+    if value.dtype.kind != kind[0] or value.ndim != len(axes):
         return False
     return all(axis == "*" or size == _count_axis(axis, state) for size, axis in zip(value.shape, axes, strict=True))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from committee.exceptions import ModelFileError
 from committee.io.registry import name_state
 
-__all__ = ["MOST_FEATURES", "MOST_SEED", "is_a", "is_array", "is_count", "require"]
+__all__ = ["MOST_FEATURES", "MOST_SEED", "is_a", "is_array", "is_count", "is_table", "require"]
 
 _MOST_ROWS = 1 << 32
 MOST_SEED = 1 << 64
@@ -32,6 +33,13 @@ def is_count(value: Any, below: int = _MOST_ROWS) -> bool:
 def is_array(value: Any, kind: str, *shape: int) -> bool:
     """Whether a value is an array of that kind of NumPy's types and of that shape."""
     return isinstance(value, np.ndarray) and value.dtype.kind == kind and value.shape == shape
+
+
+def is_table(value: Any, kind: str, *shape: int) -> bool:
+    """The same where the array may be sparse."""
+    if isinstance(value, csr_array):
+        return bool(value.dtype.kind == kind and value.shape == shape)
+    return is_array(value, kind, *shape)
 
 
 def is_a(value: Any, name: str) -> bool:

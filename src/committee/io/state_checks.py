@@ -13,7 +13,7 @@ from committee.data.inputs import DATE_KINDS, KINDS
 from committee.engines import get_engine
 from committee.io.fitted_attributes import is_predictor
 from committee.io.registry import is_estimator
-from committee.io.requirements import MOST_FEATURES, MOST_SEED, is_a, is_array, is_count, require
+from committee.io.requirements import MOST_FEATURES, MOST_SEED, is_a, is_array, is_count, is_table, require
 from committee.learners.tree_params import name_criterion
 from committee.losses import list_losses
 from committee.params import ClassCriterion, ValueCriterion
@@ -139,7 +139,7 @@ def _check_tree_members(members: Any) -> None:
     require(is_a(members.schema, "Schema") and is_a(members.samples, "MemberSamples"), "members need a schema")
     n_trees, n_features = members.trees.n_trees, members.trees.n_features
     require(members.schema.n_features == n_features == members.samples.n_features, "members see the same features")
-    require(is_array(members.importances, "f", n_trees, n_features), "every member must have importances")
+    require(is_table(members.importances, "f", n_trees, n_features), "every member must have importances")
     require(n_trees > 0 and isinstance(members.named, dict), "there must be members")
 
 
@@ -157,7 +157,7 @@ def _check_boosted_trees(members: Any) -> None:
     require(is_a(members.schema, "Schema"), "members need a schema")
     n_trees, n_features = members.trees.n_trees, members.trees.n_features
     require(members.schema.n_features == n_features, "members see the same features")
-    require(is_array(members.importances, "f", n_trees, n_features), "every member must have importances")
+    require(is_table(members.importances, "f", n_trees, n_features), "every member must have importances")
     require(isinstance(members.named, dict) and is_count(members.seed, MOST_SEED), "members have a target")
 
 

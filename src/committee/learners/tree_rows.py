@@ -8,6 +8,7 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data.rows import densify_blocks, fits_one_block
+from committee.learners.zero_chains import apply_by_chains, follows_chains, predict_by_chains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,6 +65,11 @@ def predict_trees(
     first, last = (0, None) if span is None else (span.start, span.stop)
     if isinstance(rows, np.ndarray):
         return trees.predict(rows, combine, tree_weights, slots, out_width, first, last, jobs)
+    if follows_chains(trees, rows):
+        taken = range(trees.n_trees)[first:last]
+        return predict_by_chains(
+            trees, rows, combine, jobs, tree_weights=tree_weights, slots=slots, out_width=out_width, span=taken
+        )
     trees, rows = narrow_rows(trees, rows)
     return _join(
         trees.predict(block, combine, tree_weights, slots, out_width, first, last, jobs)
@@ -141,6 +147,8 @@ def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | No
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
         return np.asarray(trees.apply(rows, jobs), dtype=np.intp)
+    if follows_chains(trees, rows):
+        return apply_by_chains(trees, rows, jobs).astype(np.intp)
     trees, rows = narrow_rows(trees, rows)
     return _join(trees.apply(block, jobs) for _, block in densify_blocks(rows)).astype(np.intp)
 

@@ -32,6 +32,7 @@ from committee.ensembles.member_routing import select_entries
 from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
 from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_importances import MemberImportances, join_importances, keep_importances
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class TreeRounds(MemberLearner):
         self._named, self._n_in_round = named, n_in_round
         self._n_counted = dataset.n_counted
         self._trees: list[Trees] = [] if kept is None else [kept.trees]
-        self._importances: list[FloatArray] = [] if kept is None else [kept.importances]
+        self._importances: list[MemberImportances] = [] if kept is None else [kept.importances]
 
     def grow(self, dataset: Dataset, weights: FloatArray, member: int, resampling: Resampling | None) -> Trees:
         """Grow a tree with weights whose sum is 1, or on a sample drawn by them, and keep it.
@@ -160,7 +161,7 @@ class TreeRounds(MemberLearner):
     def add_tree(self, tree: Trees, importances: FloatArray) -> None:
         """Keep one more tree and its importances, of shape (n_features,)."""
         self._trees.append(tree)
-        self._importances.append(importances[None])
+        self._importances.append(keep_importances(importances[None]))
 
     def drop_member(self) -> None:
         """Discard the tree that was grown last."""
@@ -175,10 +176,10 @@ class TreeRounds(MemberLearner):
         """All trees in one arena."""
         return self._concatenate(self._trees, self._importances)
 
-    def _concatenate(self, trees: list[Trees], importances: list[FloatArray]) -> BoostedTrees:
+    def _concatenate(self, trees: list[Trees], importances: list[MemberImportances]) -> BoostedTrees:
         arena = get_engine().concatenate_trees(trees)
         schema = self._dataset.schema
-        return BoostedTrees(self._estimator, arena, np.concatenate(importances), schema, self._named, self._seed)
+        return BoostedTrees(self._estimator, arena, join_importances(importances), schema, self._named, self._seed)
 
 
 class EstimatorRounds(MemberLearner):

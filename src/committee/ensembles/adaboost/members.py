@@ -10,6 +10,7 @@ from committee.data.rows import count_rows
 from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, OneHotTerm, TreeTerm, add_weighted
 from committee.ensembles.member_formulas import align_probabilities, index_labels
 from committee.ensembles.tree_sequence import TreeSequence
+from committee.learners.tree_importances import MemberImportances, read_importances, sum_shares
 from committee.learners.tree_params import TreeSettings
 from committee.learners.tree_rows import predict_trees
 
@@ -60,7 +61,7 @@ class BoostedTrees(TreeSequence):
         With the parameters that all members have.
     trees : Trees
         The arena with all members.
-    importances : ndarray of shape (n_members, n_features)
+    importances : ndarray or CSR array of shape (n_members, n_features)
         Decrease of impurity by each feature in each tree.
     schema : Schema
         The columns of the training table.
@@ -74,7 +75,7 @@ class BoostedTrees(TreeSequence):
         self,
         estimator: BaseTree,
         trees: Trees,
-        importances: FloatArray,
+        importances: MemberImportances,
         schema: Schema,
         named: dict[str, Any],
         seed: int,
@@ -85,7 +86,8 @@ class BoostedTrees(TreeSequence):
 
     def _view(self, member: int) -> BaseTree:
         tree = self.trees.select(member, member + 1)
-        return self._fill(tree, self.importances[member], self.schema, member=member, seed=self.seed)
+        own = read_importances(self.importances, member)
+        return self._fill(tree, own, self.schema, member=member, seed=self.seed)
 
     def truncate(self, n_members: int) -> BoostedTrees:
         """The first members."""
@@ -153,9 +155,7 @@ class BoostedTrees(TreeSequence):
 
     def average_importances(self, weights: FloatArray) -> FloatArray:
         """Weighted mean of the members' normalised importances."""
-        sums = self.importances.sum(axis=1, keepdims=True)
-        own = np.divide(self.importances, sums, out=np.zeros_like(self.importances), where=sums > 0.0)
-        return np.asarray((weights[:, None] * own).sum(axis=0) / weights.sum())
+        return np.asarray(sum_shares(self.importances, weights) / weights.sum())
 
 
 def spread_rounds(weights: FloatArray, span: range, width: int) -> tuple[FloatArray, IndexArray, range]:

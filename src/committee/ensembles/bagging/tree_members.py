@@ -15,6 +15,7 @@ from committee.engines import get_engine
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.tree_sequence import TreeSequence
 from committee.learners.training_arrays import target_attributes
+from committee.learners.tree_importances import MemberImportances, read_importances
 from committee.learners.tree_params import count_features, make_grow_params
 from committee.learners.tree_rows import predict_trees
 
@@ -39,7 +40,7 @@ class TreeMembers(TreeSequence):
         With the parameters that all members have.
     trees : Trees
         The arena with all members.
-    importances : ndarray of shape (n_members, n_features)
+    importances : ndarray or CSR array of shape (n_members, n_features)
         Decrease of impurity by each feature in each tree.
     schema : Schema
         The columns of the table.
@@ -53,7 +54,7 @@ class TreeMembers(TreeSequence):
         self,
         estimator: BaseTree,
         trees: Trees,
-        importances: FloatArray,
+        importances: MemberImportances,
         schema: Schema,
         samples: MemberSamples,
         named: dict[str, object],
@@ -63,7 +64,7 @@ class TreeMembers(TreeSequence):
 
     def _view(self, member: int) -> BaseTree:
         """One member, which like all members of bags has its own features of the encoded table only, without names."""
-        tree, importances = self.trees.select(member, member + 1), self.importances[member]
+        tree, importances = self.trees.select(member, member + 1), read_importances(self.importances, member)
         schema = replace(self.schema, feature_names=None, inputs=None)
         if self.samples.n_drawn:
             (own,) = self.samples.draw_features([member])

@@ -27,6 +27,7 @@ from committee.ensembles.tree_sequence import TreeSequence, find_views, keep_vie
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator, add_columns
+from committee.learners.tree_importances import MemberImportances, read_importances, sum_shares
 from committee.learners.tree_params import TreeSettings, make_grow_params
 from committee.learners.tree_rows import find_leaves, predict_trees
 from committee.learners.tree_view import normalize_importances
@@ -89,7 +90,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
 
     _seed: int
     _samples: SamplePlan
-    _importances: FloatArray
+    _importances: MemberImportances
 
     # Fitting.
 
@@ -432,9 +433,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
     def feature_importances_(self) -> FloatArray:
         """Decrease of impurity by each feature, normalised to sum 1: the mean over the trees that have a split."""
         self.fitted_trees()
-        totals = self._importances.sum(axis=1, keepdims=True)
-        by_tree = np.divide(self._importances, totals, out=np.zeros_like(self._importances), where=totals > 0.0)
-        return normalize_importances(self._schema.sum_features(by_tree.sum(axis=0), axis=0))
+        return normalize_importances(self._schema.sum_features(sum_shares(self._importances), axis=0))
 
 
 class ForestMembers(TreeSequence):
@@ -452,7 +451,7 @@ class ForestMembers(TreeSequence):
         self,
         estimator: BaseTree,
         trees: Trees,
-        importances: FloatArray,
+        importances: MemberImportances,
         schema: Schema,
         named: dict[str, object],
         seed: int,
@@ -463,7 +462,7 @@ class ForestMembers(TreeSequence):
 
     def _view(self, member: int) -> BaseTree:
         tree = self.trees.select(member, member + 1)
-        filled = self._fill(tree, self.importances[member], self.schema, member=member)
+        filled = self._fill(tree, read_importances(self.importances, member), self.schema, member=member)
         return filled.set_params(random_state=get_engine().find_tree_seed(self.seed, member))
 
 

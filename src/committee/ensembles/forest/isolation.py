@@ -351,7 +351,7 @@ class IsolationMembers(TreeSequence):
             tree = tree.renumber_features(own.astype(np.uint32))
         categories = tuple(self.schema.categories[k] for k in own)
         schema = replace(self.schema, feature_names=None, n_features=len(own), categories=categories, inputs=None)
-        return self._fill(tree, self.importances[0, : len(own)], schema, member=member, seed=self.seed)
+        return self._fill(tree, np.zeros(len(own)), schema, member=member, seed=self.seed)
 
 
 def _report_trees(on_progress: ProgressCallback, before: int, done: int) -> None:
