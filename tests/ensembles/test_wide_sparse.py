@@ -14,6 +14,8 @@ from scipy import sparse
 import committee as cm
 from committee.data import binning, memory, rows
 from committee.exceptions import DataError, DataSizeError
+from committee.learners import tree_importances
+from tests.naive.entries import sum_member_shares
 
 FITS: dict[str, tuple[Callable[[], Any], str]] = {
     "hist boosting": (lambda: cm.HistGradientBoostingClassifier(max_iter=3), "classes"),
@@ -180,6 +182,44 @@ def test_votes_out_of_bag_of_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(fit(S), expected)
 
 
+@pytest.mark.parametrize("name", ["forest of classes", "extra-trees", "bagging", "AdaBoost of trees"])
+def test_importances_of_many_columns_are_sparse(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    S = sparse.random_array((300, 90), density=0.05, format="csr", rng=rng)
+    make, kind = FITS[name]
+    y = make_target(kind, S, rng)
+    dense = make().fit(S, y)
+    monkeypatch.setattr(tree_importances, "_WIDE", 10)
+    monkeypatch.setattr(tree_importances, "_DENSE_BYTES", 1)  # a few trees at a time
+    model = make().set_params(n_estimators=6).fit(S, y)
+    expected = make().set_params(n_estimators=6)
+    monkeypatch.undo()
+    expected.fit(S, y)
+    np.testing.assert_array_equal(model.predict_proba(S), expected.predict_proba(S))
+    kept = model._members.importances if hasattr(model, "_members") else model._importances
+    listed = dense._members.importances if hasattr(dense, "_members") else dense._importances
+    assert sparse.issparse(kept)
+    assert isinstance(listed, np.ndarray)
+    loaded = cm.load(cm.save(model, tmp_path / "model.committee") or tmp_path / "model.committee")
+    for fitted in (model, loaded):
+        if hasattr(expected, "feature_importances_"):
+            np.testing.assert_allclose(fitted.feature_importances_, expected.feature_importances_, rtol=1e-12)
+        for own, other in zip(fitted.estimators_, expected.estimators_, strict=True):
+            np.testing.assert_array_equal(own.feature_importances_, other.feature_importances_)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_shares_of_sparse_importances(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = np.where(rng.random((5, 12)) < 0.3, rng.random((5, 12)), 0.0)
+    weights = rng.random(5)
+    expected = sum_member_shares(table, weights)
+    for form in (table, sparse.csr_array(table)):
+        np.testing.assert_allclose(tree_importances.sum_shares(form, weights), expected, rtol=1e-12)
+        np.testing.assert_array_equal(tree_importances.read_importances(form, 3), table[3])
+
+
 WIDE_FIT = """
 import sys
 import numpy as np, scipy.sparse as sp
@@ -197,8 +237,8 @@ print(next(line.split()[1] for line in open('/proc/self/status') if line.startsw
 """
 WIDE_MODELS = """{
     "boosting": lambda: cm.HistGradientBoostingClassifier(max_iter=5, early_stopping=False),
-    "forest": lambda: cm.RandomForestClassifier(n_estimators=2, max_depth=20, random_state=0),
-    "AdaBoost": lambda: cm.AdaBoostClassifier(n_estimators=3),
+    "forest": lambda: cm.RandomForestClassifier(n_estimators=40, max_depth=20, random_state=0),
+    "AdaBoost": lambda: cm.AdaBoostClassifier(n_estimators=30),
 }"""
 
 

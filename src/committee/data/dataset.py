@@ -110,6 +110,8 @@ class Schema:
     @cached_property
     def n_levels(self) -> IndexArray:
         """For each column the number of its levels, 0 for a number."""
+        if not self.has_categories:
+            return np.zeros(self.n_features, np.uint32)
         return np.fromiter((0 if c is None else len(c) for c in self.categories), np.uint32, self.n_features)
 
     def name_column(self, index: int) -> str:

@@ -91,13 +91,13 @@ def predict_by_chains(
     return out
 
 
-def _tabulate_leaves(values: AnyArray, outputs: AnyArray, combine: str) -> FloatArray:
+def _tabulate_leaves(values: AnyArray, outputs: list[int], combine: str) -> FloatArray:
     """What each leaf of a tree adds: its values, its shares of the classes, or a vote for each output."""
     table = values.astype(np.float64)
     if combine == "sum" or not len(outputs):
         return table
     first = 0
-    for n_classes in outputs.tolist():
+    for n_classes in outputs:
         part = table[:, first : first + n_classes]
         if combine == "vote":
             part[:] = np.arange(n_classes) == part.argmax(axis=1)[:, None]
