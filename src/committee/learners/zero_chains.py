@@ -28,7 +28,7 @@ _ENDS = 1 << 23
 
 def follows_chains(trees: Trees, rows: FloatMatrix | SparseMatrix) -> bool:
     """Whether these rows have far fewer entries than there are nodes on their way through the trees."""
-    if not issparse(rows) or fits_one_block(rows):
+    if isinstance(rows, np.ndarray) or not issparse(rows) or fits_one_block(rows):
         return False
     mean_entries = rows.nnz / max(1, rows.shape[0])
     return bool(trees.measure_mean_depth() > _NODES_PER_ENTRY * (mean_entries + 1))
