@@ -165,6 +165,13 @@ void bind_matrix(nb::module_& m) {
           },
           "col"_a, "The bins of one column.")
       .def(
+          "codes",
+          [](const BinnedMatrix& self, std::size_t col) {
+            const AlignedBuffer<u32>& codes = self.wide[check_column(col, self.n_cols)];
+            return own_array<u32>(std::vector<u32>(codes.data(), codes.data() + codes.size()));
+          },
+          "col"_a, "The codes of a category of more than 255 levels; empty for other columns.")
+      .def(
           "record",
           [](const BinnedMatrix& self, std::size_t row) {
             if (self.entries) throw nb::value_error("The columns are kept as entries.");

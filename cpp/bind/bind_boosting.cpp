@@ -118,6 +118,20 @@ void bind_loss(nb::module_& m) {
   c.def_prop_ro(
       "delta", [](const Loss& loss) { return loss.delta(0); },
       "Where Huber's loss (of the first output) turns linear.");
+  c.def("find_delta", &Loss::delta, nb::arg("score"),
+        "Where Huber's loss of a score turns linear.");
+  c.def("find_level", &Loss::level, nb::arg("score"), "Quantile that leaves of a score are.");
+  c.def(
+      "adapt",
+      [](Loss& loss, const Vector<double>& y, const Columns& scores, const Vector<u32>& weights) {
+        const ScoreView view = check_view(loss, y, scores);
+        if (weights.shape(0) != 0 && weights.shape(0) != view.stride)
+          throw nb::value_error("a weight for each row is needed");
+        const nb::gil_scoped_release released;
+        loss.adapt(view, view.stride, view_vector(weights));
+      },
+      nb::arg("y"), nb::arg("scores"), nb::arg("weights"),
+      "What a loss learns before a round: Huber's delta. Whole weights; empty: all one.");
   c.def(
       "find_gradients", &find_gradients, nb::arg("y"), nb::arg("scores"),
       nb::sig(

@@ -37,7 +37,7 @@ void bind_plan_fields(nb::module_& m) {
       .def_ro("stochastic", &BoostingPlan::stochastic, "rounded by chance")
       .def_ro("repeated", &BoostingPlan::repeated, "a row of weight w is the row w times")
       .def_ro("incremental", &BoostingPlan::incremental, "gradients are kept from round to round")
-      .def_ro("categorical", &BoostingPlan::categorical, "there are columns of categories")
+      .def_ro("total_weight", &BoostingPlan::total_weight, "weight of all rows, in units")
       .def_ro("weight_unit", &BoostingPlan::weight_unit, "rows that a unit of weight counts as")
       .def_prop_ro(
           "weights", [own](const BoostingPlan& self) { return own(self.weights); },
@@ -47,7 +47,77 @@ void bind_plan_fields(nb::module_& m) {
           nb::rv_policy::automatic, "numbers that rounding by chance goes by; empty: the rows")
       .def_prop_ro(
           "n_bins", [own](const BoostingPlan& self) { return own(self.n_bins); },
-          nb::rv_policy::automatic, "value bins of each column");
+          nb::rv_policy::automatic, "value bins of each column, or levels of a category")
+      .def_prop_ro(
+          "kinds", [own](const BoostingPlan& self) { return own(self.kinds); },
+          nb::rv_policy::automatic,
+          "of each column: 0 numbers, 1 a category, 2 one of many levels");
+}
+
+void bind_row_draws(nb::module_& m) {
+  const auto own = [](const std::vector<u32>& values) {
+    return own_array<u32>(std::vector<u32>(values));
+  };
+  nb::class_<RoundRows>(m, "RoundRows", "The rows of a round.")
+      .def_ro("gradient_shift", &RoundRows::gradient_shift, "bits cut off a gradient")
+      .def_ro("hessian_shift", &RoundRows::hessian_shift, "bits cut off a hessian")
+      .def_ro("stochastic", &RoundRows::stochastic, "rounded by chance")
+      .def_ro("repeated", &RoundRows::repeated, "a row of weight w is the row w times")
+      .def_ro("weight_unit", &RoundRows::weight_unit, "rows that a unit of weight counts as")
+      .def_prop_ro(
+          "sample", [own](const RoundRows& self) { return own(self.sample); },
+          nb::rv_policy::automatic, "rows that take part, ascending")
+      .def_prop_ro(
+          "held_out", [own](const RoundRows& self) { return own(self.held_out); },
+          nb::rv_policy::automatic, "rows of positive weight that do not, ascending")
+      .def_prop_ro(
+          "weights", [own](const RoundRows& self) { return own(self.weights); },
+          nb::rv_policy::automatic, "weights of all rows in units; empty: those of the fit");
+  nb::class_<RowDraws>(m, "RowDraws", "Draws the rows of rounds as Boosting does.")
+      .def(
+          "__init__",
+          [](RowDraws* self, const std::optional<Vector<double>>& weights, std::size_t n_rows) {
+            if (weights && weights->shape(0) != n_rows)
+              throw nb::value_error("a weight for each row is needed");
+            new (self)
+                RowDraws(weights ? view_vector(*weights) : std::span<const double>(), n_rows);
+          },
+          "weights"_a.none(), "n_rows"_a)
+      .def("draw", &RowDraws::draw, "params"_a, "tree"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "A share of the rows, before tree number `tree`.")
+      .def(
+          "draw_by_gradient",
+          [](const RowDraws& self, const Vector<double>& sizes, const BoostingParams& params,
+             u64 tree) {
+            if (sizes.shape(0) != self.n_rows())
+              throw nb::value_error("a size for each row is needed");
+            const nb::gil_scoped_release released;
+            return self.draw_by_gradient(view_vector(sizes), params, tree);
+          },
+          "sizes"_a, "params"_a, "tree"_a, "The rows of large gradients, and some of the others.");
+}
+
+void bind_leaf_values(nb::module_& m) {
+  m.def(
+      "renew_leaf_values",
+      [](const Loss& loss, u32 score, const Vector<double>& y, const Vector<double>& scores,
+         const Vector<u32>& weights, const Vector<u32>& rows, const Vector<u32>& leaves,
+         std::size_t n_nodes, int n_jobs) {
+        const std::size_t n = leaves.shape(0);
+        if (y.shape(0) != n || scores.shape(0) != n ||
+            (weights.shape(0) != 0 && weights.shape(0) != n) || score >= loss.n_scores())
+          throw nb::value_error("a number for each row is needed");
+        for (const u32 row : view_vector(rows))
+          if (row >= n) throw nb::value_error("there is no such row");
+        const nb::gil_scoped_release released;
+        return renew_leaf_values(loss,
+                                 {score, view_vector(y), view_vector(scores), view_vector(weights),
+                                  view_vector(rows), view_vector(leaves)},
+                                 n_nodes, n_jobs);
+      },
+      "loss"_a, "score"_a, "y"_a, "scores"_a, "weights"_a, "rows"_a, "leaves"_a, "n_nodes"_a,
+      "n_jobs"_a,
+      "Values of leaves that are no Newton steps, before shrinkage, from the node of each row.");
 }
 
 }  // namespace
@@ -57,6 +127,8 @@ void bind_plan_fields(nb::module_& m) {
 void bind_boosting_plan(nb::module_& m) {
   using namespace committee;
   bind_plan_fields(m);
+  bind_row_draws(m);
+  bind_leaf_values(m);
   m.def(
       "plan_boosting",
       [](const BinnedMatrix& data, const std::optional<Vector<double>>& weights, const Loss& loss,
@@ -74,14 +146,17 @@ void bind_boosting_plan(nb::module_& m) {
   m.def(
       "import_trees",
       [](const BinnedMatrix& data, const NodeBytes& nodes, const Vector<u64>& offsets,
-         double weight_unit) {
-        return BoundTrees(import_trees(data, view_nodes(nodes), view_vector(offsets), weight_unit));
+         double weight_unit, const Vector<u32>& codes, std::size_t n_words) {
+        return BoundTrees(import_trees(data, {view_nodes(nodes), view_vector(codes), n_words},
+                                       view_vector(offsets), weight_unit));
       },
-      "data"_a, "nodes"_a, "offsets"_a, "weight_unit"_a,
+      "data"_a, "nodes"_a, "offsets"_a, "weight_unit"_a, "codes"_a, "n_words"_a,
       nb::sig("def import_trees(data: BinnedMatrix, nodes: " COMMITTEE_NDARRAY(
-          uint8) ", offsets: " COMMITTEE_NDARRAY(uint64) ", weight_unit: float) -> Trees"),
+          uint8) ", offsets: " COMMITTEE_NDARRAY(uint64) ", weight_unit: float, "
+                                                         "codes: " COMMITTEE_NDARRAY(
+                                                             uint32) ", n_words: int) -> Trees"),
       "The arena of trees by bins, of 40 bytes a node: gain, value, weight, feature, place, left, "
-      "count.");
+      "count; and, where there are splits by category, n_words of levels that go left for each.");
   m.def(
       "add_gains",
       [](const NodeBytes& tree, bool level_wise, const std::vector<double>& gains,

@@ -216,3 +216,7 @@ template <class T>
 inline T atomicMax(T* at, std::type_identity_t<T> value) {
   return std::exchange(*at, *at > value ? *at : value);
 }
+template <class T>
+inline T atomicOr(T* at, std::type_identity_t<T> value) {
+  return std::exchange(*at, *at | value);
+}

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +96,9 @@ class ShimDevice:
 
     def count_free_bytes(self) -> int:
         return self.free_bytes
+
+    def record(self, launches: Callable[[], None]) -> Callable[[], None]:
+        return launches
 
     def compile(self, source: str, defines: Sequence[str]) -> ShimProgram:
         assert source == "boosting.cu"

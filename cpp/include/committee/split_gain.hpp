@@ -51,6 +51,32 @@ COMMITTEE_HD inline double find_newton_step(const StepLimits& limits, double gra
                      limits.largest_step);
 }
 
+// The same within bounds, as constraints set them.
+COMMITTEE_HD inline double find_bounded_step(const StepLimits& limits, double gradient,
+                                             double hessian, double lower, double upper) {
+  return hold_within(find_newton_step(limits, gradient, hessian), lower, upper);
+}
+
+// What a leaf of this value adds to the objective.
+COMMITTEE_HD inline double measure_objective(const StepLimits& limits, double gradient,
+                                             double hessian, double value) {
+  const double size = value < 0.0 ? -value : value;
+  return gradient * value + 0.5 * (hessian + limits.reg_lambda) * value * value +
+         limits.reg_alpha * size;
+}
+
+// Whether the values of two leaves are in the order that a constraint asks for.
+COMMITTEE_HD inline bool keep_direction(int direction, double left, double right) {
+  return direction == 0 || !((right - left) * direction < 0.0);
+}
+
+// The order of categories: by gradient over hessian, towards zero for those of few rows. `row`: the
+// hessian of an average row.
+COMMITTEE_HD inline double find_category_key(double gradient, double hessian, double smooth,
+                                             double row) {
+  return gradient / (hessian + smooth * row);
+}
+
 // The fewest hessians, in units, that a child needs for min_child_weight; and, by its share of the
 // node's hessians, for min_samples_leaf. Half a row less: where all hessians are equal this is
 // exactly min_samples_leaf rows.

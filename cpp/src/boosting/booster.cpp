@@ -3,10 +3,10 @@
 #include <mutex>
 #include <numeric>
 
+#include "boosting/gradient_sampling.hpp"
 #include "boosting/incremental_residuals.hpp"
 #include "boosting/local_rows.hpp"
 #include "boosting/remote_rows.hpp"
-#include "committee/row_sampling.hpp"
 
 namespace committee {
 
@@ -152,31 +152,10 @@ void Boosting::skip_trees(u64 n_trees) {
 
 void Boosting::draw_rows() {
   State& s = *state_;
-  const double share = s.params.subsample;
-  if (!(share < 1.0)) return;
-  RowSampling sampling;
-  sampling.replace = false;
-  sampling.weights = s.input.weights;
-  const std::size_t n = n_rows();
-  const auto there = static_cast<double>(
-      s.weights.values.empty() ? n
-                               : n - static_cast<std::size_t>(std::count(
-                                         s.weights.values.begin(), s.weights.values.end(), 0u)));
-  sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(share * there)));
-  std::vector<u32> counts(n);
-  committee::draw_rows(sampling, combine_keys(s.params.seed, static_cast<u64>(Purpose::subsample)),
-                       s.n_grown, counts);
-  std::vector<u32> sample(n);
-  s.held_out.resize(n);
-  std::size_t n_sampled = 0, n_held_out = 0;
-  for (u32 row = 0; row < n; ++row) {
-    sample[n_sampled] = s.held_out[n_held_out] = row;
-    n_sampled += counts[row] > 0;
-    n_held_out += counts[row] == 0 && s.weights[row] > 0;
-  }
-  sample.resize(n_sampled);
-  s.held_out.resize(n_held_out);
-  s.rows->choose_rows(sample, s.held_out);
+  if (!(s.params.subsample < 1.0)) return;
+  RowSample drawn = sample_rows(s.input.weights, s.weights, n_rows(), s.params, s.n_grown);
+  s.held_out = std::move(drawn.held_out);
+  s.rows->choose_rows(drawn.sample, s.held_out);
 }
 
 void Boosting::compute_gradients() {

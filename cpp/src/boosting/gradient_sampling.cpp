@@ -1,8 +1,36 @@
 #include "boosting/gradient_sampling.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "committee/row_sampling.hpp"
 
 namespace committee {
+
+RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+                      const BoostingParams& params, u64 tree) {
+  RowSampling sampling;
+  sampling.replace = false;
+  sampling.weights.assign(given.begin(), given.end());
+  const auto there = static_cast<double>(
+      weights.values.empty() ? n_rows
+                             : n_rows - static_cast<std::size_t>(std::count(
+                                            weights.values.begin(), weights.values.end(), 0u)));
+  sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(params.subsample * there)));
+  std::vector<u32> counts(n_rows);
+  draw_rows(sampling, combine_keys(params.seed, static_cast<u64>(Purpose::subsample)), tree,
+            counts);
+  RowSample drawn{std::vector<u32>(n_rows), std::vector<u32>(n_rows)};
+  std::size_t n_sampled = 0, n_held_out = 0;
+  for (u32 row = 0; row < n_rows; ++row) {
+    drawn.sample[n_sampled] = drawn.held_out[n_held_out] = row;
+    n_sampled += counts[row] > 0;
+    n_held_out += counts[row] == 0 && weights[row] > 0;
+  }
+  drawn.sample.resize(n_sampled);
+  drawn.held_out.resize(n_held_out);
+  return drawn;
+}
 
 GradientSample sample_at_border(std::span<const double> sizes, const RowWeights& weights,
                                 const GradientBorder& border, const BoostingParams& params,

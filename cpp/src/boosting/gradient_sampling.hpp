@@ -1,5 +1,6 @@
-// Gradient-based one-side sampling [Ke2017]: the rows with the largest gradients, and a sample of
-// the others, each of which then counts for those that it stands for.
+// The rows of a round. By chance, or gradient-based one-side sampling [Ke2017]: the rows with the
+// largest gradients, and a sample of the others, each of which then counts for those that it stands
+// for.
 #pragma once
 #include <limits>
 
@@ -7,6 +8,15 @@
 #include "committee/boosting_params.hpp"
 
 namespace committee {
+
+// Rows that take part in a round, and those of positive weight that do not; ascending.
+struct RowSample {
+  std::vector<u32> sample, held_out;
+};
+// A share of the rows, without replacement. `given` are the weights as the caller has them; `tree`
+// is the number of the next, for the random keys.
+RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+                      const BoostingParams& params, u64 tree);
 
 struct GradientSample {
   std::vector<double> factors;        // of the rows' weights; zero: left out

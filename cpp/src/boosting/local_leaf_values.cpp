@@ -4,9 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/weighted_quantile.hpp"
 #include "boosting/local_leaf_rows.hpp"
-#include "committee/exact_sum.hpp"
+#include "boosting/renewed_values.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -37,50 +36,6 @@ FixedSums sum_gradients(std::span<const RowItem> rows, const FixedGradientPair* 
     sums.weight += w;
   }
   return sums;
-}
-
-// The quantile of the residuals, or Huber's: the median, moved by the mean of the distances from
-// it, held within delta.
-template <class Residual>
-double find_middle(const Loss& loss, u32 score, std::span<const Residual> residuals) {
-  const double middle = find_weighted_quantile(residuals, loss.level(score));
-  if (loss.shape().rule == LeafRule::quantile) return middle;
-  const double delta = loss.delta(score);
-  constexpr std::size_t kHeld = 256;
-  double held[kHeld], weights[kHeld];
-  constexpr bool kEqual = std::is_same_v<Residual, double>;
-  ExactMean mean;
-  u64 total = kEqual ? residuals.size() : 0;  // weights are whole
-  for (std::size_t begin = 0; begin < residuals.size(); begin += kHeld) {
-    const std::size_t n = std::min(kHeld, residuals.size() - begin);
-    for (std::size_t i = 0; i < n; ++i) {
-      held[i] = std::clamp(value_of(residuals[begin + i]) - middle, -delta, delta);
-      if constexpr (!kEqual)
-        total += static_cast<u64>(weights[i] = weight_of(residuals[begin + i]));
-    }
-    mean.add_terms({held, n},
-                   kEqual ? std::span<const double>() : std::span<const double>(weights, n));
-  }
-  mean.total.add_whole(total);
-  return middle + mean.find();
-}
-
-double renew_value(const SharedRows& shared, u32 score, std::span<const RowItem> rows) {
-  const std::size_t offset = score * shared.data->n_rows;
-  const auto residual = [y = shared.target + offset, scores = shared.scores + offset](u32 row) {
-    return y[row] - scores[row];
-  };
-  if (shared.weights->values.empty()) {
-    std::vector<double> residuals(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) residuals[i] = residual(rows[i].row);
-    return find_middle<double>(*shared.loss, score, residuals);
-  }
-  std::vector<WeightedValue> residuals(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const u32 row = rows[i].row;
-    residuals[i] = {residual(row), static_cast<double>(shared.weights->values[row])};
-  }
-  return find_middle<WeightedValue>(*shared.loss, score, residuals);
 }
 
 // Blocks of all rows that leaves are gone through by.
@@ -133,8 +88,12 @@ std::vector<FixedSums> LocalLeafRows::sum_leaves(std::span<const u32> leaves, u3
 
 std::vector<double> LocalLeafRows::find_middles(std::span<const u32> leaves, u32 score) {
   std::vector<double> middles(leaves.size());
+  const std::size_t offset = score * shared_.data->n_rows;
+  const ScoredRows of{shared_.loss, score, shared_.target + offset, shared_.scores + offset,
+                      shared_.weights->values};
   parallel_for(leaves.size(), n_threads_, [&](std::size_t l) {
-    middles[l] = renew_value(shared_, score, rows_of(leaves[l]));
+    const std::span<const RowItem> rows = rows_of(leaves[l]);
+    middles[l] = renew_value(of, rows.size(), [&](std::size_t i) { return rows[i].row; });
   });
   return middles;
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <queue>
 
+#include "boosting/gradient_sampling.hpp"
 #include "boosting/incremental_residuals.hpp"
+#include "boosting/renewed_values.hpp"
 #include "committee/boosting_plan.hpp"
 
 namespace committee {
@@ -12,8 +14,29 @@ namespace {
 // made.
 constexpr u64 kMostPlanned = u64{1} << 18;
 
-GrownTree import_tree(const std::vector<ColumnBins>& bins, std::span<const BinnedTreeNode> nodes,
+GrownTree::Split import_split(const std::vector<ColumnBins>& bins, const BinnedTreeNode& node,
+                              const u32* codes, std::size_t n_words) {
+  GrownTree::Split split;
+  const ColumnBins& column = bins[node.feature];
+  const u32 bin = node.place & 255;
+  split.feature = node.feature;
+  split.categorical = (node.place & BinnedTreeNode::kCategorical) != 0;
+  split.missing_left = (node.place & BinnedTreeNode::kMissingLeft) != 0;
+  if (split.categorical) {
+    const std::size_t own = (column.n_bins + 31) / 32;
+    if (!column.categorical || !codes || own > n_words)
+      throw std::invalid_argument("a split by category has no levels");
+    split.left_categories = std::make_shared<const std::vector<u32>>(codes, codes + own);
+  } else {
+    split.threshold = bin < column.thresholds.size() ? column.thresholds[bin]
+                                                     : std::numeric_limits<double>::infinity();
+  }
+  return split;
+}
+
+GrownTree import_tree(const std::vector<ColumnBins>& bins, const BinnedTrees& given,
                       double weight_unit) {
+  const std::span<const BinnedTreeNode> nodes = given.nodes;
   GrownTree tree;
   std::vector<i64> weights(nodes.size());
   std::vector<u32> counts(nodes.size());
@@ -35,16 +58,12 @@ GrownTree import_tree(const std::vector<ColumnBins>& bins, std::span<const Binne
     }
     if (node.feature >= bins.size()) throw std::invalid_argument("a split has no such feature");
     const auto left = static_cast<u32>(node.left);
-    const std::vector<double>& thresholds = bins[node.feature].thresholds;
-    const u32 bin = node.place & 255;
     tree.left[i] = left;
     tree.right[i] = left + 1;
-    tree.splits[i].feature = node.feature;
-    tree.splits[i].threshold =
-        bin < thresholds.size() ? thresholds[bin] : std::numeric_limits<double>::infinity();
-    tree.splits[i].missing_left = (node.place & BinnedTreeNode::kHasMissing) != 0
-                                      ? (node.place & BinnedTreeNode::kMissingLeft) != 0
-                                      : 2 * weights[left] > weights[i];
+    const u32* codes = given.codes.empty() ? nullptr : given.codes.data() + i * given.n_words;
+    tree.splits[i] = import_split(bins, node, codes, given.n_words);
+    if ((node.place & BinnedTreeNode::kHasMissing) == 0)
+      tree.splits[i].missing_left = 2 * weights[left] > weights[i];
   }
   return tree;
 }
@@ -68,11 +87,82 @@ BoostingPlan plan_boosting(const BinnedMatrix& data, std::span<const double> wei
   plan.weight_unit = fixed.unit;
   plan.weights = fixed.values;
   plan.positions = fixed.positions();
+  plan.total_weight = fixed.total;
   for (const ColumnBins& bins : *data.bins) {
     plan.n_bins.push_back(bins.n_bins);
-    plan.categorical = plan.categorical || bins.categorical;
+    plan.kinds.push_back(bins.wide ? 2 : bins.categorical ? 1 : 0);
   }
   return plan;
+}
+
+struct RowDraws::State {
+  std::vector<double> given;
+  std::size_t n_rows;
+  RowWeights weights;
+};
+
+RowDraws::RowDraws(std::span<const double> weights, std::size_t n_rows)
+    : state_(new State{{weights.begin(), weights.end()}, n_rows, RowWeights(weights, n_rows)}) {}
+
+RowDraws::~RowDraws() = default;
+
+std::size_t RowDraws::n_rows() const {
+  return state_->n_rows;
+}
+
+RoundRows RowDraws::draw(const BoostingParams& params, u64 tree) const {
+  RowSample drawn = sample_rows(state_->given, state_->weights, state_->n_rows, params, tree);
+  RoundRows rows;
+  rows.sample = std::move(drawn.sample);
+  rows.held_out = std::move(drawn.held_out);
+  return rows;
+}
+
+RoundRows RowDraws::draw_by_gradient(std::span<const double> sizes, const BoostingParams& params,
+                                     u64 tree) const {
+  GradientSample drawn = sample_by_gradient(sizes, state_->weights, params, tree);
+  RowWeights weights = state_->weights.multiplied(drawn.factors);
+  const WordPlan words = plan_words(weights, false);
+  RoundRows rows;
+  rows.sample = std::move(drawn.sample);
+  rows.held_out = std::move(drawn.held_out);
+  rows.weight_unit = weights.unit;
+  rows.gradient_shift = words.gradient_shift;
+  rows.hessian_shift = words.hessian_shift;
+  rows.stochastic = words.stochastic;
+  rows.repeated = weights.repeats();
+  rows.weights = std::move(weights.values);
+  return rows;
+}
+
+std::vector<double> renew_leaf_values(const Loss& loss, const LeafResiduals& of,
+                                      std::size_t n_nodes, int n_jobs) {
+  constexpr double kRowsPerThread = 20'000.0;
+  const std::size_t n = of.rows.empty() ? of.leaves.size() : of.rows.size();
+  const auto row_at = [&](std::size_t i) {
+    return of.rows.empty() ? static_cast<u32>(i) : of.rows[i];
+  };
+  std::vector<std::size_t> ends(n_nodes + 1, 0);
+  const auto leaf_of = [&](u32 row) { return of.leaves[row] < n_nodes ? of.leaves[row] : n_nodes; };
+  for (std::size_t i = 0; i < n; ++i)
+    if (leaf_of(row_at(i)) < n_nodes) ++ends[leaf_of(row_at(i)) + 1];
+  for (std::size_t node = 0; node < n_nodes; ++node) ends[node + 1] += ends[node];
+  std::vector<u32> sorted(ends.back());
+  std::vector<std::size_t> at(ends.begin(), ends.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    const u32 row = row_at(i);
+    if (leaf_of(row) < n_nodes) sorted[at[leaf_of(row)]++] = row;
+  }
+  const ScoredRows rows{&loss, of.score, of.y.data(), of.scores.data(), of.weights};
+  std::vector<double> values(n_nodes, 0.0);
+  const int n_threads =
+      choose_threads(n_jobs, static_cast<double>(n), kRowsPerThread, kRowsPerThread);
+  parallel_for(n_nodes, n_threads, [&](std::size_t node) {
+    const u32* own = sorted.data() + ends[node];
+    const std::size_t size = ends[node + 1] - ends[node];
+    if (size > 0) values[node] = renew_value(rows, size, [&](std::size_t i) { return own[i]; });
+  });
+  return values;
 }
 
 u64 rounding_key(u64 tree) {
@@ -80,14 +170,20 @@ u64 rounding_key(u64 tree) {
   return combine_keys(combine_keys(0, static_cast<u64>(Purpose::rounding)), tree);
 }
 
-Trees import_trees(const BinnedMatrix& data, std::span<const BinnedTreeNode> nodes,
-                   std::span<const u64> offsets, double weight_unit) {
+Trees import_trees(const BinnedMatrix& data, const BinnedTrees& trees, std::span<const u64> offsets,
+                   double weight_unit) {
+  const auto [nodes, codes, n_words] = trees;
+  if (!codes.empty() && codes.size() != nodes.size() * n_words)
+    throw std::invalid_argument("every node needs a set of levels");
   std::vector<GrownTree> grown;
   for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
     if (offsets[t] >= offsets[t + 1] || offsets[t + 1] > nodes.size())
       throw std::invalid_argument("the offsets of trees must ascend");
-    grown.push_back(import_tree(*data.bins, nodes.subspan(offsets[t], offsets[t + 1] - offsets[t]),
-                                weight_unit));
+    const std::size_t first = offsets[t], n = offsets[t + 1] - first;
+    const BinnedTrees own{nodes.subspan(first, n),
+                          codes.empty() ? codes : codes.subspan(first * n_words, n * n_words),
+                          n_words};
+    grown.push_back(import_tree(*data.bins, own, weight_unit));
   }
   ArenaOptions options;
   options.n_features = data.n_cols;

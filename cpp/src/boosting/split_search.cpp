@@ -147,7 +147,7 @@ constexpr double kSlack = 0x1p-40;
 double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, double lower,
                        double upper) {
   const StepLimits limits{plan.params->reg_lambda, plan.params->reg_alpha, plan.largest_step};
-  return std::clamp(find_newton_step(limits, gradient, hessian), lower, upper);
+  return find_bounded_step(limits, gradient, hessian, lower, upper);
 }
 
 NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
@@ -331,8 +331,8 @@ bool NodeSearch::is_allowed(const ColumnView& column, const Side& left) const {
 }
 
 double NodeSearch::objective(double gradient, double hessian, double value) const {
-  return gradient * value + 0.5 * (hessian + params_.reg_lambda) * value * value +
-         params_.reg_alpha * std::abs(value);
+  return measure_objective({params_.reg_lambda, params_.reg_alpha, plan_.largest_step}, gradient,
+                           hessian, value);
 }
 
 // What the split takes off the objective with the values that its leaves may have; minus infinity
@@ -345,8 +345,7 @@ double NodeSearch::measure_by_values(i64 left, i32 direction) const {
                hr = static_cast<double>(plan_.halves.hessian(right)) * plan_.hessian_unit;
   const double vl = find_leaf_value(plan_, gl, hl, node_.lower, node_.upper),
                vr = find_leaf_value(plan_, gr, hr, node_.lower, node_.upper);
-  if (direction != 0 && (vr - vl) * direction < 0.0)
-    return -std::numeric_limits<double>::infinity();
+  if (!keep_direction(direction, vl, vr)) return -std::numeric_limits<double>::infinity();
   return parent_objective_ - objective(gl, hl, vl) - objective(gr, hr, vr);
 }
 
@@ -394,9 +393,8 @@ void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
                                           : h / row;
     const bool enough = n_rows >= params_.min_samples_level - 0.5;
     if (column.histogram[category] == 0 || !enough) continue;
-    keyed.emplace_back(static_cast<double>(plan_.halves.gradient(column.histogram[category])) /
-                           (h + params_.category_smooth * row),
-                       category);
+    const double g = static_cast<double>(plan_.halves.gradient(column.histogram[category]));
+    keyed.emplace_back(find_category_key(g, h, params_.category_smooth, row), category);
   }
   std::sort(keyed.begin(), keyed.end());
   std::vector<u32> order;

@@ -15,7 +15,7 @@ from committee.engines.gpu.sources import read_program
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike
 
@@ -85,12 +85,16 @@ class Device(Protocol):
         """A program of `committee.engines.gpu.cuda`, compiled or from a cache."""
         ...
 
+    def record(self, launches: Callable[[], None]) -> Callable[[], None]:
+        """What starts again, at once, all kernels that `launches` starts; it does nothing else, and none runs yet."""
+        ...
+
 
 class _CupyProgram:
     """Kernels of a CuPy module, looked up once."""
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    def __init__(self, module: Any, stream: Any) -> None:
+        self._module, self._stream = module, stream
         self._functions: dict[str, Any] = {}
 
     def launch(
@@ -101,7 +105,8 @@ class _CupyProgram:
             function = self._functions[kernel] = self._module.get_function(kernel)
             if shared_bytes > 48 << 10:
                 function.max_dynamic_shared_size_bytes = shared_bytes
-        function((grid,), (block,), tuple(arguments), shared_mem=shared_bytes)
+        with self._stream:
+            function((grid,), (block,), tuple(arguments), shared_mem=shared_bytes)
 
 
 class _CupyDevice:
@@ -109,11 +114,14 @@ class _CupyDevice:
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
+        # One of its own: what other threads do is not waited for, and launches can be recorded.
+        self._stream = cupy.cuda.Stream(non_blocking=True)
         self.n_multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
     def allocate(self, n_bytes: int) -> DeviceMemory:
         try:
-            pointer = self._cupy.cuda.alloc(max(n_bytes, 1))
+            with self._stream:
+                pointer = self._cupy.cuda.alloc(max(n_bytes, 1))
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise EngineError(
                 f"The GPU has no room for {n_bytes / 1e9:.1f} GB: {self.count_free_bytes() / 1e9:.1f} GB are free. "
@@ -124,15 +132,18 @@ class _CupyDevice:
 
     def copy_in(self, array: AnyArray, memory: DeviceMemory, offset: int = 0) -> None:
         array = np.ascontiguousarray(array)
-        (memory.owner + offset).copy_from_host(array.ctypes.data, array.nbytes)
+        (memory.owner + offset).copy_from_host_async(array.ctypes.data, array.nbytes, self._stream)
+        # The array may be gone before the copy is done.
+        self._stream.synchronize()
 
     def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
         array: AnyArray = np.empty(n, dtype)
-        (memory.owner + offset).copy_to_host(array.ctypes.data, array.nbytes)
+        (memory.owner + offset).copy_to_host_async(array.ctypes.data, array.nbytes, self._stream)
+        self._stream.synchronize()
         return array
 
     def clear(self, memory: DeviceMemory) -> None:
-        memory.owner.memset_async(0, memory.n_bytes, self._cupy.cuda.get_current_stream())
+        memory.owner.memset_async(0, memory.n_bytes, self._stream)
 
     def count_free_bytes(self) -> int:
         pool = self._cupy.get_default_memory_pool()
@@ -141,7 +152,21 @@ class _CupyDevice:
     def compile(self, source: str, defines: Sequence[str]) -> _CupyProgram:
         # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
         options = ("-std=c++20", "--fmad=false", "--diag-suppress=1097", *(f"-D{name}" for name in defines))
-        return _CupyProgram(self._cupy.RawModule(code=read_program(source), options=options, backend="nvrtc"))
+        module = self._cupy.RawModule(code=read_program(source), options=options, backend="nvrtc")
+        return _CupyProgram(module, self._stream)
+
+    def record(self, launches: Callable[[], None]) -> Callable[[], None]:
+        with self._stream:
+            self._stream.begin_capture()
+            try:
+                launches()
+            finally:
+                graph = self._stream.end_capture()
+
+        def replay() -> None:
+            graph.launch(self._stream)
+
+        return replay
 
 
 def open_device() -> Device:

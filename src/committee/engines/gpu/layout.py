@@ -11,7 +11,7 @@ from committee.exceptions import EngineError
 if TYPE_CHECKING:
     from committee.engines.gpu.device import Device, DeviceProgram
 
-__all__ = ["BINS", "BLOCK", "FINAL_NODE", "FIT", "LANES", "SIZES", "STATE", "check_layout"]
+__all__ = ["BINS", "BLOCK", "FINAL_NODE", "FIT", "LANES", "ORDER", "STATE", "read_sizes"]
 
 LANES, BINS, BLOCK = 32, 256, 1024
 
@@ -42,6 +42,33 @@ _POINTERS = [
     "sums",
     "trees",
     "tree_sizes",
+    "orders",
+    "held_out",
+    "parameters",
+    "given_gradients",
+    "given_hessians",
+    "sizes",
+    "renewed",
+    "bounds",
+    "codes",
+    "found_codes",
+    "recount_codes",
+    "tree_codes",
+    "categories",
+    "category_of",
+    "wide_of",
+    "wide_codes",
+    "wide_offsets",
+    "level_sums",
+    "sort_keys",
+    "sort_places",
+    "directions",
+    "masks",
+    "lists",
+    "list_masks",
+    "drawn",
+    "open_groups",
+    "feature_groups",
 ]
 _INTEGERS = [
     "n_rows",
@@ -69,8 +96,37 @@ _INTEGERS = [
     "max_counts",
     "max_final",
     "ahead",
+    "n_held_out",
+    "level_wise",
+    "n_categories",
+    "n_words",
+    "n_wide",
+    "n_levels",
+    "n_sorted",
+    "min_level",
+    "by_values",
+    "masked",
+    "n_sets",
+    "list_depth",
+    "seed",
+    "track_weights",
+    "count_weights",
 ]
-_NUMBERS = ["min_child_weight", "reg_lambda", "reg_alpha", "gamma", "largest_step", "weight_unit", "parameter"]
+_NUMBERS = [
+    "min_child_weight",
+    "reg_lambda",
+    "reg_alpha",
+    "gamma",
+    "largest_step",
+    "weight_unit",
+    "least_gain",
+    "category_smooth",
+    "category_l2",
+    "least_weight",
+    "colsample_tree",
+    "colsample_level",
+    "colsample_node",
+]
 FIT = np.dtype(
     [(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS] + [(name, "f8") for name in _NUMBERS]
 )
@@ -82,8 +138,10 @@ STATE = np.dtype(
         for name in ["n_nodes", "n_candidates", "finished", "failed", "n_open", "n_chosen", "n_final", "must"]
     ]
     + [(name, "u4") for name in ["n_rows_to_part", "n_rows_to_add", "n_counts", "unused"]]
-    + [("n_steps", "i8"), ("n_expanded", "i8")]
+    + [("n_steps", "i8"), ("n_expanded", "i8"), ("bound", "i8"), ("number", "i4"), ("n_trees", "i4")]
 )
+ORDER = np.dtype([("key", "u8"), ("tree", "u8"), ("rate", "f8")])
+"""What a tree is grown with."""
 FINAL_NODE = np.dtype(
     [
         ("gain", "f8"),
@@ -95,17 +153,14 @@ FINAL_NODE = np.dtype(
         ("count", "u4"),
     ]
 )
-SIZES = {"node": 80, "candidate": 32, "split": 32, "narrow_item": 8, "item": 12}
-"""Bytes of what only kernels look into."""
 
 
-def check_layout(device: Device, program: DeviceProgram, narrow: bool) -> None:
-    """Make sure that the compiled kernels have the same structures."""
-    memory = device.allocate(8 * 7)
+def read_sizes(device: Device, program: DeviceProgram) -> dict[str, int]:
+    """Bytes of what only kernels look into, after a check that they have the other structures as they are here."""
+    memory = device.allocate(8 * 8)
     program.launch("describe_sizes", 1, LANES, [np.uint64(memory.address)])
-    found = device.copy_out(memory, np.uint64, 7).tolist()
-    item = SIZES["narrow_item" if narrow else "item"]
-    known = [FIT.itemsize, *(SIZES[name] for name in ("node", "candidate", "split"))]
-    known += [STATE.itemsize, FINAL_NODE.itemsize, item]
+    fit, node, candidate, split, state, final, item, order = device.copy_out(memory, np.uint64, 8).tolist()
+    found, known = (fit, state, final, order), tuple(t.itemsize for t in (FIT, STATE, FINAL_NODE, ORDER))
     if found != known:
         raise EngineError(f"The compiled kernels lay out their memory in another way: {found} instead of {known}.")
+    return {"node": node, "candidate": candidate, "split": split, "item": item}

@@ -8,12 +8,36 @@
 //   search_splits     the other child is the parent less it; the best split of each group of features
 // and, when nothing is left to choose, sum_leaves, set_values and update_scores. Sums are integers, and
 // splits are totally ordered: the tree is that of the CPU, bit for bit.
+//
+// COMMITTEE_OPTIONS compiles what only some fits ask for: categories (search_categories.cuh), features that a node may
+// not look at (features.cuh), bounded leaf values, least weights.
 #pragma once
 #include "device.cuh"
 
 namespace committee::gpu {
 
-// A row of a node and its word: in two halves of 16 bits where they fit, or of 32.
+#if defined(COMMITTEE_OPTIONS)
+constexpr bool kOptions = true;
+#else
+constexpr bool kOptions = false;
+#endif
+
+// Sums of gradients have 32 bits, or 64 where gradients of 31 bits are kept from round to round. Histograms then have
+// them in three planes of 11 bits of each gradient: the 2^18 rows that there are at most leave room for their sums.
+#if defined(COMMITTEE_LONG)
+constexpr bool kLong = true;
+using Sum = i64;
+constexpr int kPlanes = 4;
+#else
+constexpr bool kLong = false;
+using Sum = i32;
+constexpr int kPlanes = 2;
+#endif
+constexpr int kPartBits = 11;
+constexpr u32 kPartMask = (1u << kPartBits) - 1;
+
+// A row of a node and its word: in two halves of 16 bits where they fit, or of 32. Long gradients are those of one
+// unit of weight, and the weight is the hessian.
 #if defined(COMMITTEE_NARROW)
 struct Item {
   u32 row, word;
@@ -35,11 +59,11 @@ struct Item {
 // A split: bins <= bin go left.
 struct Split {
   double gain;  // <= 0: none
-  i32 left_g;
+  Sum left_g;
   u32 left_h;
   u32 feature;
-  u32 place;  // bin | missing values go left << 8 | missing values occur << 9
-  u32 counted, unused;
+  u32 place;  // bin | missing values go left << 8 | missing values occur << 9 | by category << 10
+  u32 counted;
   // A total order: the lowest feature, missing values right before left, the lowest bin.
   __device__ bool beats(const Split& other) const {
     if (gain != other.gain) return gain > other.gain;
@@ -47,20 +71,24 @@ struct Split {
     return (place & 511) < (other.place & 511);
   }
 };
-constexpr u32 kMissingLeft = 256, kHasMissing = 512;
+constexpr u32 kMissingLeft = 256, kHasMissing = 512, kCategorical = 1024;
 __device__ inline Split no_split() {
-  return {0.0, 0, 0, kAll, 0, 0, 0};
+  return {0.0, 0, 0, kAll, 0, 0};
 }
 
 struct TreeNode {
   Split best;
-  i32 g;
+  Sum g;
   u32 h;
   u32 begin, count;  // place of its items, in the list of its depth's parity
   i32 parent, left;  // the right child is left + 1; -1: not expanded
   i32 reserved;      // children that an expansion in vain has left; -1: none
   u32 depth;
   u32 counted, chosen, searched, unused;
+  // Of kOptions:
+  Size weight;          // of its rows
+  u64 key;              // of random numbers
+  double lower, upper;  // bounds of leaf values below
 };
 
 enum CandidateState : u32 { kSplits, kCounts, kWaits };
@@ -72,6 +100,7 @@ struct Candidate {
   u32 slot;             // of kCounts: its place among these
   u32 job;              // rows of the histograms before, for one group
   u32 rows;             // of its histogram
+  Size left_weight;     // of kOptions
 };
 
 // A node of the finished tree; the right child is left + 1, -1 in leaves.
@@ -80,7 +109,7 @@ struct FinalNode {
   i64 weight;
   u32 feature, place;
   i32 left;
-  u32 count;
+  u32 count;  // of leaves; of others, and of leaves before they have their values, the node above
 };
 
 // Why a fit cannot be right, which only a defect of the kernels can bring about. The host knows the sentences.
@@ -94,6 +123,15 @@ struct TreeState {
   u32 n_rows_to_part, n_rows_to_add;
   u32 n_counts;
   i64 n_steps, n_expanded;  // over all trees
+  i64 bound;                // of long gradients
+  i32 number, n_trees;      // of the tree at hand; trees that the host has not taken yet
+};
+
+// What the host says of a tree before it is grown.
+struct TreeOrder {
+  u64 key;      // of rounding by chance
+  u64 tree;     // its number, for random numbers
+  double rate;  // that leaf values are multiplied by
 };
 
 // What a fit is about; 8 bytes a field. Pointers are to device memory.
@@ -123,16 +161,59 @@ struct Fit {
   Size* sums;     // [final node][gradient | hessian | weight | rows]
   FinalNode* trees;  // [tree][max_final]
   i32* tree_sizes;   // nodes of each
+  const TreeOrder* orders;
+  const u32* held_out;      // rows that do not take part, and get the tree's values
+  const double* parameters; // of the loss of each score
+  const double *given_gradients, *given_hessians;  // [score][row], of a loss of the caller's
+  double* sizes;            // of the gradients of each row
+  const double* renewed;    // values of leaves that are no Newton steps
+  double* bounds;           // [final node][lower | upper]
+
+  // Of kOptions. A set of levels has n_words words.
+  u32* codes;           // [node]: levels that go left
+  u32* found_codes;     // [task][category]
+  u32* recount_codes;   // [slot][estimated | counted][category]
+  u32* tree_codes;      // [tree][max_final]
+  const u32* categories;   // features that are categories
+  const u32* category_of;  // per feature: its place among these; kAll: numbers
+  const u32* wide_of;      // per category: its place among those of many levels; kAll: it has bins
+  const u32* wide_codes;   // [wide][row]
+  const u32* wide_offsets; // [wide + 1]: where its levels begin, one more than there are for missing values
+  u32* level_sums;         // [task][plane][level of all wide categories]
+  u64* sort_keys;          // [block][n_sorted]
+  u32* sort_places;
+  const i32* directions;   // per feature
+  u32* masks;              // [node][group]: features that it may look at
+  u32* lists;              // [depth + 1][n_features + 1]: their number, and the features drawn; 0: of the tree
+  u32* list_masks;         // [depth + 1][group]
+  u32* drawn;              // [task][n_features]
+  u64* open_groups;        // [node][n_sets]: groups of features that may still meet
+  const u64* feature_groups;  // [feature][n_sets]
 
   i64 n_rows, n_items, column_stride, n_features, n_groups, n_scores;
   i64 loss, constant_hessian, bounded, gradient_power, hessian_power;
   i64 gradient_shift, hessian_shift, stochastic, repeated;
   i64 max_depth, max_leaves, min_split, min_leaf, checked;  // max_leaves 0: no limit
   i64 max_nodes, max_candidates, max_counts, max_final, ahead;
-  double min_child_weight, reg_lambda, reg_alpha, gamma, largest_step, weight_unit, parameter;
+  i64 n_held_out, level_wise;
+  i64 n_categories, n_words, n_wide, n_levels, n_sorted, min_level, by_values, masked, n_sets, list_depth, seed;
+  i64 track_weights, count_weights;
+  double min_child_weight, reg_lambda, reg_alpha, gamma, largest_step, weight_unit, least_gain;
+  double category_smooth, category_l2, least_weight, colsample_tree, colsample_level, colsample_node;
 
   __device__ u32* histogram(i32 node, u32 group) const {
-    return histograms + (static_cast<Size>(node) * n_groups + group) * 2 * kCells;
+    return histograms + (static_cast<Size>(node) * n_groups + group) * kPlanes * kCells;
+  }
+  // Of a slot: rows of each cell, and their weight where it is counted.
+  __device__ u32* count_cells(u32 slot, u32 group) const {
+    return counts + (slot * static_cast<Size>(n_groups) + group) * (count_weights ? 2 : 1) * kCells;
+  }
+  __device__ StepLimits limits() const { return {reg_lambda, reg_alpha, largest_step}; }
+  // Places of splits that the search of a node finds.
+  __device__ u32 n_found() const { return static_cast<u32>(n_groups + (kOptions ? n_categories : 0)); }
+  __device__ bool sees(i32 node, u32 feature) const {
+    if (!kOptions || !masked) return true;
+    return ((masks[node * static_cast<Size>(n_groups) + feature / kLanes] >> (feature % kLanes)) & 1u) != 0;
   }
   __device__ const u8* record(u32 group, u32 row) const {
     return records + (static_cast<Size>(group) * n_rows + row) * kLanes;

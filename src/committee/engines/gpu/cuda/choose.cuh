@@ -1,12 +1,21 @@
 // Which nodes are split next, and the tree when none is. One block.
 #pragma once
-#include "search.cuh"
+#include "search_categories.cuh"
 
 namespace committee::gpu {
 
-// Best-first growth compares gains by their bits; zero: not worth a split.
+// Best-first growth compares gains by their bits; zero: not worth a split. By level all others are equal, and the
+// oldest comes first.
 __device__ inline u64 rank_gain(const Fit& fit, const TreeNode& node) {
-  return fit.is_worthwhile(node) ? bits_of(node.best.gain) : 0;
+  if (!fit.is_worthwhile(node)) return 0;
+  return fit.level_wise ? 1 : bits_of(node.best.gain);
+}
+
+// The levels of a split that was found, over to its node.
+__device__ inline void take_codes(const Fit& fit, i32 node, const Split& best, const u32* found) {
+  if (!kOptions || !(best.gain > 0.0) || (best.place & kCategorical) == 0) return;
+  found += fit.category_of[best.feature] * static_cast<Size>(fit.n_words);
+  for (i64 k = 0; k < fit.n_words; ++k) fit.codes[node * static_cast<Size>(fit.n_words) + k] = found[k];
 }
 
 // The rule of a leaf whose best split left too few rows: the best column is counted, until the best column is
@@ -28,6 +37,8 @@ __device__ inline void settle_counts(const Fit& fit, const Candidate& candidate)
     __syncwarp();
   }
   if (lane_of() != 0) return;
+  take_codes(fit, candidate.node, best,
+             fit.recount_codes + (candidate.slot * Size{2} + 1) * fit.n_categories * fit.n_words);
   if (best.gain > before) best.gain = before;
   node.best = best;
   node.counted = 1;
@@ -35,7 +46,7 @@ __device__ inline void settle_counts(const Fit& fit, const Candidate& candidate)
 
 // Takes the results of the search over to the nodes.
 __device__ inline void take_found(const Fit& fit, bool root) {
-  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
+  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_found = fit.n_found();
   for (u32 task = threadIdx.x; task < n_tasks; task += kBlock) {
     i32 id = 0;
     if (!root) {
@@ -48,10 +59,11 @@ __device__ inline void take_found(const Fit& fit, bool root) {
       continue;
     }
     Split best = no_split();
-    for (u32 group = 0; group < n_groups; ++group) {
-      const Split& other = fit.found[static_cast<Size>(task) * n_groups + group];
+    for (u32 k = 0; k < n_found; ++k) {
+      const Split& other = fit.found[static_cast<Size>(task) * n_found + k];
       if (other.gain > 0.0 && other.beats(best)) best = other;
     }
+    take_codes(fit, id, best, fit.found_codes + task * static_cast<Size>(fit.n_categories) * fit.n_words);
     fit.nodes[id].best = best;
   }
   if (root) return;
@@ -168,7 +180,7 @@ __device__ inline void list_candidates(const Fit& fit) {
   __syncthreads();
   if (threadIdx.x == 0) n_refused = 0, n_made = first_new;
   const auto take = [&](i32 id, u32 place, u32 first, i32 left) {
-    fit.candidates[place] = {id, first, 0, 0, kSplits, 0, 0, 0};
+    fit.candidates[place] = {id, first, 0, 0, kSplits, 0, 0, 0, 0};
     fit.nodes[id].left = left;
     // Until check_candidates makes them, the children are no nodes.
     for (int side = 0; side < 2; ++side) fit.nodes[left + side].unused = 1;
@@ -235,7 +247,7 @@ __device__ inline void write_tree(const Fit& fit, int number) {
     if (threadIdx.x != 0) return;
     fit.fail(kTooManyNodes);
     tree[0] = FinalNode{};
-    tree[0].left = -1;
+    tree[0].left = -1, tree[0].count = kAll;
     fit.state->n_final = fit.tree_sizes[number] = 1;
     return;
   }
@@ -244,6 +256,7 @@ __device__ inline void write_tree(const Fit& fit, int number) {
     if (node.unused != 0 || (id > 0 && fit.nodes[node.parent].chosen == 0)) continue;
     FinalNode final{};
     final.left = -1;
+    final.count = id > 0 ? numbers[node.parent] : kAll;  // until set_values
     if (node.chosen != 0 && !is_sound(fit, id)) {
       fit.fail(kBrokenSplit);
     } else if (node.chosen != 0) {
@@ -251,13 +264,19 @@ __device__ inline void write_tree(const Fit& fit, int number) {
       final.left = static_cast<i32>(numbers[node.left]);
     }
     tree[numbers[id]] = final;
+    if constexpr (kOptions) {
+      fit.bounds[2 * numbers[id]] = node.lower, fit.bounds[2 * numbers[id] + 1] = node.upper;
+      u32* const codes = fit.tree_codes + (number * static_cast<Size>(fit.max_final) + numbers[id]) * fit.n_words;
+      for (i64 k = 0; k < fit.n_words; ++k)
+        codes[k] = (final.place & kCategorical) != 0 ? fit.codes[id * static_cast<Size>(fit.n_words) + k] : 0;
+    }
   }
   if (threadIdx.x == 0) fit.state->n_final = fit.tree_sizes[number] = n_final;
 }
 
 }  // namespace committee::gpu
 
-extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root, int number) {
+extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root) {
   const Fit& fit = *given;
   TreeState& state = *fit.state;
   if (state.finished) return;
@@ -278,5 +297,5 @@ extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* giv
     state.n_candidates = state.n_rows_to_part = 0;
   }
   __syncthreads();
-  write_tree(fit, number);
+  write_tree(fit, state.number);
 }

@@ -10,6 +10,7 @@
   type* const name = reinterpret_cast<type*>(shared_bytes)
 #endif
 #include "committee/gradient_words.hpp"
+#include "committee/random_keys.hpp"
 #include "committee/split_gain.hpp"
 
 namespace committee::gpu {

@@ -1,26 +1,52 @@
 // Gradients of the loss at the scores, and the words of a tree.
 #pragma once
 #include "boosting.cuh"
+#include "committee/losses/absolute.hpp"
 #include "committee/losses/exponential.hpp"
 #include "committee/losses/gamma.hpp"
+#include "committee/losses/huber.hpp"
 #include "committee/losses/logistic.hpp"
 #include "committee/losses/poisson.hpp"
+#include "committee/losses/quantile.hpp"
 #include "committee/losses/softmax.hpp"
 #include "committee/losses/squared.hpp"
 #include "committee/losses/tweedie.hpp"
 
 namespace committee::gpu {
 
-enum LossNumber : int { kSquared, kPoisson, kGamma, kTweedie, kLogistic, kExponential, kSoftmax };
+enum LossNumber : int {
+  kSquared,
+  kPoisson,
+  kGamma,
+  kTweedie,
+  kLogistic,
+  kExponential,
+  kSoftmax,
+  kAbsolute,
+  kQuantile,
+  kHuber,
+  kGiven
+};
 
-__device__ inline GradientPair find_pair(const Fit& fit, double y, double f) {
+__device__ inline GradientPair find_pair(const Fit& fit, u32 score, double y, double f) {
   switch (fit.loss) {
     case kSquared: return find_gradient_pair(SquaredLoss{}, y, f);
     case kPoisson: return find_gradient_pair(PoissonLoss{}, y, f);
     case kGamma: return find_gradient_pair(GammaLoss{}, y, f);
     case kTweedie: {
       TweedieLoss loss;
-      loss.parameter = fit.parameter;
+      loss.parameter = fit.parameters[score];
+      return find_gradient_pair(loss, y, f);
+    }
+    case kAbsolute: return find_gradient_pair(AbsoluteLoss{}, y, f);
+    case kQuantile: {
+      QuantileLoss loss;
+      loss.parameter = fit.parameters[score];
+      return find_gradient_pair(loss, y, f);
+    }
+    case kHuber: {
+      HuberLoss loss;
+      loss.delta = fit.parameters[score];
       return find_gradient_pair(loss, y, f);
     }
     case kLogistic: return find_gradient_pair(LogisticLoss{}, y, f);
@@ -28,13 +54,25 @@ __device__ inline GradientPair find_pair(const Fit& fit, double y, double f) {
   }
 }
 
+__device__ inline void add_sum(i32* to, i32 value) {
+  atomicAdd(to, value);
+}
+__device__ inline void add_sum(i64* to, i64 value) {
+  atomicAdd(reinterpret_cast<Size*>(to), static_cast<Size>(value));
+}
+
 // Calls use(score, pair) for every score of a row.
 template <class Use>
 __device__ inline void visit_pairs(const Fit& fit, u32 row, Use&& use) {
   const Size n = fit.n_rows;
   const u32 n_scores = fit.n_scores;
+  if (fit.loss == kGiven) {
+    for (u32 k = 0; k < n_scores; ++k)
+      use(k, GradientPair{fit.given_gradients[k * n + row], fit.given_hessians[k * n + row]});
+    return;
+  }
   if (fit.loss != kSoftmax) {
-    for (u32 k = 0; k < n_scores; ++k) use(k, find_pair(fit, fit.y[k * n + row], fit.scores[k * n + row]));
+    for (u32 k = 0; k < n_scores; ++k) use(k, find_pair(fit, k, fit.y[k * n + row], fit.scores[k * n + row]));
     return;
   }
   SoftmaxLoss loss;
@@ -107,18 +145,52 @@ extern "C" __global__ void __launch_bounds__(256) find_gradients(const Fit* give
   }
 }
 
+// Sizes of the gradients over all scores, by which rows are drawn.
+extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* given) {
+  const Fit& fit = *given;
+  const Size n = fit.n_rows;
+  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
+    const double weight = fit.weights ? fit.weights[i] : 1;
+    double sum = 0.0;
+    for (u32 k = 0; weight > 0.0 && k < fit.n_scores; ++k) {
+      const double g = fit.pairs[k * n + i].gradient;
+      sum += (g < 0.0 ? -g : g) * fit.units[2 * k] * weight;
+    }
+    fit.sizes[i] = sum;
+  }
+}
+
+// The largest |score - target| of rows that take part, as bits; and the largest |gradient| kept.
+extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fit* given, int kept) {
+  const Fit& fit = *given;
+  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
+    if (fit.weights && fit.weights[i] == 0) continue;
+    const i32 g = kept ? fit.pairs[i].gradient : 0;
+    const Size size = kept ? static_cast<Size>(g < 0 ? -static_cast<i64>(g) : g) : size_bits(fit.scores[i] - fit.y[i]);
+    if (size > fit.largest[0]) atomicMax(fit.largest, size);
+  }
+}
+
+// Gradients of squared error in steps of a unit, which trees change from now on; their hessian is one.
+extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* given, double scale, double unit) {
+  const Fit& fit = *given;
+  if (blockIdx.x == 0 && threadIdx.x == 0) fit.units[0] = unit, fit.units[1] = 1.0;
+  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256})
+    fit.pairs[i] = {round_fixed((fit.scores[i] - fit.y[i]) * scale), 1};
+}
+
 // Before a tree: nothing is known, and the sums are zero.
 extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* given, int score) {
   const Fit& fit = *given;
   const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
-  for (Size i = first; i < fit.n_groups * Size{2 * kCells}; i += step) fit.histograms[i] = 0;
+  for (Size i = first; i < fit.n_groups * Size{kPlanes * kCells}; i += step) fit.histograms[i] = 0;
   for (Size i = first; i < static_cast<Size>(fit.max_final) * 4; i += step) fit.sums[i] = 0;
   if (first != 0) return;
   TreeState& state = *fit.state;
   state.gradient_unit = fit.units[2 * score] * power_of_two(fit.gradient_shift) * fit.weight_unit;
   state.hessian_unit = fit.units[2 * score + 1] * power_of_two(fit.hessian_shift) * fit.weight_unit;
   // A gain that rounding alone can make is none.
-  state.least_gain = 1e-12 * (state.gradient_unit * state.gradient_unit / state.hessian_unit);
+  state.least_gain = fit.least_gain * (state.gradient_unit * state.gradient_unit / state.hessian_unit);
   state.n_nodes = 1;
   state.n_candidates = state.finished = state.n_chosen = state.n_final = 0;
   state.n_open = 1;
@@ -128,26 +200,42 @@ extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* given, i
   root.best = no_split();
   root.count = fit.n_items;
   root.parent = root.left = root.reserved = -1;
+  root.weight = fit.track_weights ? 0 : fit.n_items;
+  root.key = kRootKey;
+  root.lower = -kNoBound, root.upper = kNoBound;
+  for (i64 k = 0; kOptions && k < fit.n_sets; ++k) fit.open_groups[k] = ~u64{0};
+  state.number = state.n_trees;
+  state.n_trees += 1;
 }
 
 // Rows and words in one list, and their sum.
-extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* given, int score, Size key) {
+extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* given, int score) {
   const Fit& fit = *given;
-  __shared__ i32 g_sums[kLanes];
+  __shared__ Sum g_sums[kLanes];
   __shared__ u32 h_sums[kLanes];
+  __shared__ Size w_sum;
   const WordRounding by{static_cast<int>(fit.gradient_shift), static_cast<int>(fit.hessian_shift),
-                        fit.stochastic != 0, key};
+                        fit.stochastic != 0, fit.orders[fit.state->number].key};
   const FixedGradientPair* pairs = fit.pairs + score * static_cast<Size>(fit.n_rows);
-  i32 g_sum = 0;
+  Sum g_sum = 0;
   u32 h_sum = 0;
+  Size own_weight = 0;
+  if (threadIdx.x == 0) w_sum = 0;
   for (Size i = blockIdx.x * Size{kBlock} + threadIdx.x; i < static_cast<Size>(fit.n_items);
        i += gridDim.x * Size{kBlock}) {
     const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
     const u32 weight = fit.weights ? fit.weights[row] : 1, position = fit.positions ? fit.positions[row] : row;
-    const WordHalvesPair word = round_weighted(by, pairs[row], weight, position, fit.repeated != 0);
-    fit.items[i] = Item::make(row, static_cast<i32>(word.gradient), static_cast<u32>(word.hessian));
-    g_sum += static_cast<i32>(word.gradient);
-    h_sum += static_cast<u32>(word.hessian);
+    own_weight += weight;
+    if constexpr (kLong) {
+      fit.items[i] = Item::make(row, pairs[row].gradient, weight);
+      g_sum += static_cast<Sum>(pairs[row].gradient) * weight;
+      h_sum += weight;
+    } else {
+      const WordHalvesPair word = round_weighted(by, pairs[row], weight, position, fit.repeated != 0);
+      fit.items[i] = Item::make(row, static_cast<i32>(word.gradient), static_cast<u32>(word.hessian));
+      g_sum += static_cast<Sum>(word.gradient);
+      h_sum += static_cast<u32>(word.hessian);
+    }
   }
   for (u32 d = kLanes / 2; d > 0; d /= 2) {
     g_sum += __shfl_xor_sync(kAll, g_sum, d);
@@ -155,8 +243,13 @@ extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* given
   }
   if (lane_of() == 0) g_sums[warp_of()] = g_sum, h_sums[warp_of()] = h_sum;
   __syncthreads();
+  if (kOptions && fit.track_weights) {
+    if (own_weight > 0) atomicAdd(&w_sum, own_weight);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(&fit.nodes[0].weight, w_sum);
+  }
   if (threadIdx.x != 0) return;
   for (u32 w = 1; w < kBlock / kLanes; ++w) g_sum += g_sums[w], h_sum += h_sums[w];
-  atomicAdd(&fit.nodes[0].g, g_sum);
+  add_sum(&fit.nodes[0].g, g_sum);
   atomicAdd(&fit.nodes[0].h, h_sum);
 }

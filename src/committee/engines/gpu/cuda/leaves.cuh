@@ -7,24 +7,36 @@ namespace committee::gpu {
 constexpr int kLeafThreads = 512;
 constexpr u32 kSharedNodes = 1024;  // of a tree whose sums fit into shared memory
 
-__device__ inline u32 find_leaf(const Fit& fit, const FinalNode* tree, u32 row) {
+// `codes` are those of the tree's first node.
+__device__ inline u32 find_leaf(const Fit& fit, const FinalNode* tree, const u32* codes, u32 row) {
   u32 at = 0;
   while (tree[at].left >= 0) {
     const u32 feature = tree[at].feature;
     const u32 bin = fit.record(feature / kLanes, row)[feature % kLanes];
-    at = tree[at].left + (goes_left(bin, tree[at].place) ? 0 : 1);
+    const u32* own = kOptions ? codes + at * static_cast<Size>(fit.n_words) : nullptr;
+    at = tree[at].left + (goes_left(fit, row, bin, feature, tree[at].place, own) ? 0 : 1);
   }
   return at;
 }
+
+// The tree at hand.
+struct TreeView {
+  __device__ explicit TreeView(const Fit& fit)
+      : nodes(fit.trees + fit.state->number * static_cast<Size>(fit.max_final)),
+        codes(kOptions ? fit.tree_codes + fit.state->number * static_cast<Size>(fit.max_final) * fit.n_words
+                       : nullptr) {}
+  FinalNode* nodes;
+  const u32* codes;
+};
 
 }  // namespace committee::gpu
 
 // Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf. A block takes `n_own` rows at a
 // time, at most 32,768, which halves of 15 bits leave room for in 32.
 extern "C" __global__ void __launch_bounds__(kLeafThreads)
-    sum_leaves(const Fit* given, int score, int number, u32 n_own) {
+    sum_leaves(const Fit* given, int score, u32 n_own) {
   const Fit& fit = *given;
-  const FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
+  const TreeView tree(fit);
   __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
   const u32 n_nodes = fit.state->n_final;
   const bool shared = n_nodes <= kSharedNodes && !fit.weights;
@@ -41,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads)
     }
     for (Size i = begin + threadIdx.x; i < end; i += kLeafThreads) {
       const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
-      const u32 leaf = find_leaf(fit, tree, row);
+      const u32 leaf = find_leaf(fit, tree.nodes, tree.codes, row);
       const FixedGradientPair pair = pairs[row];
       fit.leaves[row] = leaf;
       if (shared) {  // in halves, so that 32 bits hold all rows of the block
@@ -73,28 +85,76 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads)
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given, int score, int number, double rate) {
+// Values of the leaves. Long gradients: in steps of their unit, so that these can follow.
+extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given, int score) {
   const Fit& fit = *given;
-  FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
-  const StepLimits limits{fit.reg_lambda, fit.reg_alpha, fit.largest_step};
+  __shared__ Size largest;
+  FinalNode* tree = TreeView(fit).nodes;
+  const double rate = fit.orders[fit.state->number].rate;
   const double g_unit = fit.units[2 * score] * fit.weight_unit, h_unit = fit.units[2 * score + 1] * fit.weight_unit;
+  if (threadIdx.x == 0) largest = 0;
+  __syncthreads();
   if (!fit.state->finished) fit.fail(kNotFinished);  // more steps were needed than the host thought
   for (i32 i = threadIdx.x; i < fit.state->n_final; i += kBlock) {
     if (tree[i].left >= 0) continue;
     const i64 g = static_cast<i64>(fit.sums[4 * i]), h = static_cast<i64>(fit.sums[4 * i + 1]);
-    tree[i].value =
-        rate * find_newton_step(limits, static_cast<double>(g) * g_unit, static_cast<double>(h) * h_unit);
+    double value = fit.renewed ? fit.renewed[i]
+                               : find_newton_step(fit.limits(), static_cast<double>(g) * g_unit,
+                                                  static_cast<double>(h) * h_unit);
+    if (kOptions) value = hold_within(value, fit.bounds[2 * i], fit.bounds[2 * i + 1]);
+    value = rate * value;
+    if constexpr (kLong) {
+      constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number
+      const double steps = (value / fit.units[0] + kShift) - kShift;
+      value = steps * fit.units[0];
+      atomicMax(&largest, static_cast<Size>(steps < 0.0 ? -steps : steps));
+    }
+    tree[i].value = value;
     tree[i].weight = static_cast<i64>(fit.sums[4 * i + 2]);
+    for (u32 above = tree[i].count; above != kAll; above = tree[above].count)
+      atomicAdd(fit.sums + 4 * above + 2, fit.sums[4 * i + 2]);
     tree[i].count = static_cast<u32>(fit.sums[4 * i + 3]);
+  }
+  __syncthreads();
+  // Where no value was missing, rows that were not there follow the heavier side.
+  for (i32 i = threadIdx.x; i < fit.state->n_final; i += kBlock) {
+    if (tree[i].left < 0 || (tree[i].place & kHasMissing) != 0) continue;
+    if (2 * fit.sums[4 * tree[i].left + 2] > fit.sums[4 * i + 2]) tree[i].place |= kMissingLeft;
+  }
+  if (kLong && threadIdx.x == 0) fit.state->bound += static_cast<i64>(largest);
+}
+
+extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* given, int score) {
+  const Fit& fit = *given;
+  const TreeView tree(fit);
+  double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
+  const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
+  for (Size i = first; i < static_cast<Size>(fit.n_items); i += step) {
+    const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
+    const double value = tree.nodes[fit.leaves[row]].value;
+    if constexpr (kLong) {
+      if (value == 0.0) continue;
+      fit.pairs[row].gradient += static_cast<i32>(value / fit.units[0]);  // a whole number
+    }
+    scores[row] += value;
+  }
+  for (Size i = first; i < static_cast<Size>(fit.n_held_out); i += step) {
+    const u32 row = fit.held_out[i];
+    scores[row] += tree.nodes[find_leaf(fit, tree.nodes, tree.codes, row)].value;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* given, int score, int number) {
+// Trees of earlier rounds, times a factor, added to the scores of all rows. Tree t has the nodes from offsets[t] on.
+extern "C" __global__ void __launch_bounds__(256)
+    add_trees(const Fit* given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees, u32 first,
+              double factor) {
   const Fit& fit = *given;
-  const FinalNode* tree = fit.trees + number * static_cast<Size>(fit.max_final);
-  double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
-  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_items); i += gridDim.x * Size{256}) {
-    const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
-    scores[row] += tree[fit.leaves[row]].value;
+  const Size n = fit.n_rows;
+  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
+    for (u32 t = 0; t < n_trees; ++t) {
+      const FinalNode* tree = nodes + offsets[t];
+      const u32* own = kOptions ? codes + offsets[t] * static_cast<Size>(fit.n_words) : nullptr;
+      fit.scores[(first + t) % fit.n_scores * n + i] += factor * tree[find_leaf(fit, tree, own, i)].value;
+    }
   }
 }

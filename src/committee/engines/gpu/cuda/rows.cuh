@@ -10,6 +10,15 @@ __device__ inline bool goes_left(u32 bin, u32 place) {
   return bin == kMissing ? (place & kMissingLeft) != 0 : bin <= (place & 255);
 }
 
+// Whether a row is left of a split; `codes` are the levels that go left where that is by category.
+__device__ inline bool goes_left(const Fit& fit, u32 row, u32 bin, u32 feature, u32 place, const u32* codes) {
+  if (!kOptions || (place & kCategorical) == 0) return goes_left(bin, place);
+  if (bin == kMissing) return (place & kMissingLeft) != 0;
+  const u32 wide = fit.wide_of[fit.category_of[feature]];
+  const u32 code = wide == kAll ? bin : fit.wide_codes[wide * static_cast<Size>(fit.n_rows) + row];
+  return ((codes[code / 32] >> (code % 32)) & 1u) != 0;
+}
+
 // The last candidate whose rows begin at or before `at`; `first_of` is their common ordinate.
 template <class First>
 __device__ inline i32 find_candidate(i32 n, u32 at, First&& first_of) {
@@ -27,6 +36,7 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   Item* target = fit.list(node.depth + 1) + node.begin;
   const u8* column = fit.columns + node.best.feature * static_cast<Size>(fit.column_stride);
   const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of(), place = node.best.place;
+  const u32* codes = kOptions ? fit.codes + candidate.node * static_cast<Size>(fit.n_words) : nullptr;
   Item item[kPartItems];
   u32 rank[kPartItems];
   bool left[kPartItems];
@@ -37,7 +47,13 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   }
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t;
-    left[j] = i < n && goes_left(column[item[j].row], place);
+    left[j] = i < n && goes_left(fit, item[j].row, column[item[j].row], node.best.feature, place, codes);
+  }
+  if (kOptions && fit.track_weights) {
+    Size weight = 0;
+    for (int j = 0; j < kPartItems; ++j)
+      if (left[j]) weight += fit.weights[item[j].row];
+    if (weight > 0) atomicAdd(&candidate.left_weight, weight);
   }
   for (int j = 0; j < kPartItems; ++j) {
     const u32 mask = __ballot_sync(kAll, left[j]);
@@ -67,9 +83,30 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   __syncthreads();
 }
 
+// What a row adds to the cell at `at` of each plane.
+__device__ inline void add_word(u32* cells, u32 at, const Item& item) {
+  const i32 g = item.gradient();
+  const u32 h = item.hessian();
+  if constexpr (kLong) {
+    atomicAdd(cells + at, (static_cast<u32>(g) & kPartMask) * h);
+    atomicAdd(cells + kCells + at, (static_cast<u32>(g >> kPartBits) & kPartMask) * h);
+    atomicAdd(cells + 2 * kCells + at, static_cast<u32>(g >> (2 * kPartBits)) * h);
+  } else {
+    atomicAdd(cells + at, static_cast<u32>(g));
+  }
+  atomicAdd(cells + (kPlanes - 1) * kCells + at, h);
+}
+
+// The gradient that the planes from `cells` on hold, `stride` apart.
+__device__ inline Sum read_sum(const u32* cells, Size stride) {
+  if constexpr (!kLong) return static_cast<i32>(cells[0]);
+  return static_cast<Sum>(cells[0]) + (static_cast<Sum>(cells[stride]) << kPartBits) +
+         (static_cast<Sum>(static_cast<i32>(cells[2 * stride])) * (1 << (2 * kPartBits)));
+}
+
 // Adds n items to the cells of a group in shared memory: a warp takes a row at a time, lane = feature. The
 // cell of (bin, feature) lies at bin * 32 + feature, so every lane has a bank of its own. `ones`: rows are
-// counted instead.
+// counted in the last plane instead, and their weights in the first.
 __device__ inline void add_items(const Fit& fit, const Item* items, u32 n, u32 group, bool ones, u32* cells,
                                  Item* stage) {
   const u32 lane = lane_of(), warp = warp_of(), n_warps = blockDim.x / kLanes;
@@ -92,25 +129,24 @@ __device__ inline void add_items(const Fit& fit, const Item* items, u32 n, u32 g
 #pragma unroll
       for (int j = 0; j < kInFlight; ++j) {
         const Item own = mine[r + j];
-        atomicAdd(cells + bin[j] * kLanes + lane, static_cast<u32>(own.gradient()));
-        atomicAdd(cells + kCells + bin[j] * kLanes + lane, own.hessian());
+        const u32 at = bin[j] * kLanes + lane;
+        add_word(cells, at, own);
+        if (kOptions && ones && fit.count_weights && own.hessian() > 0) atomicAdd(cells + at, fit.weights[own.row]);
       }
     }
   }
 }
 
 __device__ inline void clear_cells(u32* cells) {
-  for (u32 i = threadIdx.x; i < 2 * kCells; i += blockDim.x) cells[i] = 0;
+  for (u32 i = threadIdx.x; i < kPlanes * kCells; i += blockDim.x) cells[i] = 0;
 }
 
-// Adds the block's cells to those in global memory, from cell `first` on, and clears them.
-__device__ inline void flush_cells(u32* cells, u32 first, u32* to) {
-  for (u32 i = first + threadIdx.x; i < 2 * kCells; i += blockDim.x) {
+// Adds the block's cells first .. last - 1 to those in global memory.
+__device__ inline void flush_cells(const u32* cells, u32 first, u32 last, u32* to) {
+  for (u32 i = first + threadIdx.x; i < last; i += blockDim.x) {
     const u32 x = cells[i];
     if (x != 0) atomicAdd(to + (i - first), x);
   }
-  __syncthreads();
-  clear_cells(cells);
 }
 
 }  // namespace committee::gpu
@@ -135,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const 
   const TreeState& state = *fit.state;
   const i32 n = state.n_candidates;
   const Size first = blockIdx.x * Size{kPartThreads} + threadIdx.x, step = gridDim.x * Size{kPartThreads};
-  const Size per_node = static_cast<Size>(fit.n_groups) * 2 * kCells;
+  const Size per_node = static_cast<Size>(fit.n_groups) * kPlanes * kCells;
   for (Size i = first; i < n * per_node; i += step) {
     const TreeNode& node = fit.nodes[fit.candidates[i / per_node].node];
     const i32 built = node.left + (2 * node.best.left_h <= node.h ? 0 : 1);
@@ -143,7 +179,8 @@ extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const 
   }
   if (fit.checked) {
     const u32 n_counts = n < fit.max_counts ? n : fit.max_counts;
-    for (Size i = first; i < n_counts * per_node / 2; i += step) fit.counts[i] = 0;
+    const Size per_slot = static_cast<Size>(fit.n_groups) * (fit.count_weights ? 2 : 1) * kCells;
+    for (Size i = first; i < n_counts * per_slot; i += step) fit.counts[i] = 0;
   }
   const u32 total = state.n_rows_to_part;
   for (u32 begin = blockIdx.x * kPartRows; begin < total; begin += gridDim.x * kPartRows) {
@@ -159,18 +196,51 @@ extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const 
   }
 }
 
+namespace committee::gpu {
+
+// Whether a side of a candidate's split has too few rows, or too little weight.
+__device__ inline bool is_too_small(const Fit& fit, const Candidate& candidate, const TreeNode& node) {
+  const u32 fewest = fit.min_leaf > 1 ? fit.min_leaf : 1, n_right = node.count - candidate.n_left;
+  if (candidate.n_left < fewest || n_right < fewest) return true;
+  if (!kOptions || !(fit.least_weight > 0.0)) return false;
+  const Size left = fit.track_weights ? candidate.left_weight : candidate.n_left, right = node.weight - left;
+  return static_cast<double>(left < right ? left : right) < fit.least_weight;
+}
+
+// Weight, random key and bounds of a node's children.
+__device__ inline void set_options(const Fit& fit, const Candidate& candidate, const TreeNode& node,
+                                   TreeNode* children) {
+  children[0].weight = fit.track_weights ? candidate.left_weight : candidate.n_left;
+  children[1].weight = node.weight - children[0].weight;
+  for (int side = 0; side < 2; ++side) {
+    children[side].key = child_key(node.key, side == 1);
+    children[side].lower = node.lower, children[side].upper = node.upper;
+  }
+  const i32 direction = fit.by_values ? fit.directions[node.best.feature] : 0;
+  if (direction == 0) return;
+  double values[2];
+  for (int side = 0; side < 2; ++side)
+    values[side] = find_bounded_step(fit.limits(), static_cast<double>(children[side].g) * fit.state->gradient_unit,
+                                     static_cast<double>(children[side].h) * fit.state->hessian_unit, node.lower,
+                                     node.upper);
+  const double middle = values[0] / 2 + values[1] / 2;
+  (direction > 0 ? children[0].upper : children[0].lower) = middle;
+  (direction > 0 ? children[1].lower : children[1].upper) = middle;
+}
+
+}  // namespace committee::gpu
+
 // Whether both sides of a candidate's split have enough rows; if so its children exist now. One block.
 extern "C" __global__ void __launch_bounds__(kBlock) check_candidates(const Fit* given) {
   const Fit& fit = *given;
   TreeState& state = *fit.state;
-  const u32 n = state.n_candidates, fewest = fit.min_leaf > 1 ? fit.min_leaf : 1;
+  const u32 n = state.n_candidates;
   u32 n_counts = 0, n_rows = 0;
   for (u32 begin = 0; begin < n; begin += kBlock) {
     const u32 k = begin + threadIdx.x;
     Candidate* candidate = k < n ? fit.candidates + k : nullptr;
     TreeNode* node = candidate ? fit.nodes + candidate->node : nullptr;
-    const bool few = node && fit.checked && !node->counted &&
-                     (candidate->n_left < fewest || node->count - candidate->n_left < fewest);
+    const bool few = node && fit.checked && !node->counted && is_too_small(fit, *candidate, *node);
     u32 total, rows = 0;
     const u32 slot = n_counts + scan_block(few, &total);
     n_counts += total;
@@ -191,6 +261,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) check_candidates(const Fit*
         child.searched = fit.may_split(child);
         searched = searched || child.searched;
       }
+      if constexpr (kOptions) set_options(fit, *candidate, *node, children);
       candidate->state = kSplits;
       if (searched) rows = children[2 * node->best.left_h <= node->h ? 0 : 1].count;
     } else if (node) {
@@ -214,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
   const u32 total = root ? static_cast<u32>(fit.n_items) : state.n_rows_to_add;
   if (n == 0 || total == 0) return;
   COMMITTEE_SHARED(u32, cells);
-  Item* stage = reinterpret_cast<Item*>(cells + 2 * kCells);
+  Item* stage = reinterpret_cast<Item*>(cells + kPlanes * kCells);
   const Size work = static_cast<Size>(total) * fit.n_groups;
   Size n_blocks = work / least_rows + 1;
   if (n_blocks > gridDim.x) n_blocks = gridDim.x;
@@ -234,7 +305,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
       if (root) {
         add_items(fit, fit.items + row, stop - row, group, false, cells, stage);
         __syncthreads();
-        flush_cells(cells, 0, fit.histogram(0, group));
+        flush_cells(cells, 0, kPlanes * kCells, fit.histogram(0, group));
       } else {
         const Candidate& candidate = fit.candidates[k];
         const TreeNode& node = fit.nodes[candidate.node];
@@ -244,11 +315,15 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
         add_items(fit, fit.list(source.depth) + source.begin + (row - first), stop - row, group, counts, cells, stage);
         __syncthreads();
         if (counts) {
-          flush_cells(cells, kCells, fit.counts + (candidate.slot * static_cast<Size>(fit.n_groups) + group) * kCells);
+          u32* const to = fit.count_cells(candidate.slot, group);
+          flush_cells(cells, (kPlanes - 1) * kCells, kPlanes * kCells, to);
+          if (kOptions && fit.count_weights) flush_cells(cells, 0, kCells, to + kCells);
         } else {
-          flush_cells(cells, 0, fit.histogram(built, group));
+          flush_cells(cells, 0, kPlanes * kCells, fit.histogram(built, group));
         }
       }
+      __syncthreads();
+      clear_cells(cells);
       __syncthreads();
       row = stop;
     }

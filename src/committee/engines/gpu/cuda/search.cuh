@@ -1,6 +1,6 @@
 // The best split of a node: a block of 32 x 32 threads takes a group of 32 features, eight bins a thread.
 #pragma once
-#include "boosting.cuh"
+#include "rows.cuh"
 
 namespace committee::gpu {
 
@@ -8,17 +8,17 @@ constexpr int kSlices = kBlock / kLanes, kPer = kBins / kSlices;
 
 // What a thread has of a histogram: eight bins of one feature. The missing bin, the last one, is apart.
 struct Slice {
-  i32 g[kPer];
-  u32 h[kPer], n[kPer];
-  i32 g_before, g_missing;  // sums of the value bins before, and of missing values
-  u32 h_before, n_before, h_missing, n_missing;
+  Sum g[kPer];
+  u32 h[kPer], n[kPer], w[kPer];
+  Sum g_before, g_missing;  // sums of the value bins before, and of missing values
+  u32 h_before, n_before, h_missing, n_missing, w_before, w_missing;
 };
 
 struct SearchSpace {  // shared memory of a block
-  i32 g[kSlices][kLanes + 1];
-  u32 h[kSlices][kLanes + 1], n[kSlices][kLanes + 1];
-  i32 g_missing[kLanes];
-  u32 h_missing[kLanes], n_missing[kLanes];
+  Sum g[kSlices][kLanes + 1];
+  u32 h[kSlices][kLanes + 1], n[kSlices][kLanes + 1], w[kOptions ? kSlices : 1][kLanes + 1];
+  Sum g_missing[kLanes];
+  u32 h_missing[kLanes], n_missing[kLanes], w_missing[kLanes];
   double gain[kSlices][kLanes + 1];
   Split best[kLanes];
 };
@@ -27,19 +27,23 @@ struct SearchSpace {  // shared memory of a block
 template <bool kCounted>
 __device__ inline void sum_slices(Slice& own, SearchSpace& space) {
   const u32 lane = lane_of(), warp = warp_of();
+  constexpr bool kWeighed = kCounted && kOptions;
   if (warp == kSlices - 1) {
     space.g_missing[lane] = own.g[kPer - 1], space.h_missing[lane] = own.h[kPer - 1];
     own.g[kPer - 1] = 0, own.h[kPer - 1] = 0;
     if constexpr (kCounted) space.n_missing[lane] = own.n[kPer - 1], own.n[kPer - 1] = 0;
+    if constexpr (kWeighed) space.w_missing[lane] = own.w[kPer - 1], own.w[kPer - 1] = 0;
   }
-  i32 g = 0;
-  u32 h = 0, n = 0;
+  Sum g = 0;
+  u32 h = 0, n = 0, w = 0;
   for (int b = 0; b < kPer; ++b) {
     g += own.g[b], h += own.h[b];
     if constexpr (kCounted) n += own.n[b];
+    if constexpr (kWeighed) w += own.w[b];
   }
   space.g[warp][lane] = g, space.h[warp][lane] = h;
   if constexpr (kCounted) space.n[warp][lane] = n;
+  if constexpr (kWeighed) space.w[warp][lane] = w;
   __syncthreads();
   const auto scan = [&](auto& sums) {  // in place, exclusive
     const auto slice = sums[lane][warp];
@@ -53,26 +57,35 @@ __device__ inline void sum_slices(Slice& own, SearchSpace& space) {
   scan(space.g);
   scan(space.h);
   if constexpr (kCounted) scan(space.n);
+  if constexpr (kWeighed) scan(space.w);
   __syncthreads();
   own.g_before = space.g[warp][lane], own.h_before = space.h[warp][lane];
   own.g_missing = space.g_missing[lane], own.h_missing = space.h_missing[lane];
   if constexpr (kCounted) own.n_before = space.n[warp][lane], own.n_missing = space.n_missing[lane];
+  if constexpr (kWeighed) own.w_before = space.w[warp][lane], own.w_missing = space.w_missing[lane];
 }
 
 // The best split of a thread's bins, without its feature.
 struct BestOfSlice {
   double gain = 0.0;
-  i32 left_g = 0;
+  Sum left_g = 0;
   u32 left_h = 0, place = 0;
 };
 
-// What splits of a node are judged by. Sums of hessians are below 2^30.
+// The left side of a split.
+struct LeftSide {
+  Sum g = 0;
+  u32 h = 0, n = 0, w = 0;
+};
+
+// What splits of a node are judged by. Sums of hessians are below 2^30. `more_l2` is what categories add.
 template <bool kCounted>
 struct Judge {
-  __device__ Judge(const Fit& fit, const TreeNode& node) {
+  __device__ Judge(const Fit& fit, const TreeNode& node, double more_l2 = 0.0) {
     const TreeState& state = *fit.state;
-    const double hessian = node.h, l2 = fit.reg_lambda / state.hessian_unit;
-    balance = SplitBalance::make(static_cast<double>(node.g), hessian, l2, l2);
+    const double hessian = node.h, gradient = static_cast<double>(node.g);
+    balance = SplitBalance::make(gradient, hessian, (fit.reg_lambda + more_l2) / state.hessian_unit,
+                                 fit.reg_lambda / state.hessian_unit);
     unit = find_gain_unit(state.gradient_unit, state.hessian_unit);
     gamma = fit.gamma;
     i64 fewest = find_least_hessian(fit.min_child_weight, state.hessian_unit);
@@ -80,41 +93,84 @@ struct Judge {
     if (!kCounted && for_rows > fewest) fewest = for_rows;
     least = fewest < 0x7FFFFFFF ? static_cast<u32>(fewest) : 0x7FFFFFFFu;
     whole = node.h, n_rows = node.count, min_leaf = fit.min_leaf;
+    if constexpr (!kOptions) return;
+    by_values = fit.by_values != 0;
+    least_weight = fit.count_weights ? fit.least_weight : 0.0;
+    weight = static_cast<u32>(node.weight);
+    total_g = node.g, g_unit = state.gradient_unit, h_unit = state.hessian_unit;
+    if (!by_values) return;
+    limits = fit.limits();
+    lower = node.lower, upper = node.upper;
+    const double g = gradient * g_unit, h = hessian * h_unit;
+    objective = measure_objective(limits, g, h, find_bounded_step(limits, g, h, lower, upper));
+  }
+  __device__ bool allows(const LeftSide& left) const {
+    if (left.h < least || whole < left.h + least) return false;
+    if (!kCounted) return true;
+    if (left.n < min_leaf || n_rows - left.n < min_leaf) return false;
+    if constexpr (!kOptions) return true;
+    const u32 lightest = left.w < weight - left.w ? left.w : weight - left.w;
+    return !(least_weight > 0.0) || static_cast<double>(lightest) >= least_weight;
+  }
+  // What a split takes off the objective, gamma not counted.
+  __device__ double measure(const LeftSide& left, i32 direction) const {
+    if (kOptions && by_values) return measure_values(left, direction);
+    return unit * balance.gain(static_cast<double>(left.g), static_cast<double>(left.h));
+  }
+  // With the values that its leaves may have; nothing where their order breaks a constraint.
+  __device__ double measure_values(const LeftSide& left, i32 direction) const {
+    const double gl = static_cast<double>(left.g) * g_unit, hl = static_cast<double>(left.h) * h_unit,
+                 gr = static_cast<double>(total_g - left.g) * g_unit,
+                 hr = static_cast<double>(whole - left.h) * h_unit;
+    const double vl = find_bounded_step(limits, gl, hl, lower, upper),
+                 vr = find_bounded_step(limits, gr, hr, lower, upper);
+    if (!keep_direction(direction, vl, vr)) return -kNoBound;
+    return objective - measure_objective(limits, gl, hl, vl) - measure_objective(limits, gr, hr, vr);
   }
   // Takes the split into `best` if it is allowed and better. Places come in ascending order on each side.
-  __device__ void offer(i32 g, u32 h, u32 n, u32 place, BestOfSlice& best) const {
-    if (h < least || whole < h + least) return;
-    if (kCounted && (n < min_leaf || n_rows - n < min_leaf)) return;
-    const double gain = unit * balance.gain(static_cast<double>(g), static_cast<double>(h)) - gamma;
+  __device__ void offer(const LeftSide& left, u32 place, i32 direction, BestOfSlice& best) const {
+    if (!allows(left)) return;
+    const double gain = measure(left, direction) - gamma;
     if (gain > best.gain || (gain == best.gain && gain > 0.0 && (place & 511) < (best.place & 511)))
-      best.gain = gain, best.left_g = g, best.left_h = h, best.place = place;
+      best.gain = gain, best.left_g = left.g, best.left_h = left.h, best.place = place;
   }
   SplitBalance balance;
   double unit, gamma;
   u32 least, whole, n_rows, min_leaf;
+  bool by_values;
+  u32 weight;
+  double least_weight, g_unit, h_unit, lower, upper, objective;
+  Sum total_g;
+  StepLimits limits;
 };
 
-// The best split of this thread's bins.
+// The best split of this thread's bins of a node.
 template <bool kCounted>
-__device__ inline BestOfSlice search_slice(const Fit& fit, const Judge<kCounted>& judge, const Slice& own, u32 group) {
+__device__ inline BestOfSlice search_slice(const Fit& fit, const Judge<kCounted>& judge, const Slice& own, i32 node,
+                                           u32 group) {
   BestOfSlice best;
   const u32 feature = group * kLanes + lane_of();
-  if (feature >= fit.n_features) return best;
+  if (feature >= fit.n_features || !fit.sees(node, feature)) return best;
+  if (kOptions && fit.n_categories > 0 && fit.category_of[feature] != kAll) return best;
+  const i32 direction = kOptions && fit.by_values ? fit.directions[feature] : 0;
   const bool missing = own.g_missing != 0 || own.h_missing != 0 || (kCounted && own.n_missing > 0);
   const u32 n_bins = fit.n_bins[feature], first = warp_of() * kPer, mark = missing ? kHasMissing : 0;
-  i32 g = own.g_before;
-  u32 h = own.h_before, n = kCounted ? own.n_before : 0;
+  LeftSide left{own.g_before, own.h_before, kCounted ? own.n_before : 0, kCounted && kOptions ? own.w_before : 0};
   for (int b = 0; b < kPer; ++b) {
     const u32 bin = first + b;
     // An empty bin splits as the one before it does.
     if (bin > 0 && own.g[b] == 0 && own.h[b] == 0 && !(kCounted && own.n[b] > 0)) continue;
-    g += own.g[b], h += own.h[b];
-    if constexpr (kCounted) n += own.n[b];
+    left.g += own.g[b], left.h += own.h[b];
+    if constexpr (kCounted) left.n += own.n[b];
+    if constexpr (kCounted && kOptions) left.w += own.w[b];
     // Missing values right (all values left is a split then), and again with them left.
-    if (bin + (missing ? 0 : 1) < n_bins) judge.offer(g, h, n, bin | mark, best);
-    if (missing && bin + 1 < n_bins)
-      judge.offer(g + own.g_missing, h + own.h_missing, kCounted ? n + own.n_missing : 0, bin | mark | kMissingLeft,
-                  best);
+    if (bin + (missing ? 0 : 1) < n_bins) judge.offer(left, bin | mark, direction, best);
+    if (missing && bin + 1 < n_bins) {
+      LeftSide more{left.g + own.g_missing, left.h + own.h_missing};
+      if constexpr (kCounted) more.n = left.n + own.n_missing;
+      if constexpr (kCounted && kOptions) more.w = left.w + own.w_missing;
+      judge.offer(more, bin | mark | kMissingLeft, direction, best);
+    }
   }
   return best;
 }
@@ -153,7 +209,7 @@ __device__ inline Slice read_slice(const u32* cells) {
   Slice own{};
   for (int b = 0; b < kPer; ++b) {
     const u32 at = (warp_of() * kPer + b) * kLanes + lane_of();
-    own.g[b] = cells[at], own.h[b] = cells[kCells + at];
+    own.g[b] = read_sum(cells + at, kCells), own.h[b] = cells[(kPlanes - 1) * kCells + at];
   }
   return own;
 }
@@ -164,20 +220,26 @@ __device__ inline void search_node(const Fit& fit, i32 id, u32 group, const u32*
   const TreeNode& node = fit.nodes[id];
   u32* cells = fit.histogram(id, group);
   Slice own;
-  if (whole) {
+  if (whole && !kLong) {
     own = read_slice(whole);
     const Slice less = read_slice(rest);
     for (int b = 0; b < kPer; ++b) {
       const u32 at = (warp_of() * kPer + b) * kLanes + lane_of();
-      cells[at] = own.g[b] -= less.g[b];
+      cells[at] = static_cast<u32>(own.g[b] -= less.g[b]);
       cells[kCells + at] = own.h[b] -= less.h[b];
     }
   } else {
+    if (whole) {  // each thread what it reads
+      for (int b = 0; b < kPlanes * kPer; ++b) {
+        const u32 at = b / kPer * kCells + (warp_of() * kPer + b % kPer) * kLanes + lane_of();
+        cells[at] = whole[at] - rest[at];
+      }
+    }
     own = read_slice(cells);
   }
   __syncthreads();
   sum_slices<false>(own, space);
-  Split found = best_of_features(search_slice(fit, Judge<false>(fit, node), own, group), space);
+  Split found = best_of_features(search_slice(fit, Judge<false>(fit, node), own, id, group), space);
   if (lane_of() == 0) space.best[warp_of()] = found;
   __syncthreads();
   if (warp_of() == 0) {
@@ -194,32 +256,37 @@ __device__ inline void search_node(const Fit& fit, i32 id, u32 group, const u32*
 __device__ inline void search_counted(const Fit& fit, const Candidate& candidate, u32 group, SearchSpace& space) {
   const TreeNode& node = fit.nodes[candidate.node];
   Slice own = read_slice(fit.histogram(candidate.node, group));
-  const u32* counts = fit.counts + (candidate.slot * static_cast<Size>(fit.n_groups) + group) * kCells;
-  for (int b = 0; b < kPer; ++b) own.n[b] = counts[(warp_of() * kPer + b) * kLanes + lane_of()];
+  const u32* counts = fit.count_cells(candidate.slot, group);
+  for (int b = 0; b < kPer; ++b) {
+    const u32 at = (warp_of() * kPer + b) * kLanes + lane_of();
+    own.n[b] = counts[at];
+    if constexpr (kOptions) own.w[b] = fit.count_weights ? counts[kCells + at] : 0;
+  }
   __syncthreads();
   sum_slices<true>(own, space);
   const u32 feature = group * kLanes + warp_of();
   const auto keep = [&](Split found, u32 counted) {
     if (lane_of() != 0 || feature >= fit.n_features) return;
+    if (kOptions && fit.n_categories > 0 && fit.category_of[feature] != kAll) return;
     if (found.gain > 0.0) found.feature = feature;
     found.counted = counted;
     fit.recounts[(candidate.slot * Size{2} + counted) * fit.n_features + feature] = found;
   };
-  keep(best_of_features(search_slice(fit, Judge<false>(fit, node), own, group), space), 0);
-  keep(best_of_features(search_slice(fit, Judge<true>(fit, node), own, group), space), 1);
+  keep(best_of_features(search_slice(fit, Judge<false>(fit, node), own, candidate.node, group), space), 0);
+  keep(best_of_features(search_slice(fit, Judge<true>(fit, node), own, candidate.node, group), space), 1);
   __syncthreads();
 }
 
 }  // namespace committee::gpu
 
-// A block for each (group, child), and for each (group, node whose rows were counted).
+// A block for each (group, child).
 extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* given, int root) {
   __shared__ SearchSpace space;
   const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
   for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
     const u32 task = work / n_groups, group = work % n_groups;
-    Split* out = fit.found + static_cast<Size>(task) * n_groups + group;
+    Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
     if (root) {
       search_node(fit, 0, group, nullptr, nullptr, space, out);
       continue;
@@ -227,14 +294,21 @@ extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* gi
     const Candidate& candidate = fit.candidates[task / 2];
     const TreeNode& parent = fit.nodes[candidate.node];
     const i32 id = parent.left + static_cast<i32>(task % 2);
-    if (candidate.state == kSplits) {
-      if (!fit.nodes[id].searched) continue;
-      const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
-      const bool own = id == built;
-      search_node(fit, id, group, own ? nullptr : fit.histogram(candidate.node, group),
-                  own ? nullptr : fit.histogram(built, group), space, out);
-    } else if (candidate.state == kCounts && task % 2 == 0) {
-      search_counted(fit, candidate, group, space);
-    }
+    if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
+    const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
+    const bool own = id == built;
+    search_node(fit, id, group, own ? nullptr : fit.histogram(candidate.node, group),
+                own ? nullptr : fit.histogram(built, group), space, out);
+  }
+}
+
+// A block for each (group, node whose rows were counted).
+extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* given) {
+  __shared__ SearchSpace space;
+  const Fit& fit = *given;
+  const u32 n_groups = fit.n_groups;
+  for (u32 work = blockIdx.x; work < fit.state->n_candidates * n_groups; work += gridDim.x) {
+    const Candidate& candidate = fit.candidates[work / n_groups];
+    if (candidate.state == kCounts) search_counted(fit, candidate, work % n_groups, space);
   }
 }

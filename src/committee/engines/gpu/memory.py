@@ -1,0 +1,279 @@
+"""What a fit takes of the device's memory, and how much of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, read_sizes
+from committee.engines.gpu.options import TreeOptions
+from committee.exceptions import EngineError
+
+if TYPE_CHECKING:
+    from committee import _core
+    from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram, KernelArgument
+    from committee.typing import AnyArray, FloatArray
+
+__all__ = ["FitMemory"]
+
+_LOSSES = (
+    "squared_error",
+    "poisson",
+    "gamma",
+    "tweedie",
+    "logistic",
+    "exponential",
+    "softmax",
+    "absolute_error",
+    "quantile",
+    "huber",
+)
+"""In the order of their numbers in `cuda/gradients.cuh`; gradients of the caller's come after them."""
+_NARROW_SHIFT = 16
+"""Bits that are cut off gradients whose rest fits into 16 bits with its sign."""
+_AHEAD = 64
+"""Nodes that best-first growth expands ahead of time, at most."""
+_MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
+_MOST_AHEAD_BYTES = 1 << 30
+"""Histograms of nodes that more of them may be expanded ahead of time for."""
+
+
+class FitMemory:
+    """The memory of one fit, and the program that works in it.
+
+    Parameters
+    ----------
+    device : Device
+        Where.
+    data : BinnedMatrix
+        The table.
+    target : ndarray of float64 or None
+        Of each row, for each output; None: gradients are the caller's.
+    plan : BoostingPlan
+        How words are made of gradients.
+    params : BoostingParams
+        Parameters of the trees.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        data: _core.BinnedMatrix,
+        target: FloatArray | None,
+        plan: _core.BoostingPlan,
+        params: _core.BoostingParams,
+    ) -> None:
+        self._device, self._plan, self._params = device, plan, params
+        self._n_rows, self._n_features = data.n_rows, data.n_cols
+        self._n_groups = -(-max(1, data.n_cols) // LANES)
+        self._memories: dict[str, DeviceMemory] = {}
+        self._fit = np.zeros(1, FIT)
+        self._draws_weights = params.goss_other > 0.0 and params.goss_top + params.goss_other < 1.0
+        weighted = len(plan.weights) > 0 or self._draws_weights
+        self.options = TreeOptions(data, plan, params)
+        self.incremental = plan.incremental and target is not None
+        self._narrow = not weighted and not self.incremental and plan.gradient_shift >= _NARROW_SHIFT
+        self._weighted = weighted
+        self._program: DeviceProgram = device.compile("boosting.cu", self._list_defines())
+        self._sizes = read_sizes(device, self._program)
+        self.n_slots = 0
+        self._upload_table(data)
+        if target is not None:
+            self._put("y", np.ascontiguousarray(target, np.float64))
+        self._upload_weights(plan)
+
+    def _list_defines(self) -> list[str]:
+        chosen = {
+            "COMMITTEE_NARROW": self._narrow,
+            "COMMITTEE_LONG": self.incremental,
+            "COMMITTEE_OPTIONS": self.options.needed,
+        }
+        return [name for name, wanted in chosen.items() if wanted]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the device that was taken."""
+        return sum(memory.n_bytes for memory in self._memories.values())
+
+    # Memory.
+
+    def _take(self, name: str, n_bytes: int) -> DeviceMemory:
+        memory = self._memories[name] = self._device.allocate(n_bytes)
+        self._fit[name] = memory.address
+        return memory
+
+    def _put(self, name: str, array: AnyArray) -> None:
+        self._device.copy_in(array, self._take(name, array.nbytes))
+
+    def _renew(self, name: str, array: AnyArray) -> None:
+        """Put an array of this round into the place of the last one."""
+        memory = self._memories.get(name)
+        if memory is None or memory.n_bytes < array.nbytes:
+            memory = self._take(name, array.nbytes)
+        self._fit[name] = memory.address
+        self._device.copy_in(array, memory)
+
+    def _upload_table(self, data: _core.BinnedMatrix) -> None:
+        stride = -(-self._n_rows // LANES) * LANES
+        columns = self._take("columns", stride * self._n_features)
+        for feature, column in enumerate(map(data.column, range(data.n_cols))):
+            self._device.copy_in(column, columns, feature * stride)
+        self._take("records", self._n_groups * self._n_rows * LANES)
+        self._put("n_bins", np.asarray(self._plan.n_bins, np.uint32))
+        for name in ("n_rows", "n_features", "n_groups"):
+            self._fit[name] = getattr(self, f"_{name}")
+        self._fit["column_stride"] = stride
+
+    def _upload_weights(self, plan: _core.BoostingPlan) -> None:
+        weights = np.asarray(plan.weights)
+        self._fit["n_items"] = self._n_rows
+        if len(weights) == 0:
+            return
+        self._put("weights", weights)
+        self._put("positions", np.asarray(plan.positions))
+        present = np.flatnonzero(weights).astype(np.uint32)
+        if len(present) < self._n_rows:
+            self._put("present", present)
+            self._fit["n_items"] = len(present)
+
+    def prepare(self, loss: _core.LossInfo, n_scores: int) -> None:
+        """Take all memory of the fit, for a loss."""
+        fit, plan, params = self._fit, self._plan, self._params
+        fit["n_scores"] = n_scores
+        self._set_loss(loss)
+        for name in ("gradient_shift", "hessian_shift", "stochastic", "repeated", "weight_unit"):
+            fit[name] = getattr(plan, name)
+        if self.incremental:
+            fit["gradient_shift"] = fit["hessian_shift"] = 0
+        for name in ("min_child_weight", "reg_lambda", "reg_alpha", "gamma", "level_wise"):
+            fit[name] = getattr(params, name)
+        fit["max_depth"], fit["min_split"] = params.max_depth, params.min_samples_split
+        fit["min_leaf"] = params.min_samples_leaf
+        constant = loss.constant_hessian and not self._weighted and "y" in self._memories
+        # Sides of too few rows occur only where rows differ in their hessians; those of too little weight anywhere.
+        fit["checked"] = (params.min_samples_leaf > 1 and not constant) or params.min_weight_leaf > 0.0
+        fit["least_gain"] = self.options.find_least_gain(self.incremental)
+        self._set_least_weight(plan.total_weight)
+        if self.options.needed:
+            fit["track_weights"] = fit["count_weights"] = self._weighted
+            for name, value in self.options.list_fields().items():
+                fit[name] = value
+            for name, array in self.options.list_arrays().items():
+                self._put(name, array)
+        self._choose_sizes()
+        self._take_work_memory(n_scores)
+        self._send_fit()
+        self._launch("make_records", self._count_blocks(256, self._n_rows * self._n_groups), 256)
+
+    def _set_loss(self, loss: _core.LossInfo) -> None:
+        fit = self._fit
+        given = "y" not in self._memories
+        fit["loss"] = len(_LOSSES) if given else _LOSSES.index(loss.name)
+        fit["constant_hessian"] = loss.constant_hessian and len(self._plan.weights) == 0 and not given
+        fit["bounded"] = loss.powers is not None and not given
+        fit["gradient_power"], fit["hessian_power"] = loss.powers or (0, 0)
+        fit["largest_step"] = loss.largest_step
+
+    def _set_least_weight(self, total: int) -> None:
+        # A leaf that has exactly this is kept, whatever sums are off by.
+        self._fit["least_weight"] = self._params.min_weight_leaf * float(total) * (1.0 - 1e-9)
+
+    def _choose_sizes(self) -> None:
+        """Limits of the tree in memory."""
+        fit, params, n_items = self._fit, self._params, int(self._fit["n_items"][0])
+        depth, limit = int(params.max_depth), int(params.max_leaf_nodes)
+        most_leaves = max(1, n_items // max(1, int(params.min_samples_leaf)))
+        if depth < 31:
+            most_leaves = min(most_leaves, 1 << depth)
+        limited = 0 < limit < most_leaves
+        fit["max_leaves"] = limit if limited else 0
+        if limited:
+            # Room for nodes that were expanded in vain: with little of it trees take many more steps.
+            many = 16 * limit + 64
+            fits = many * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
+            fit["max_nodes"], fit["max_final"] = many if fits else 8 * limit + 64, 2 * limit
+            fit["max_candidates"], fit["ahead"] = 4 * _AHEAD, _AHEAD
+        else:
+            # A node that was expanded in vain keeps places for children that it may never have.
+            fit["max_nodes"] = (4 if fit["checked"][0] else 2) * most_leaves + 2
+            fit["max_final"] = 2 * most_leaves
+            fit["max_candidates"] = min(_MOST_CANDIDATES, most_leaves)
+        fit["max_counts"] = min(_MOST_COUNTS, int(fit["max_candidates"][0])) if fit["checked"][0] else 1
+        # Without nodes to be counted again the number of steps is that of the levels.
+        in_levels = not limited and not fit["checked"][0] and depth <= 11
+        self._n_steps = depth if in_levels and 1 << max(0, depth - 1) <= fit["max_candidates"][0] else None
+
+    @property
+    def _n_planes(self) -> int:
+        return 4 if self.incremental else 2
+
+    def _count_histogram_bytes(self) -> int:
+        """Of one node."""
+        return self._n_planes * self._n_groups * BINS * LANES * 4
+
+    def _list_work_memory(self, n_scores: int) -> dict[str, int]:
+        """Bytes of what the kernels work in."""
+        names = ("n_items", "max_nodes", "max_candidates", "max_counts", "max_final")
+        limits = {name: int(self._fit[name][0]) for name in names}
+        max_final, cells = limits["max_final"], self._n_groups * BINS * LANES * 4
+        n_found = self._n_groups + len(self.options.categories)
+        items = limits["n_items"] * self._sizes["item"]
+        tree = max_final * (FINAL_NODE.itemsize + 4 * self.options.n_words)
+        self.n_slots = max(n_scores, min(_MOST_SLOTS, (64 << 20) // tree))
+        sizes = {
+            "scores": 8 * n_scores * self._n_rows,
+            "pairs": 8 * n_scores * self._n_rows,
+            "leaves": 4 * self._n_rows,
+            "items": items,
+            "other_items": items,
+            "histograms": self._count_histogram_bytes() * limits["max_nodes"],
+            "counts": cells * limits["max_counts"] * (2 if self._fit["count_weights"][0] else 1),
+            "nodes": self._sizes["node"] * limits["max_nodes"],
+            "candidates": self._sizes["candidate"] * limits["max_candidates"],
+            "found": self._sizes["split"] * 2 * limits["max_candidates"] * n_found,
+            "recounts": self._sizes["split"] * 2 * limits["max_counts"] * self._n_features,
+            "keys": 8 * limits["max_nodes"],
+            "open": 4 * (2 * int(self._fit["max_leaves"][0]) + 4),
+            "state": STATE.itemsize,
+            "largest": 16 * n_scores,
+            "units": 16 * n_scores,
+            "sums": 32 * max_final,
+            "trees": FINAL_NODE.itemsize * max_final * self.n_slots,
+            "tree_sizes": 4 * self.n_slots,
+            "orders": ORDER.itemsize * self.n_slots,
+            "parameters": 8 * n_scores,
+        }
+        if self._draws_weights:
+            sizes["sizes"] = 8 * self._n_rows
+        if self.options.needed:
+            n_blocks = 2 * self._device.n_multiprocessors
+            sizes |= self.options.list_memory(limits | {"n_slots": self.n_slots}, n_blocks, self._n_planes)
+        return sizes
+
+    def _take_work_memory(self, n_scores: int) -> None:
+        wanted = self._list_work_memory(n_scores)
+        needed, free = sum(wanted.values()), self._device.count_free_bytes()
+        if needed > free:
+            raise EngineError(
+                f"The fit needs {needed / 1e9:.1f} GB of the GPU's memory beside the table, of which "
+                f"{wanted['histograms'] / 1e9:.1f} GB are histograms of nodes; {free / 1e9:.1f} GB are free. Limit "
+                "the depth or the leaves of trees, or set engine='cpu'."
+            )
+        for name, n_bytes in wanted.items():
+            memory = self._take(name, n_bytes)
+            if name in ("state", "scores"):
+                self._device.clear(memory)
+        self._memories["fit"] = self._device.allocate(FIT.itemsize)
+        self._argument = np.uint64(self._memories["fit"].address)
+
+    def _send_fit(self) -> None:
+        self._device.copy_in(self._fit.view(np.uint8), self._memories["fit"])
+
+    def _count_blocks(self, block: int, n: int, most_per_multiprocessor: int = 16) -> int:
+        return max(1, min(-(-n // block), most_per_multiprocessor * self._device.n_multiprocessors))
+
+    def _launch(
+        self, kernel: str, grid: int, block: int, arguments: tuple[KernelArgument, ...] = (), *, shared_bytes: int = 0
+    ) -> None:
+        self._program.launch(kernel, grid, block, (self._argument, *arguments), shared_bytes=shared_bytes)
