@@ -117,7 +117,8 @@ class FitMemory:
     def _upload_table(self, data: _core.BinnedMatrix) -> None:
         stride = -(-self._n_rows // LANES) * LANES
         columns = self._take("columns", stride * self._n_features)
-        for feature, column in enumerate(map(data.column, range(data.n_cols))):
+        for feature in range(data.n_cols):
+            column = data.column(feature) if data.has_entries else data.columns[feature]
             self._device.copy_in(column, columns, feature * stride)
         self._take("records", self._n_groups * self._n_rows * LANES)
         self._put("n_bins", np.asarray(self._plan.n_bins, np.uint32))
