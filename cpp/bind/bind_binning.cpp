@@ -140,9 +140,20 @@ void bind_mapper(nb::module_& m) {
           "Bytes, or for a table of at least entries_from values with few entries lists of them.");
 }
 
+void bind_codes(nb::class_<BinnedMatrix>& matrix) {
+  matrix.def(
+      "codes",
+      [](const BinnedMatrix& self, std::size_t col) {
+        const AlignedBuffer<u32>& codes = self.wide[check_column(col, self.n_cols)];
+        return own_array<u32>(std::vector<u32>(codes.data(), codes.data() + codes.size()));
+      },
+      "col"_a, "The codes of a category of more than 255 levels; empty for other columns.");
+}
+
 void bind_matrix(nb::module_& m) {
-  nb::class_<BinnedMatrix>(m, "BinnedMatrix", "A table in bins; immutable.")
-      .def_ro("n_rows", &BinnedMatrix::n_rows)
+  nb::class_<BinnedMatrix> matrix(m, "BinnedMatrix", "A table in bins; immutable.");
+  bind_codes(matrix);
+  matrix.def_ro("n_rows", &BinnedMatrix::n_rows)
       .def_ro("n_cols", &BinnedMatrix::n_cols)
       .def_prop_ro("nbytes", &BinnedMatrix::bytes)
       .def_prop_ro("mapper", [](const BinnedMatrix& self) { return BinMapper(*self.bins); })
@@ -164,13 +175,6 @@ void bind_matrix(nb::module_& m) {
             return own_array<u8>(std::vector<u8>(bins, bins + self.n_rows));
           },
           "col"_a, "The bins of one column.")
-      .def(
-          "codes",
-          [](const BinnedMatrix& self, std::size_t col) {
-            const AlignedBuffer<u32>& codes = self.wide[check_column(col, self.n_cols)];
-            return own_array<u32>(std::vector<u32>(codes.data(), codes.data() + codes.size()));
-          },
-          "col"_a, "The codes of a category of more than 255 levels; empty for other columns.")
       .def(
           "record",
           [](const BinnedMatrix& self, std::size_t row) {

@@ -107,17 +107,8 @@ void bind_loss_info(nb::module_& m) {
       "Names of the losses.");
 }
 
-void bind_loss(nb::module_& m) {
-  nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
-  c.def_static(
-      "make", &make_checked_loss, nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
-      nb::arg("levels") = std::vector<double>(),
-      "`parameter` is the level of 'quantile', the quantile of 'huber', the power of 'tweedie'; "
-      "NaN for the default. `levels`: one quantile a score, ascending, of a repeated target.");
-  c.def_prop_ro("n_scores", &Loss::n_scores, "Scores of a row.");
-  c.def_prop_ro(
-      "delta", [](const Loss& loss) { return loss.delta(0); },
-      "Where Huber's loss (of the first output) turns linear.");
+// What the rules of leaves, and the loss itself, learn or look up.
+void bind_leaf_rules(nb::class_<Loss>& c) {
   c.def("find_delta", &Loss::delta, nb::arg("score"),
         "Where Huber's loss of a score turns linear.");
   c.def("find_level", &Loss::level, nb::arg("score"), "Quantile that leaves of a score are.");
@@ -132,6 +123,20 @@ void bind_loss(nb::module_& m) {
       },
       nb::arg("y"), nb::arg("scores"), nb::arg("weights"),
       "What a loss learns before a round: Huber's delta. Whole weights; empty: all one.");
+}
+
+void bind_loss(nb::module_& m) {
+  nb::class_<Loss> c(m, "Loss", "A loss by its name; see losses/<name>.hpp for its formulas.");
+  c.def_static(
+      "make", &make_checked_loss, nb::arg("name"), nb::arg("parameter"), nb::arg("n_scores"),
+      nb::arg("levels") = std::vector<double>(),
+      "`parameter` is the level of 'quantile', the quantile of 'huber', the power of 'tweedie'; "
+      "NaN for the default. `levels`: one quantile a score, ascending, of a repeated target.");
+  c.def_prop_ro("n_scores", &Loss::n_scores, "Scores of a row.");
+  c.def_prop_ro(
+      "delta", [](const Loss& loss) { return loss.delta(0); },
+      "Where Huber's loss (of the first output) turns linear.");
+  bind_leaf_rules(c);
   c.def(
       "find_gradients", &find_gradients, nb::arg("y"), nb::arg("scores"),
       nb::sig(

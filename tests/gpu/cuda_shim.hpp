@@ -23,6 +23,8 @@
 // Where the linker puts all of it.
 extern "C" unsigned char __start_committee_shared[] __attribute__((visibility("hidden")));
 extern "C" unsigned char __stop_committee_shared[] __attribute__((visibility("hidden")));
+// So that there is one also in a program that has none.
+static unsigned char shared_anchor __attribute__((section("committee_shared"), used));
 #else
 #define __shared__ static
 #endif
@@ -205,6 +207,7 @@ inline unsigned __ballot_sync(unsigned, bool predicate) {
   for (unsigned k = 0; k < cuda_shim::kWarp; ++k) mask |= static_cast<unsigned>(warp.values[parity][k]) << k;
   return mask;
 }
+inline void __threadfence() {}
 inline int __popc(unsigned x) {
   return std::popcount(x);
 }

@@ -129,6 +129,7 @@ def test_nodes_ahead_of_time_may_be_more_than_a_step_takes(device: Device, monke
         n_candidates.append(int(grower._read_state()["n_candidates"]))
 
     monkeypatch.setattr(TreeGrower, "_step", step_seen)
+    monkeypatch.setattr(device, "record", lambda launches: launches)
     gpu = check_equal(device, X, y, "squared_error", max_leaf_nodes=n_leaves, min_samples_leaf=0, n_rounds=1)
     assert max(n_candidates) == gpu._grower._fit["max_candidates"][0]
 

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from committee.engines.gpu.boosting import GpuBoosting
 from committee.engines.gpu.device import Device, open_device
+from committee.engines.gpu.prediction import GpuPredictor
 
-__all__ = ["Device", "GpuBoosting", "open_device"]
+__all__ = ["Device", "GpuBoosting", "GpuPredictor", "open_device"]

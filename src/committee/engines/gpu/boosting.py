@@ -80,7 +80,7 @@ class GpuBoosting:
         self._trees: list[tuple[AnyArray, AnyArray]] = []
         self._gains: FloatArray = np.zeros(data.n_cols)
         self._n_splits: AnyArray = np.zeros(data.n_cols, np.uint64)
-        self._n_grown = 0
+        self._n_grown = self._n_counted = 0
 
     def _find_parameters(self) -> list[float]:
         """Of the loss, for each score."""
@@ -274,11 +274,15 @@ class GpuBoosting:
 
     def _collect(self) -> None:
         """Take the trees grown since the last time from the device."""
-        for nodes, codes in self._grower.collect():
+        self._trees += self._grower.collect()
+
+    def _count_gains(self) -> None:
+        """Add the gains of trees that are not in the sums yet."""
+        for nodes, _ in self._trees[self._n_counted :]:
             self._gains, self._n_splits = _core.add_gains(
                 nodes, self.params.level_wise, self._gains.tolist(), self._n_splits.tolist()
             )
-            self._trees.append((nodes, codes))
+        self._n_counted = len(self._trees)
 
     # Trees of earlier rounds.
 
@@ -310,11 +314,13 @@ class GpuBoosting:
     @property
     def gains(self) -> FloatArray:
         """Sum of the gains of each feature."""
+        self._count_gains()
         return self._gains
 
     @property
     def split_counts(self) -> AnyArray:
         """Splits by each feature."""
+        self._count_gains()
         return self._n_splits
 
     @property
@@ -332,4 +338,6 @@ class GpuBoosting:
 
     def truncate(self, n_trees: int) -> None:
         """Keep the first trees only; the scores stay as they are."""
+        self._count_gains()
         del self._trees[n_trees:]
+        self._n_counted = len(self._trees)

@@ -85,6 +85,14 @@ class Device(Protocol):
         """A program of `committee.engines.gpu.cuda`, compiled or from a cache."""
         ...
 
+    def borrow(self, array: Any) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
+        """The memory, shape and type of an array of floats that is on the device; None if it is not."""
+        ...
+
+    def lend(self, memory: DeviceMemory, dtype: DTypeLike, shape: tuple[int, ...]) -> Any:
+        """Memory as an array that stays on the device."""
+        ...
+
     def record(self, launches: Callable[[], None]) -> Callable[[], None]:
         """What starts again, at once, all kernels that `launches` starts; it does nothing else, and none runs yet."""
         ...
@@ -154,6 +162,23 @@ class _CupyDevice:
         options = ("-std=c++20", "--fmad=false", "--diag-suppress=1097", *(f"-D{name}" for name in defines))
         module = self._cupy.RawModule(code=read_program(source), options=options, backend="nvrtc")
         return _CupyProgram(module, self._stream)
+
+    def borrow(self, array: Any) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
+        if not hasattr(array, "__cuda_array_interface__"):
+            # DLPack's number of CUDA devices is 2.
+            if not hasattr(array, "__dlpack_device__") or int(array.__dlpack_device__()[0]) != 2:
+                return None
+            array = self._cupy.from_dlpack(array)
+        array = self._cupy.asarray(array)
+        narrow = array.dtype == np.float32
+        array = self._cupy.ascontiguousarray(array, np.float32 if narrow else np.float64)
+        # It may still be in the making, by another stream.
+        self._cupy.cuda.get_current_stream().synchronize()
+        return DeviceMemory(int(array.data.ptr), int(array.nbytes), array), tuple(array.shape), array.dtype
+
+    def lend(self, memory: DeviceMemory, dtype: DTypeLike, shape: tuple[int, ...]) -> Any:
+        self._stream.synchronize()
+        return self._cupy.ndarray(shape, dtype, memptr=memory.owner)
 
     def record(self, launches: Callable[[], None]) -> Callable[[], None]:
         with self._stream:

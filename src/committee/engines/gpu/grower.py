@@ -217,7 +217,6 @@ class TreeGrower(FitMemory):
 
     def _step(self) -> None:
         self._launch("partition_rows", 8 * self._device.n_multiprocessors, 256)
-        self._launch("check_candidates", 1, BLOCK)
         self._search(root=False)
 
     def _search(self, *, root: bool) -> None:
@@ -227,8 +226,11 @@ class TreeGrower(FitMemory):
         if options.masked:
             self._launch("choose_features", self._count_blocks(32, n_tasks), 32, (flag,))
         self._launch("add_histograms", n_blocks, BLOCK, (flag, np.uint32(_LEAST_ROWS)), shared_bytes=shared)
-        self._launch("search_splits", min(n_tasks * self._n_groups, 4 * n_blocks), BLOCK, (flag,))
-        if self._fit["checked"][0] and not root:
+        counted = bool(self._fit["checked"][0]) and not root
+        apart = counted or len(options.categories) > 0
+        grid = min(n_tasks * self._n_groups, 4 * n_blocks)
+        self._launch("search_splits", grid, BLOCK, (flag, np.int32(not apart)))
+        if counted:
             self._launch("search_counts", min(n_tasks // 2 * self._n_groups, n_blocks), BLOCK)
         if self._fit["n_wide"][0]:
             self._launch("clear_levels", 8 * n_blocks, 256, (flag,))
@@ -236,7 +238,8 @@ class TreeGrower(FitMemory):
         if len(options.categories):
             grid = min(n_tasks * len(options.categories), 2 * n_blocks)
             self._launch("search_categories", grid, 256, (flag,))
-        self._launch("choose_nodes", 1, BLOCK, (flag,))
+        if apart:
+            self._launch("choose_nodes", 1, BLOCK, (flag,))
 
     def _end(self, score: int) -> None:
         self._sum_leaves(score)

@@ -137,7 +137,7 @@ STATE = np.dtype(
         (name, "i4")
         for name in ["n_nodes", "n_candidates", "finished", "failed", "n_open", "n_chosen", "n_final", "must"]
     ]
-    + [(name, "u4") for name in ["n_rows_to_part", "n_rows_to_add", "n_counts", "unused"]]
+    + [(name, "u4") for name in ["n_rows_to_part", "n_rows_to_add", "n_counts", "n_done"]]
     + [("n_steps", "i8"), ("n_expanded", "i8"), ("bound", "i8"), ("number", "i4"), ("n_trees", "i4")]
 )
 ORDER = np.dtype([("key", "u8"), ("tree", "u8"), ("rate", "f8")])

@@ -2,10 +2,10 @@
 //
 // A tree: make_words (gradients to words, rows in one list), the root's histogram, then steps of
 //   choose_nodes      which nodes are split next: all that are worth it, or best first and ahead of time
-//   partition_rows    the rows of these
-//   check_candidates  whether both sides have enough rows
+//   partition_rows    the rows of these; the last block checks whether both sides have enough rows
 //   add_histograms    of one child of each (or the numbers of rows, where there were too few)
-//   search_splits     the other child is the parent less it; the best split of each group of features
+//   search_splits     the other child is the parent less it; the best split of each group of features; where nothing
+//                     comes in between, its last block is choose_nodes
 // and, when nothing is left to choose, sum_leaves, set_values and update_scores. Sums are integers, and
 // splits are totally ordered: the tree is that of the CPU, bit for bit.
 //
@@ -122,6 +122,7 @@ struct TreeState {
   i32 n_open, n_chosen, n_final, must;  // must: that best-first growth waits for
   u32 n_rows_to_part, n_rows_to_add;
   u32 n_counts;
+  u32 n_done;               // blocks of the kernel at hand; see is_last_block
   i64 n_steps, n_expanded;  // over all trees
   i64 bound;                // of long gradients
   i32 number, n_trees;      // of the tree at hand; trees that the host has not taken yet

@@ -77,15 +77,46 @@ __device__ inline void take_found(const Fit& fit, bool root) {
   }
 }
 
-// Best-first growth with the gains known so far, by one warp: takes the open leaf of the largest gain, the older
-// of equal ones, and opens its children, until it meets one that is not expanded. The open leaves are in the order
-// of their creation.
+constexpr u32 kSharedOpen = 1024;  // open leaves whose gains are in shared memory
+
+// An open leaf as best-first growth sees it: its gain's rank, and its children.
+struct OpenLeaves {
+  __device__ OpenLeaves(const Fit& fit, u64* ranks, i32* lefts) : fit(fit), ranks(ranks), lefts(lefts) {
+    shared = 2 * fit.max_leaves + 4 <= kSharedOpen;
+  }
+  __device__ u64 rank(u32 at) const {
+    if (shared) return ranks[at];
+    const i32 id = fit.open[at];
+    return id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
+  }
+  __device__ i32 left(u32 at) const { return shared ? lefts[at] : fit.nodes[fit.open[at]].left; }
+  __device__ void read(u32 at) const {
+    if (!shared) return;
+    const i32 id = fit.open[at];
+    ranks[at] = id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
+    lefts[at] = id < 0 ? -1 : fit.nodes[id].left;
+  }
+  const Fit& fit;
+  u64* ranks;
+  i32* lefts;
+  bool shared;
+};
+
+// Best-first growth with the gains known so far: takes the open leaf of the largest gain, the older of equal ones, and
+// opens its children, until it meets one that is not expanded. The open leaves are in the order of their creation. All
+// threads of a block; one warp goes on.
 __device__ inline void replay(const Fit& fit) {
+  __shared__ u64 ranks[kSharedOpen];
+  __shared__ i32 lefts[kSharedOpen];
   TreeState& state = *fit.state;
+  const OpenLeaves leaves(fit, ranks, lefts);
   const u32 lane = lane_of(), limit = fit.max_leaves - 1;
   i32 n_open = state.n_open;
   u32 n_chosen = state.n_chosen;
   bool finished = false;
+  for (i32 i = threadIdx.x; i < n_open; i += kBlock) leaves.read(i);
+  __syncthreads();
+  if (warp_of() != 0) return;
   for (;;) {
     if (n_chosen >= limit) {
       finished = true;
@@ -94,8 +125,7 @@ __device__ inline void replay(const Fit& fit) {
     u64 gain = 0;
     u32 at = kAll;
     for (u32 i = lane; i < static_cast<u32>(n_open); i += kLanes) {
-      const i32 id = fit.open[i];
-      const u64 own = id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
+      const u64 own = leaves.rank(i);
       if (own > gain) gain = own, at = i;
     }
     for (u32 d = kLanes / 2; d > 0; d /= 2) {
@@ -107,19 +137,21 @@ __device__ inline void replay(const Fit& fit) {
       finished = true;
       break;
     }
-    const i32 next = fit.open[at];
-    TreeNode& node = fit.nodes[next];
-    if (node.left < 0) {
-      if (lane == 0) state.must = next;
+    const i32 left = leaves.left(at);
+    if (left < 0) {
+      if (lane == 0) state.must = fit.open[at];
       break;
     }
     __syncwarp();
     if (lane == 0) {
-      node.chosen = 1;
+      fit.nodes[fit.open[at]].chosen = 1;
       fit.open[at] = -1;
-      fit.open[n_open] = node.left;
-      fit.open[n_open + 1] = node.left + 1;
+      fit.open[n_open] = left;
+      fit.open[n_open + 1] = left + 1;
     }
+    __syncwarp();
+    if (lane == 2) leaves.read(at);
+    if (lane < 2) leaves.read(n_open + lane);
     __syncwarp();
     n_open += 2;
     n_chosen += 1;
@@ -139,31 +171,63 @@ __device__ inline u64 find_key(const Fit& fit, i32 id) {
   return key;
 }
 
-// Whether a node is expanded in the next step. `rank`: nodes with larger keys; one with as many of them before it as
-// there are splits left is never reached.
-__device__ inline bool is_taken(const Fit& fit, i32 id, u32 n_keys) {
-  const TreeNode& node = fit.nodes[id];
-  if (node.left >= 0 || node.chosen != 0 || !fit.is_worthwhile(node)) return false;
-  if (fit.max_leaves == 0) return true;
-  const u64 key = find_key(fit, id);
-  u32 rank = 0;
-  for (u32 i = 0; i < n_keys; ++i) rank += fit.keys[i] > key;
-  const u32 n_left = fit.max_leaves - 1 - fit.state->n_chosen;
-  return rank < n_left && rank <= static_cast<u32>(fit.ahead);
+// Keys of all nodes that best-first growth may still come to, zero for the others, and the least of those that are
+// expanded in the next step. A node with as many larger keys before it as there are splits left is never reached, and
+// one with more of them than are expanded ahead of time has to wait: the key of that rank is found by its bytes.
+__device__ inline u64 find_least_key(const Fit& fit) {
+  __shared__ u32 counts[256];
+  __shared__ u32 n_keys, chosen, n_before;
+  const u32 n = fit.state->n_nodes, n_left = fit.max_leaves - 1 - fit.state->n_chosen;
+  const u32 wanted = n_left < fit.ahead + 1 ? n_left : static_cast<u32>(fit.ahead + 1);
+  if (threadIdx.x == 0) n_keys = 0, n_before = 0;
+  __syncthreads();
+  u32 own = 0;
+  for (u32 id = threadIdx.x; id < n; id += kBlock) {
+    const u64 key = fit.nodes[id].chosen != 0 || fit.nodes[id].unused != 0 ? 0 : find_key(fit, id);
+    fit.keys[id] = key;
+    own += key > 0 ? 1 : 0;
+  }
+  if (own > 0) atomicAdd(&n_keys, own);
+  __syncthreads();
+  if (n_keys <= wanted) return 1;
+  u64 prefix = 0;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    if (threadIdx.x < 256) counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (u32 id = threadIdx.x; id < n; id += kBlock) {
+      const u64 key = fit.keys[id];
+      if (key > 0 && (shift == 56 || (key >> (shift + 8)) == prefix)) atomicAdd(&counts[(key >> shift) & 255u], 1u);
+    }
+    __syncthreads();
+    if (warp_of() == 0) {  // from the largest byte down, eight a lane
+      const u32 lane = lane_of();
+      u32 sum = 0;
+      for (u32 k = 0; k < 8; ++k) sum += counts[255 - (8 * lane + k)];
+      u32 before = sum;
+      for (u32 d = 1; d < kLanes; d *= 2) {
+        const u32 other = __shfl_up_sync(kAll, before, d);
+        if (lane >= d) before += other;
+      }
+      before += n_before - sum;
+      __syncwarp();
+      if (before < wanted && before + sum >= wanted) {
+        u32 byte = 255 - 8 * lane;
+        while (before + counts[byte] < wanted) before += counts[byte--];
+        chosen = byte, n_before = before;
+      }
+    }
+    __syncthreads();
+    prefix = prefix << 8 | chosen;
+    __syncthreads();
+  }
+  return prefix;
 }
 
-// Keys of all nodes that best-first growth may still come to, in no order.
-__device__ inline u32 list_keys(const Fit& fit) {
-  __shared__ u32 n_keys;
-  if (threadIdx.x == 0) n_keys = 0;
-  __syncthreads();
-  for (i32 id = threadIdx.x; id < fit.state->n_nodes; id += kBlock) {
-    if (fit.nodes[id].chosen != 0 || fit.nodes[id].unused != 0) continue;
-    const u64 key = find_key(fit, id);
-    if (key > 0) fit.keys[atomicAdd(&n_keys, 1u)] = key;
-  }
-  __syncthreads();
-  return n_keys;
+// Whether a node is expanded in the next step.
+__device__ inline bool is_taken(const Fit& fit, i32 id, u64 least_key) {
+  const TreeNode& node = fit.nodes[id];
+  if (node.left >= 0 || node.chosen != 0 || !fit.is_worthwhile(node)) return false;
+  return fit.max_leaves == 0 || fit.keys[id] >= least_key;
 }
 
 // The candidates of the next step: the node that best-first growth waits for, if any, and then others in the order of
@@ -171,7 +235,8 @@ __device__ inline u32 list_keys(const Fit& fit) {
 __device__ inline void list_candidates(const Fit& fit) {
   __shared__ u32 n_refused, n_made;
   TreeState& state = *fit.state;
-  const u32 n = state.n_nodes, n_keys = fit.max_leaves > 0 ? list_keys(fit) : 0;
+  const u32 n = state.n_nodes;
+  const u64 least_key = fit.max_leaves > 0 ? find_least_key(fit) : 0;
   const i32 must = fit.max_leaves > 0 ? state.must : -1;
   const u32 n_sure = fit.max_leaves > 0 ? 2 * (fit.max_leaves - 1 - state.n_chosen) : 0;
   const u32 room = fit.max_nodes > n + n_sure ? (fit.max_nodes - n - n_sure) / 2 : 0;
@@ -189,7 +254,7 @@ __device__ inline void list_candidates(const Fit& fit) {
   for (u32 begin = 0; begin < n; begin += kBlock) {
     const u32 id = begin + threadIdx.x;
     const bool wanted =
-        id < n && static_cast<i32>(id) != must && fit.nodes[id].unused == 0 && is_taken(fit, id, n_keys);
+        id < n && static_cast<i32>(id) != must && fit.nodes[id].unused == 0 && is_taken(fit, id, least_key);
     const bool fresh = wanted && fit.nodes[id].reserved < 0;
     u32 n_fresh, n_more, rows;
     const u32 new_at = n_new + scan_block(fresh, &n_fresh);
@@ -274,16 +339,14 @@ __device__ inline void write_tree(const Fit& fit, int number) {
   if (threadIdx.x == 0) fit.state->n_final = fit.tree_sizes[number] = n_final;
 }
 
-}  // namespace committee::gpu
-
-extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root) {
-  const Fit& fit = *given;
+// The next step, or the tree. One block.
+__device__ inline void choose_next(const Fit& fit, bool root) {
   TreeState& state = *fit.state;
   if (state.finished) return;
-  take_found(fit, root != 0);
+  take_found(fit, root);
   __syncthreads();
   if (fit.max_leaves > 0) {
-    if (warp_of() == 0) replay(fit);
+    replay(fit);
   } else {
     for (i32 id = threadIdx.x; id < state.n_nodes; id += kBlock)
       if (fit.nodes[id].unused == 0) fit.nodes[id].chosen = fit.nodes[id].left >= 0;
@@ -298,4 +361,34 @@ extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* giv
   }
   __syncthreads();
   write_tree(fit, state.number);
+}
+
+}  // namespace committee::gpu
+
+// A block for each (group, child). `choose`: nothing comes between the search and the choice.
+extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* given, int root, int choose) {
+  __shared__ SearchSpace space;
+  const Fit& fit = *given;
+  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
+  for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
+    const u32 task = work / n_groups, group = work % n_groups;
+    Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
+    if (root) {
+      search_node(fit, 0, group, nullptr, nullptr, space, out);
+      continue;
+    }
+    const Candidate& candidate = fit.candidates[task / 2];
+    const TreeNode& parent = fit.nodes[candidate.node];
+    const i32 id = parent.left + static_cast<i32>(task % 2);
+    if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
+    const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
+    const bool own = id == built;
+    search_node(fit, id, group, own ? nullptr : fit.histogram(candidate.node, group),
+                own ? nullptr : fit.histogram(built, group), space, out);
+  }
+  if (choose && is_last_block(&fit.state->n_done)) choose_next(fit, root != 0);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root) {
+  choose_next(*given, root != 0);
 }

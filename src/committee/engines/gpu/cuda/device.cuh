@@ -31,7 +31,22 @@ __device__ inline u32 warp_of() {
   return threadIdx.x / kLanes;
 }
 
-// Exclusive sum over a block of kBlock threads; also returns the total.
+// Whether this block is the last one of its launch to come here, and sees all that the others have written.
+// `n_done` is zero before, and again after.
+__device__ inline bool is_last_block(u32* n_done) {
+  __shared__ u32 last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(n_done, 1u) == gridDim.x - 1 ? 1 : 0;
+  __syncthreads();
+  if (last == 0) return false;
+  if (threadIdx.x == 0) *n_done = 0;
+  __threadfence();
+  __syncthreads();
+  return true;
+}
+
+// Exclusive sum over the threads of a block; also returns the total.
 __device__ inline u32 scan_block(u32 x, u32* total) {
   __shared__ u32 sums[kLanes + 1];
   const u32 lane = lane_of(), warp = warp_of();

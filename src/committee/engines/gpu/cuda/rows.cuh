@@ -165,37 +165,6 @@ extern "C" __global__ void __launch_bounds__(256) make_records(const Fit* given)
   }
 }
 
-// Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
-extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* given) {
-  const Fit& fit = *given;
-  const TreeState& state = *fit.state;
-  const i32 n = state.n_candidates;
-  const Size first = blockIdx.x * Size{kPartThreads} + threadIdx.x, step = gridDim.x * Size{kPartThreads};
-  const Size per_node = static_cast<Size>(fit.n_groups) * kPlanes * kCells;
-  for (Size i = first; i < n * per_node; i += step) {
-    const TreeNode& node = fit.nodes[fit.candidates[i / per_node].node];
-    const i32 built = node.left + (2 * node.best.left_h <= node.h ? 0 : 1);
-    fit.histograms[built * per_node + i % per_node] = 0;
-  }
-  if (fit.checked) {
-    const u32 n_counts = n < fit.max_counts ? n : fit.max_counts;
-    const Size per_slot = static_cast<Size>(fit.n_groups) * (fit.count_weights ? 2 : 1) * kCells;
-    for (Size i = first; i < n_counts * per_slot; i += step) fit.counts[i] = 0;
-  }
-  const u32 total = state.n_rows_to_part;
-  for (u32 begin = blockIdx.x * kPartRows; begin < total; begin += gridDim.x * kPartRows) {
-    const u32 end = total - begin < kPartRows ? total : begin + kPartRows;
-    i32 k = find_candidate(n, begin, [&](i32 i) { return fit.candidates[i].first; });
-    for (u32 at = begin; at < end; ++k) {
-      Candidate& candidate = fit.candidates[k];
-      const u32 count = fit.nodes[candidate.node].count, from = at - candidate.first;
-      const u32 length = count - from < end - at ? count - from : end - at;
-      if (length > 0) partition_piece(fit, candidate, from, length);
-      at += length;
-    }
-  }
-}
-
 namespace committee::gpu {
 
 // Whether a side of a candidate's split has too few rows, or too little weight.
@@ -228,15 +197,12 @@ __device__ inline void set_options(const Fit& fit, const Candidate& candidate, c
   (direction > 0 ? children[1].lower : children[1].upper) = middle;
 }
 
-}  // namespace committee::gpu
-
 // Whether both sides of a candidate's split have enough rows; if so its children exist now. One block.
-extern "C" __global__ void __launch_bounds__(kBlock) check_candidates(const Fit* given) {
-  const Fit& fit = *given;
+__device__ inline void check_candidates(const Fit& fit) {
   TreeState& state = *fit.state;
   const u32 n = state.n_candidates;
   u32 n_counts = 0, n_rows = 0;
-  for (u32 begin = 0; begin < n; begin += kBlock) {
+  for (u32 begin = 0; begin < n; begin += blockDim.x) {
     const u32 k = begin + threadIdx.x;
     Candidate* candidate = k < n ? fit.candidates + k : nullptr;
     TreeNode* node = candidate ? fit.nodes + candidate->node : nullptr;
@@ -275,6 +241,40 @@ extern "C" __global__ void __launch_bounds__(kBlock) check_candidates(const Fit*
     if (candidate) candidate->job = job, candidate->rows = rows;
   }
   if (threadIdx.x == 0) state.n_rows_to_add = n_rows, state.n_counts += n_counts;
+}
+
+}  // namespace committee::gpu
+
+// Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
+extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* given) {
+  const Fit& fit = *given;
+  const TreeState& state = *fit.state;
+  const i32 n = state.n_candidates;
+  const Size first = blockIdx.x * Size{kPartThreads} + threadIdx.x, step = gridDim.x * Size{kPartThreads};
+  const Size per_node = static_cast<Size>(fit.n_groups) * kPlanes * kCells;
+  for (Size i = first; i < n * per_node; i += step) {
+    const TreeNode& node = fit.nodes[fit.candidates[i / per_node].node];
+    const i32 built = node.left + (2 * node.best.left_h <= node.h ? 0 : 1);
+    fit.histograms[built * per_node + i % per_node] = 0;
+  }
+  if (fit.checked) {
+    const u32 n_counts = n < fit.max_counts ? n : fit.max_counts;
+    const Size per_slot = static_cast<Size>(fit.n_groups) * (fit.count_weights ? 2 : 1) * kCells;
+    for (Size i = first; i < n_counts * per_slot; i += step) fit.counts[i] = 0;
+  }
+  const u32 total = state.n_rows_to_part;
+  for (u32 begin = blockIdx.x * kPartRows; begin < total; begin += gridDim.x * kPartRows) {
+    const u32 end = total - begin < kPartRows ? total : begin + kPartRows;
+    i32 k = find_candidate(n, begin, [&](i32 i) { return fit.candidates[i].first; });
+    for (u32 at = begin; at < end; ++k) {
+      Candidate& candidate = fit.candidates[k];
+      const u32 count = fit.nodes[candidate.node].count, from = at - candidate.first;
+      const u32 length = count - from < end - at ? count - from : end - at;
+      if (length > 0) partition_piece(fit, candidate, from, length);
+      at += length;
+    }
+  }
+  if (is_last_block(&fit.state->n_done)) check_candidates(fit);
 }
 
 // Histograms of one child of each candidate, or of the root; of rows where they have to be counted.

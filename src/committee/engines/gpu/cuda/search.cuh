@@ -279,29 +279,6 @@ __device__ inline void search_counted(const Fit& fit, const Candidate& candidate
 
 }  // namespace committee::gpu
 
-// A block for each (group, child).
-extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* given, int root) {
-  __shared__ SearchSpace space;
-  const Fit& fit = *given;
-  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
-  for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
-    const u32 task = work / n_groups, group = work % n_groups;
-    Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
-    if (root) {
-      search_node(fit, 0, group, nullptr, nullptr, space, out);
-      continue;
-    }
-    const Candidate& candidate = fit.candidates[task / 2];
-    const TreeNode& parent = fit.nodes[candidate.node];
-    const i32 id = parent.left + static_cast<i32>(task % 2);
-    if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
-    const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
-    const bool own = id == built;
-    search_node(fit, id, group, own ? nullptr : fit.histogram(candidate.node, group),
-                own ? nullptr : fit.histogram(built, group), space, out);
-  }
-}
-
 // A block for each (group, node whose rows were counted).
 extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* given) {
   __shared__ SearchSpace space;

@@ -1,22 +1,7 @@
 // The kernels of boosting, compiled for the CPU, with an entry that a test can call by name.
 #include "boosting.cu"
 
-#include <string>
-#include <tuple>
-
-namespace {
-
-template <class... Arguments, std::size_t... kIndex>
-void call(void (*kernel)(Arguments...), void** arguments, std::index_sequence<kIndex...>) {
-  kernel(*static_cast<std::remove_reference_t<Arguments>*>(arguments[kIndex])...);
-}
-
-template <class... Arguments>
-void start(void (*kernel)(Arguments...), unsigned grid, unsigned block, void** arguments) {
-  cuda_shim::launch({grid}, {block}, [=] { call(kernel, arguments, std::index_sequence_for<Arguments...>{}); });
-}
-
-}  // namespace
+#include "cuda_launch.hpp"
 
 extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, void** arguments) {
   const std::string wanted = name;
@@ -28,7 +13,6 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
   COMMITTEE_LAUNCH(make_words)
   COMMITTEE_LAUNCH(make_records)
   COMMITTEE_LAUNCH(partition_rows)
-  COMMITTEE_LAUNCH(check_candidates)
   COMMITTEE_LAUNCH(add_histograms)
   COMMITTEE_LAUNCH(search_splits)
   COMMITTEE_LAUNCH(search_counts)

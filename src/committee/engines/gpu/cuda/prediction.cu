@@ -1,0 +1,171 @@
+// Sums of the leaves that rows end in, over all trees of an arena, in the order of the trees.
+//
+// sum_trees walks trees of any shape, in global memory. sum_complete_trees takes trees of at most COMMITTEE_DEPTH levels
+// whose features have few thresholds: rows become bytes, trees become complete, and both are in shared memory.
+#include "device.cuh"
+
+#if !defined(COMMITTEE_DEPTH)
+#define COMMITTEE_DEPTH 8
+#endif
+
+namespace committee::gpu {
+
+constexpr u32 kLeafTag = 1u << 31, kCategoryTag = 1u << 30, kMissingLeftTag = 1u << 29, kFeatureTag = (1u << 28) - 1;
+constexpr int kHeap = 1 << COMMITTEE_DEPTH;  // leaves of a complete tree, and room for its nodes
+constexpr int kTreesAtOnce = 4;
+
+// 8 bytes a field; pointers are to device memory.
+struct Prediction {
+  const void* x;  // [row][feature]
+  double* out;    // [row][column]
+  const u8* nodes;  // of an arena: threshold, left, tag
+  const u64* node_offsets;
+  const u64* leaf_offsets;
+  const double* terms;  // [leaf][width]: what a leaf adds
+  const u32* slots;     // column of each tree; null: all columns
+  const u32* category_offsets;
+  const u32* category_words;
+  const double* baseline;  // null: zero
+  // Complete trees, those of a column side by side.
+  const u16* heaps;           // [tree][kHeap]: threshold's number | missing values go left << 8 | feature's number << 9
+  const double* heap_terms;   // [tree][kHeap]
+  const u32* slot_offsets;    // [column + 1]
+  const u32* features;        // that are used
+  const double* thresholds;   // of these, ascending
+  const u32* threshold_offsets;
+
+  i64 n_rows, n_features, n_trees, width, n_columns, double_x, double_thresholds, n_used, n_chunk;
+  double divisor;
+
+  __device__ double read(Size row, u32 feature) const {
+    const Size at = row * n_features + feature;
+    return double_x ? static_cast<const double*>(x)[at] : static_cast<double>(static_cast<const float*>(x)[at]);
+  }
+  __device__ double finish(double sum, u32 column) const {
+    const double whole = divisor == 1.0 ? sum : sum / divisor;
+    return baseline ? whole + baseline[column] : whole;
+  }
+};
+
+// Whether a set holds the code that x is; codes beyond its words are not held.
+__device__ inline bool holds_level(const Prediction& job, u32 set, double x) {
+  const u32 first = job.category_offsets[set], n = job.category_offsets[set + 1] - first;
+  if (!(x >= 0.0 && x < 32.0 * static_cast<double>(n))) return false;
+  const u32 code = static_cast<u32>(x);
+  return ((job.category_words[first + code / 32] >> (code % 32)) & 1u) != 0;
+}
+
+// The number of the leaf that a row ends in, within its tree.
+__device__ inline u32 find_end(const Prediction& job, u32 tree, Size row) {
+  const u32 size = job.double_thresholds ? 16 : 12;
+  const u8* const nodes = job.nodes + job.node_offsets[tree] * size;
+  const u8* at = nodes;
+  for (;;) {
+    const u32* const rest = reinterpret_cast<const u32*>(at + size - 8);
+    const u32 left = rest[0], tag = rest[1];
+    if (tag & kLeafTag) return left;
+    const double x = job.read(row, tag & kFeatureTag);
+    bool goes_left;
+    if (x != x) {
+      goes_left = (tag & kMissingLeftTag) != 0;
+    } else if (tag & kCategoryTag) {
+      goes_left = holds_level(job, *reinterpret_cast<const u32*>(at), x);
+    } else {
+      const double threshold = job.double_thresholds ? *reinterpret_cast<const double*>(at)
+                                                     : static_cast<double>(*reinterpret_cast<const float*>(at));
+      goes_left = x <= threshold;
+    }
+    at = nodes + (left + (goes_left ? 0 : 1)) * static_cast<Size>(size);
+  }
+}
+
+// Thresholds of a feature that are less than x: x <= threshold k if they are k at most. 255: missing.
+__device__ inline u32 find_code(const Prediction& job, u32 feature, double x) {
+  if (x != x) return 255;
+  const u32 first = job.threshold_offsets[feature];
+  u32 low = 0, n = job.threshold_offsets[feature + 1] - first;
+  while (n > 0) {
+    const u32 half = n / 2;
+    const bool more = job.thresholds[first + low + half] < x;
+    low = more ? low + half + 1 : low;
+    n = more ? n - half - 1 : half;
+  }
+  return low;
+}
+
+}  // namespace committee::gpu
+
+using namespace committee;
+using namespace committee::gpu;
+
+extern "C" __global__ void __launch_bounds__(256) sum_trees(const Prediction* given) {
+  const Prediction& job = *given;
+  for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(job.n_rows);
+       row += gridDim.x * Size{256}) {
+    double* const out = job.out + row * job.n_columns;
+    for (i64 k = 0; k < job.n_columns; ++k) out[k] = 0.0;
+    for (u32 tree = 0; tree < job.n_trees; ++tree) {
+      const double* const terms = job.terms + (job.leaf_offsets[tree] + find_end(job, tree, row)) * job.width;
+      double* const to = out + (job.slots ? job.slots[tree] : 0);
+      for (i64 k = 0; k < job.width; ++k) to[k] += terms[k];
+    }
+    for (i64 k = 0; k < job.n_columns; ++k) out[k] = job.finish(out[k], k);
+  }
+}
+
+// A block has kBlock rows. Shared memory: their codes [word of four features][row], then n_chunk trees.
+extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Prediction* given) {
+  const Prediction& job = *given;
+  COMMITTEE_SHARED(u32, words);
+  const u32 n_words = (job.n_used + 3) / 4, t = threadIdx.x, n_chunk = job.n_chunk;
+  double* const terms = reinterpret_cast<double*>(words + n_words * kBlock);
+  u16* const heaps = reinterpret_cast<u16*>(terms + n_chunk * kHeap);
+  for (Size begin = blockIdx.x * Size{kBlock}; begin < static_cast<Size>(job.n_rows); begin += gridDim.x * Size{kBlock}) {
+    const Size row = begin + t;
+    const bool there = row < static_cast<Size>(job.n_rows);
+    for (u32 w = 0; w < n_words; ++w) {
+      u32 word = 0;
+      for (u32 f = 4 * w; there && f < 4 * w + 4 && f < job.n_used; ++f)
+        word |= find_code(job, f, job.read(row, job.features[f])) << (8 * (f % 4));
+      words[w * kBlock + t] = word;
+    }
+    for (u32 column = 0; column < job.n_columns; ++column) {
+      const u32 last = job.slot_offsets[column + 1];
+      double sum = 0.0;
+      for (u32 first = job.slot_offsets[column]; first < last; first += n_chunk) {
+        const u32 n = last - first < n_chunk ? last - first : n_chunk;
+        __syncthreads();
+        for (u32 i = t; i < n * kHeap; i += kBlock) {
+          terms[i] = job.heap_terms[first * static_cast<Size>(kHeap) + i];
+          heaps[i] = job.heaps[first * static_cast<Size>(kHeap) + i];
+        }
+        __syncthreads();
+        for (u32 tree = 0; tree < n; tree += kTreesAtOnce) {
+          u32 at[kTreesAtOnce];
+          // Past the last tree: that one again, whose value is not taken.
+#pragma unroll
+          for (int k = 0; k < kTreesAtOnce; ++k) at[k] = 0;
+#pragma unroll
+          for (int depth = 0; depth < COMMITTEE_DEPTH; ++depth) {
+#pragma unroll
+            for (int k = 0; k < kTreesAtOnce; ++k) {
+              const u32 node = heaps[(tree + k < n ? tree + k : n - 1) * kHeap + at[k]];
+              const u32 code = (words[(node >> 11) * kBlock + t] >> ((node >> 6) & 24u)) & 255u;
+              const u32 right = (code > (node & 255u) ? 1u : 0u) ^ (code == 255u ? (node >> 8) & 1u : 0u);
+              at[k] = 2 * at[k] + 1 + right;
+            }
+          }
+#pragma unroll
+          for (int k = 0; k < kTreesAtOnce; ++k)
+            if (tree + k < n) sum += terms[(tree + k) * kHeap + at[k] - (kHeap - 1)];
+        }
+      }
+      if (there) job.out[row * job.n_columns + column] = job.finish(sum, column);
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void describe_prediction(Size* sizes) {
+  if (threadIdx.x == 0) sizes[0] = sizeof(Prediction);
+}

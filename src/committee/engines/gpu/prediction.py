@@ -1,0 +1,246 @@
+"""Prediction on a device by the trees of any fitted model, with the CPU's bytes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from committee.engines.gpu.device import open_device
+from committee.engines.gpu.layout import BLOCK
+from committee.engines.tree_model import present_trees
+from committee.exceptions import DataError, EngineError
+
+if TYPE_CHECKING:
+    from committee.engines.gpu.device import Device, DeviceMemory
+    from committee.engines.tree_model import TreeModel
+    from committee.typing import AnyArray, FloatArray, IndexArray
+
+__all__ = ["GpuPredictor"]
+
+_POINTERS = (
+    "x",
+    "out",
+    "nodes",
+    "node_offsets",
+    "leaf_offsets",
+    "terms",
+    "slots",
+    "category_offsets",
+    "category_words",
+    "baseline",
+    "heaps",
+    "heap_terms",
+    "slot_offsets",
+    "features",
+    "thresholds",
+    "threshold_offsets",
+)
+_INTEGERS = (
+    "n_rows",
+    "n_features",
+    "n_trees",
+    "width",
+    "n_columns",
+    "double_x",
+    "double_thresholds",
+    "n_used",
+    "n_chunk",
+)
+_PREDICTION = np.dtype(
+    [(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS] + [("divisor", "f8")]
+)
+_LEAF, _CATEGORICAL, _MISSING_LEFT, _FEATURE = 1 << 31, 1 << 30, 1 << 29, (1 << 28) - 1
+_MOST_DEPTH, _MOST_FEATURES, _MOST_THRESHOLDS = 8, 128, 254
+"""Of trees that are made complete."""
+_MOST_SHARED = 96 << 10
+_ALWAYS_LEFT = 255
+
+
+def _weigh_leaves(model: TreeModel) -> tuple[FloatArray, float]:
+    """What each leaf adds to the columns, and what sums are divided by."""
+    trees = model.trees
+    values: FloatArray = np.asarray(trees.values, np.float64).reshape(-1, trees.width)
+    weights = np.ones(trees.n_trees) if model.tree_weights is None else np.asarray(model.tree_weights, np.float64)
+    divisor = 1.0
+    if model.combine == "mean":
+        divisor = 0.0
+        for weight in weights.tolist():  # in the order of the trees
+            divisor += weight
+    ends = np.cumsum([0, *trees.outputs])
+    parts = [values[:, first:last] for first, last in pairwise(ends.tolist())]
+    if model.combine == "mean" and parts:
+        values = np.concatenate([part / np.cumsum(part, axis=1)[:, -1:] for part in parts], axis=1)
+    elif model.combine == "vote":
+        values = np.concatenate([np.eye(part.shape[1])[part.argmax(axis=1)] for part in parts], axis=1)
+    n_leaves: IndexArray = np.diff(trees.leaf_offsets).astype(np.int64)
+    return np.ascontiguousarray(np.repeat(weights, n_leaves)[:, None] * values), divisor
+
+
+class _CompleteTrees:
+    """Trees of few levels, each filled up to the same depth; None in `heaps` where they cannot be."""
+
+    def __init__(self, model: TreeModel, terms: FloatArray) -> None:
+        trees = model.trees
+        nodes = np.asarray(trees.nodes)
+        tags = nodes["tag"]
+        inner = (tags & _LEAF) == 0
+        self.heaps: AnyArray | None = None
+        self.features = np.unique(tags[inner] & _FEATURE).astype(np.uint32)
+        if (tags & _CATEGORICAL)[inner].any() or len(self.features) > _MOST_FEATURES or trees.width != 1:
+            return
+        features = np.searchsorted(self.features, tags & _FEATURE)
+        thresholds = [np.unique(nodes["threshold"][inner & (features == k)]) for k in range(len(self.features))]
+        if max(map(len, thresholds), default=0) > _MOST_THRESHOLDS:
+            return
+        self.thresholds: FloatArray = np.concatenate([np.empty(0), *thresholds]).astype(np.float64)
+        self.offsets = np.cumsum([0, *map(len, thresholds)]).astype(np.uint32)
+        codes: AnyArray = np.full(len(nodes), _ALWAYS_LEFT, np.uint32)
+        for k, values in enumerate(thresholds):
+            own = inner & (features == k)
+            codes[own] = np.searchsorted(values, nodes["threshold"][own])
+        missing = np.where(inner & ((tags & _MISSING_LEFT) != 0), 1, 0)
+        words = codes | (missing << 8) | (np.where(inner, features, 0) << 9)
+        self._fill(model, nodes, inner, words.astype(np.uint16), terms)
+
+    def _fill(self, model: TreeModel, nodes: AnyArray, inner: AnyArray, words: AnyArray, terms: FloatArray) -> None:
+        trees = model.trees
+        slots = np.zeros(trees.n_trees, np.int64) if model.slots is None else np.asarray(model.slots, np.int64)
+        order = np.argsort(slots, kind="stable")
+        first = np.asarray(trees.node_offsets)[:-1].astype(np.int64)[order][:, None]
+        at = first.copy()
+        levels: list[AnyArray] = []
+        while inner[at].any():
+            if len(levels) == _MOST_DEPTH:
+                return
+            levels.append(words[at])
+            left = np.where(inner[at], first + nodes["left"][at], at)
+            at = np.stack([left, np.where(inner[at], left + 1, at)], axis=2).reshape(len(at), -1)
+        self.depth = max(1, len(levels))
+        if not levels:  # leaves alone
+            levels, at = [words[at]], np.repeat(at, 2, axis=1)
+        heaps = np.concatenate([*levels, np.zeros_like(first, np.uint16)], axis=1)
+        leaves = np.asarray(trees.leaf_offsets)[:-1].astype(np.int64)[order][:, None] + nodes["left"][at]
+        self.heaps, self.terms = np.ascontiguousarray(heaps), np.ascontiguousarray(terms[leaves, 0])
+        self.slot_offsets = np.searchsorted(slots[order], np.arange(model.width + 1)).astype(np.uint32)
+
+
+class GpuPredictor:
+    """The trees of a fitted model on a GPU.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of this library that is made of trees, whichever engine has fitted it.
+    device : Device, optional
+        By default the current CUDA device.
+    """
+
+    def __init__(self, model: Any, device: Device | None = None) -> None:
+        self._model = present_trees(model)
+        self._device = open_device() if device is None else device
+        trees, terms = self._model.trees, None
+        self._fields = np.zeros(1, _PREDICTION)
+        self._kept: list[DeviceMemory] = []
+        terms, divisor = _weigh_leaves(self._model)
+        complete = _CompleteTrees(self._model, terms)
+        self._is_complete = complete.heaps is not None
+        depth = complete.depth if self._is_complete else _MOST_DEPTH
+        self._program = self._device.compile("prediction.cu", [f"COMMITTEE_DEPTH={depth}"])
+        self._check_layout()
+        self._fields["n_features"], self._fields["n_trees"] = trees.n_features, trees.n_trees
+        self._fields["width"], self._fields["n_columns"] = trees.width, self._model.width
+        self._fields["divisor"] = divisor
+        if self._model.baseline is not None:
+            self._put("baseline", np.asarray(self._model.baseline, np.float64))
+        if self._is_complete:
+            self._put_complete(complete)
+        else:
+            self._put_trees(terms)
+
+    def _check_layout(self) -> None:
+        memory = self._device.allocate(8)
+        self._program.launch("describe_prediction", 1, 32, [np.uint64(memory.address)])
+        found = int(self._device.copy_out(memory, np.uint64, 1)[0])
+        if found != _PREDICTION.itemsize:
+            raise EngineError(f"The compiled kernels describe a prediction in {found} bytes, not in those known here.")
+
+    def _put(self, name: str, array: AnyArray) -> None:
+        memory = self._device.allocate(array.nbytes)
+        self._device.copy_in(array, memory)
+        self._kept.append(memory)
+        self._fields[name] = memory.address
+
+    def _put_trees(self, terms: FloatArray) -> None:
+        trees = self._model.trees
+        nodes = np.ascontiguousarray(trees.nodes)
+        self._fields["double_thresholds"] = nodes.dtype["threshold"].itemsize == 8
+        self._put("nodes", nodes.view(np.uint8))
+        self._put("terms", terms)
+        for name in ("node_offsets", "leaf_offsets", "category_offsets", "category_words"):
+            self._put(name, np.ascontiguousarray(getattr(trees, name)))
+        if self._model.slots is not None:
+            self._put("slots", np.asarray(self._model.slots, np.uint32))
+
+    def _put_complete(self, complete: _CompleteTrees) -> None:
+        assert complete.heaps is not None
+        per_tree, n_words = complete.heaps.shape[1] * 10, -(-len(complete.features) // 4)
+        chunk = max(1, min((_MOST_SHARED - 4 * BLOCK * n_words) // per_tree, complete.heaps.shape[0]))
+        self._shared_bytes = 4 * BLOCK * n_words + chunk * per_tree
+        self._fields["n_used"], self._fields["n_chunk"] = len(complete.features), chunk
+        self._put("heaps", complete.heaps)
+        self._put("heap_terms", complete.terms)
+        self._put("slot_offsets", complete.slot_offsets)
+        self._put("features", complete.features)
+        self._put("thresholds", complete.thresholds)
+        self._put("threshold_offsets", complete.offsets)
+
+    def predict_raw(self, X: Any) -> Any:
+        """The raw prediction: scores of boosting before their link, class shares or means of forests.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+            Numbers, categories as codes, as the trees were grown on. An array on the GPU (CuPy, or anything with
+            DLPack) stays there, and so does what is returned.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_rows, n_columns)
+            A CuPy array if X is on the GPU.
+        """
+        borrowed = self._device.borrow(X)
+        if borrowed is None:
+            X = np.asarray(X)
+            X = np.ascontiguousarray(X, np.float32 if X.dtype == np.float32 else np.float64)
+            shape, dtype = X.shape, X.dtype
+        else:
+            memory, shape, dtype = borrowed
+        if len(shape) != 2 or shape[1] != self._model.trees.n_features:
+            raise DataError(
+                f"X must have the {self._model.trees.n_features} columns that the model was fitted on; its shape is "
+                f"{shape}."
+            )
+        if borrowed is None:
+            memory = self._device.allocate(X.nbytes)
+            self._device.copy_in(X, memory)
+        out = self._device.allocate(8 * shape[0] * self._model.width)
+        self._launch(memory, out, shape[0], dtype == np.float64)
+        if borrowed is None:
+            return self._device.copy_out(out, np.float64, shape[0] * self._model.width).reshape(shape[0], -1)
+        return self._device.lend(out, np.float64, (shape[0], self._model.width))
+
+    def _launch(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
+        fields = self._fields.copy()
+        fields["x"], fields["out"], fields["n_rows"], fields["double_x"] = x.address, out.address, n_rows, is_double
+        job = self._device.allocate(_PREDICTION.itemsize)
+        self._device.copy_in(fields.view(np.uint8), job)
+        arguments, n = [np.uint64(job.address)], self._device.n_multiprocessors
+        if self._is_complete:
+            grid = max(1, min(-(-n_rows // BLOCK), 8 * n))
+            self._program.launch("sum_complete_trees", grid, BLOCK, arguments, shared_bytes=self._shared_bytes)
+        else:
+            self._program.launch("sum_trees", max(1, min(-(-n_rows // 256), 16 * n)), 256, arguments)
+        # The description of the job is freed with this call.
+        self._device.copy_out(job, np.uint8, 1)
