@@ -150,6 +150,7 @@ class GrownModel:
         self._gpu = gpu
 
     def to_tree_model(self) -> TreeModel:
+        """Sums of leaves, from the baseline."""
         gpu: Any = self._gpu
         baseline = np.array(gpu.find_baseline())
         return TreeModel(gpu.finish(), gpu, "sum", None, gpu.slots, gpu.n_scores, baseline)
