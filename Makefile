@@ -5,6 +5,8 @@ CPP = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 # Tests that run the kernels; code rules, public API and import time need no sanitizer.
 SANITIZED_TESTS ?= tests/core tests/learners tests/contract --deselect tests/contract/test_source_rules.py \
   --deselect tests/contract/test_imports.py --deselect tests/contract/test_stub.py -m 'not slow'
+# Tests that run with the oldest dependencies; scikit-learn's own tests and the pages belong to the newest.
+OLDEST_TESTS ?= tests --ignore=tests/dropin --ignore=tests/cluster --ignore=tests/gpu --ignore=tests/benchmarks
 comma := ,
 # Where `make docs` finds the package; nothing: the installed one.
 SOURCES ?= $(CURDIR)/src
@@ -70,6 +72,16 @@ sanitize-thread: SANITIZED_TESTS += -k 'not fork'
 sanitize-thread:  ## run the tests of the core under TSan
 	$(call run_sanitized,thread,libtsan.so,TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1)
 
+test-oldest: build  ## run the tests with the oldest supported versions of the dependencies
+	$(PYTHON) packaging/oldest.py build/oldest
+	PYTHONPATH=$(CURDIR)/src build/oldest/bin/python -m pytest $(OLDEST_TESTS)
+
+wheels:  ## build the wheel of this machine into dist, twice, and try it where there is no compiler
+	$(PYTHON) packaging/wheels.py --twice
+
+cross:  ## compile the core for Windows, macOS and x86-64 Linux with the cross-compiler of the ziglang wheel
+	$(PYTHON) packaging/cross.py $(CROSS_TARGETS)
+
 bench:  ## run the benchmarks against other libraries (benchmarks/README.md)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks
 
@@ -85,4 +97,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean
+.PHONY: help setup build test test-oldest wheels cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from committee.data.estimates import estimate_fit
     from committee.data.spilling import memory_limit
     from committee.engines.cluster import cluster
+    from committee.engines.versions import show_versions
     from committee.ensembles.adaboost.arcing import ArcingClassifier
     from committee.ensembles.adaboost.classifier import AdaBoostClassifier
     from committee.ensembles.adaboost.regressor import AdaBoostRegressor
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     )
     from committee.plots.tree import plot_tree
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AdaBoostClassifier",
@@ -119,6 +120,7 @@ __all__ = [
     "plot_tree",
     "predict_partitions",
     "save",
+    "show_versions",
     "verify",
 ]
 
@@ -176,6 +178,7 @@ _HOMES = {
     "plot_tree": "committee.plots.tree",
     "predict_partitions": "committee.ensembles.partition_predictions",
     "save": "committee.io.model_file",
+    "show_versions": "committee.engines.versions",
     "verify": "committee.io.certificates.verification",
 }
 #: Public packages, which an attribute of this module loads. They are not in ``__all__``: a star import would

@@ -19,7 +19,7 @@ thread_local std::unique_ptr<const SpillFolder> own_folder;  // what set_spill_f
 
 std::atomic<std::size_t> spilled_bytes{0}, most_spilled_bytes{0};
 
-void count_spilled(std::size_t bytes) {
+[[maybe_unused]] void count_spilled(std::size_t bytes) {
   const std::size_t now = spilled_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::size_t most = most_spilled_bytes.load(std::memory_order_relaxed);
   while (now > most && !most_spilled_bytes.compare_exchange_weak(most, now)) {

@@ -151,7 +151,7 @@ class Pool {
   // A system that grants no more threads leaves the work to those there are: the caller takes part.
   void grow_to(int n_workers) {
     if (n_workers_ >= n_workers) return;
-    const SignalsBlocked blocked;
+    [[maybe_unused]] const SignalsBlocked blocked;
     try {
       for (; n_workers_ < n_workers; ++n_workers_) std::thread([this] { serve(); }).detach();
     } catch (const std::system_error&) {

@@ -115,7 +115,7 @@ BinRange gather_columns(const BinnedMatrix& data, std::span<const u32> features,
 
 // Calls use(picker) with the picker of a run of features.
 template <class Use>
-void with_picker(const RecordBlock& block, const RunColumns& columns, std::size_t n_features,
+void with_picker([[maybe_unused]] const RecordBlock& block, const RunColumns& columns, std::size_t n_features,
                  Use&& use) {
 #if defined(__aarch64__)
   if (block.stride == 16) return use(TablePicker<16>(columns, n_features));

@@ -1,0 +1,107 @@
+"""Check that the core compiles for other systems, without a warning, by the cross-compiler of the ``ziglang`` wheel.
+
+``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`. Every source is parsed and checked for the
+target with Clang and the target's own C and C++ headers. The bindings are compiled with the headers of this Python
+(from 3.12 on the limited API) and a ``pyconfig.h`` of the target.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TARGETS = ("x86_64-windows-gnu", "aarch64-macos", "x86_64-macos", "x86_64-linux-gnu")
+CPP = Path(__file__).parents[1] / "cpp"
+# Files of many template instances are units of their own, as in CMakeLists.txt.
+ALONE = ("builder_", "finders_", "extra_trees_blocks", "loss.cpp", "gradients.cpp")
+OPTIONS = ["-std=c++20", "-fsyntax-only", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+# zig adds an option of its own that a check of the syntax does not use.
+OPTIONS += ["-Wno-unused-command-line-argument"]
+
+
+def main() -> None:
+    targets = sys.argv[1:] or list(TARGETS)
+    failed = []
+    for target in targets:
+        problems = check_target(target)
+        print(
+            f"{target}: {'no warning' if not problems else f'{len(problems)} units with warnings or errors'}",
+            flush=True,
+        )
+        for unit, output in problems:
+            print(f"-- {unit}\n{output}")
+        if problems:
+            failed.append(target)
+    if failed:
+        sys.exit(f"Not clean: {', '.join(failed)}.")
+
+
+def check_target(target: str) -> list[tuple[str, str]]:
+    """The units that do not compile without a warning, with what the compiler says."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        units = list(write_units(Path(folder)))
+        results = pool.map(lambda unit: compile_unit(target, unit, Path(folder)), units)
+        return [(unit.name, output) for unit, output in zip(units, results, strict=True) if output]
+
+
+def write_units(folder: Path) -> Iterator[Path]:
+    """The sources in few units: the files of a folder read the same headers."""
+    grouped: dict[str, list[Path]] = {}
+    for source in sorted((CPP / "src").rglob("*.cpp")):
+        name = source.stem if any(word in source.name for word in ALONE) else source.parent.name
+        grouped.setdefault(name, []).append(source)
+    grouped["bindings"] = sorted((CPP / "bind").glob("*.cpp"))
+    for name, sources in grouped.items():
+        unit = folder / f"{name}.cpp"
+        unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+        yield unit
+
+
+def compile_unit(target: str, unit: Path, folder: Path) -> str:
+    includes = [CPP / "include", CPP / "src"]
+    options = list(OPTIONS)
+    if unit.stem == "bindings":
+        includes += find_binding_headers(folder)
+        options += ['-DCOMMITTEE_VERSION="cross"', "-Wno-shadow"]
+        if sys.version_info >= (3, 12):
+            options.append("-DPy_LIMITED_API=0x030C0000")
+    command = [sys.executable, "-m", "ziglang", "c++", "-target", target, *options]
+    command += [f"-I{path}" for path in includes] + [str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # zig looks for the object file that no check of the syntax writes.
+    lines = [line for line in done.stderr.splitlines() if "failed to rename" not in line]
+    return "\n".join(lines)
+
+
+def find_binding_headers(folder: Path) -> list[Path]:
+    import nanobind
+
+    # A copy, since Python.h looks for pyconfig.h beside itself first, and this machine's is there.
+    config = folder / "python"
+    if not config.exists():
+        shutil.copytree(sysconfig.get_path("include"), config)
+    # Enough for these headers: sizes by the compiler's own macros.
+    (config / "pyconfig.h").write_text(
+        "#pragma once\n"
+        "#define SIZEOF_VOID_P __SIZEOF_POINTER__\n#define SIZEOF_SIZE_T __SIZEOF_SIZE_T__\n"
+        "#define SIZEOF_LONG __SIZEOF_LONG__\n#define SIZEOF_LONG_LONG 8\n#define SIZEOF_INT 4\n#define SIZEOF_SHORT 2\n"
+        "#define SIZEOF_WCHAR_T __SIZEOF_WCHAR_T__\n#define SIZEOF_PID_T 4\n#define SIZEOF_TIME_T 8\n"
+        "#define SIZEOF_FLOAT 4\n#define SIZEOF_DOUBLE 8\n#define SIZEOF_OFF_T 8\n#define ALIGNOF_LONG __SIZEOF_LONG__\n"
+        "#define WITH_THREAD 1\n#define HAVE_STDINT_H 1\n#define HAVE_STDDEF_H 1\n#define HAVE_SYS_TYPES_H 1\n"
+        "#define HAVE_LONG_DOUBLE 1\n"
+        "#if defined(_WIN32)\n#define MS_WINDOWS 1\n#define MS_WIN32 1\n#else\n#define HAVE_UNISTD_H 1\n#endif\n"
+        "#if defined(_WIN32)\ntypedef __PTRDIFF_TYPE__ Py_ssize_t;\n#define HAVE_PY_SSIZE_T 1\n"
+        "#define PY_SSIZE_T_MAX __PTRDIFF_MAX__\n#else\n#define HAVE_SSIZE_T 1\n#endif\n"
+    )
+    return [config, Path(nanobind.include_dir())]
+
+
+if __name__ == "__main__":
+    main()
