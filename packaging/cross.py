@@ -1,7 +1,7 @@
 """Check that the core compiles for other systems, without a warning, by the cross-compiler of the ``ziglang`` wheel.
 
-``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`. Every source is parsed and checked for the
-target with Clang and the target's own C and C++ headers. The bindings are compiled with the headers of this Python
+``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`. Every source is parsed and checked for
+the target with Clang and the target's own C and C++ headers. The bindings are compiled with the headers of this Python
 (from 3.12 on the limited API) and a ``pyconfig.h`` of the target.
 """
 

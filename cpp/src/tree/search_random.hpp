@@ -115,8 +115,8 @@ BinRange gather_columns(const BinnedMatrix& data, std::span<const u32> features,
 
 // Calls use(picker) with the picker of a run of features.
 template <class Use>
-void with_picker([[maybe_unused]] const RecordBlock& block, const RunColumns& columns, std::size_t n_features,
-                 Use&& use) {
+void with_picker([[maybe_unused]] const RecordBlock& block, const RunColumns& columns,
+                 std::size_t n_features, Use&& use) {
 #if defined(__aarch64__)
   if (block.stride == 16) return use(TablePicker<16>(columns, n_features));
   if (block.stride == 32) return use(TablePicker<32>(columns, n_features));
