@@ -25,6 +25,38 @@ OPTIONS = ["-std=c++20", "-fsyntax-only", "-O1", "-ffp-contract=off", "-Wall", "
 # zig adds an option of its own that a check of the syntax does not use.
 OPTIONS += ["-Wno-unused-command-line-argument"]
 
+# Enough for the headers of Python: sizes by the compiler's own macros.
+PYCONFIG = """
+#pragma once
+#define SIZEOF_VOID_P __SIZEOF_POINTER__
+#define SIZEOF_SIZE_T __SIZEOF_SIZE_T__
+#define SIZEOF_LONG __SIZEOF_LONG__
+#define ALIGNOF_LONG __SIZEOF_LONG__
+#define SIZEOF_WCHAR_T __SIZEOF_WCHAR_T__
+#define SIZEOF_LONG_LONG 8
+#define SIZEOF_INT 4
+#define SIZEOF_SHORT 2
+#define SIZEOF_PID_T 4
+#define SIZEOF_TIME_T 8
+#define SIZEOF_OFF_T 8
+#define SIZEOF_FLOAT 4
+#define SIZEOF_DOUBLE 8
+#define WITH_THREAD 1
+#define HAVE_STDINT_H 1
+#define HAVE_STDDEF_H 1
+#define HAVE_SYS_TYPES_H 1
+#define HAVE_LONG_DOUBLE 1
+#if defined(_WIN32)
+#define MS_WINDOWS 1
+#define HAVE_PY_SSIZE_T 1
+#define PY_SSIZE_T_MAX __PTRDIFF_MAX__
+typedef __PTRDIFF_TYPE__ Py_ssize_t;
+#else
+#define HAVE_UNISTD_H 1
+#define HAVE_SSIZE_T 1
+#endif
+"""
+
 
 def main() -> None:
     targets = sys.argv[1:] or list(TARGETS)
@@ -87,19 +119,7 @@ def find_binding_headers(folder: Path) -> list[Path]:
     config = folder / "python"
     if not config.exists():
         shutil.copytree(sysconfig.get_path("include"), config)
-    # Enough for these headers: sizes by the compiler's own macros.
-    (config / "pyconfig.h").write_text(
-        "#pragma once\n"
-        "#define SIZEOF_VOID_P __SIZEOF_POINTER__\n#define SIZEOF_SIZE_T __SIZEOF_SIZE_T__\n"
-        "#define SIZEOF_LONG __SIZEOF_LONG__\n#define SIZEOF_LONG_LONG 8\n#define SIZEOF_INT 4\n#define SIZEOF_SHORT 2\n"
-        "#define SIZEOF_WCHAR_T __SIZEOF_WCHAR_T__\n#define SIZEOF_PID_T 4\n#define SIZEOF_TIME_T 8\n"
-        "#define SIZEOF_FLOAT 4\n#define SIZEOF_DOUBLE 8\n#define SIZEOF_OFF_T 8\n#define ALIGNOF_LONG __SIZEOF_LONG__\n"
-        "#define WITH_THREAD 1\n#define HAVE_STDINT_H 1\n#define HAVE_STDDEF_H 1\n#define HAVE_SYS_TYPES_H 1\n"
-        "#define HAVE_LONG_DOUBLE 1\n"
-        "#if defined(_WIN32)\n#define MS_WINDOWS 1\n#define MS_WIN32 1\n#else\n#define HAVE_UNISTD_H 1\n#endif\n"
-        "#if defined(_WIN32)\ntypedef __PTRDIFF_TYPE__ Py_ssize_t;\n#define HAVE_PY_SSIZE_T 1\n"
-        "#define PY_SSIZE_T_MAX __PTRDIFF_MAX__\n#else\n#define HAVE_SSIZE_T 1\n#endif\n"
-    )
+    (config / "pyconfig.h").write_text(PYCONFIG)
     return [config, Path(nanobind.include_dir())]
 
 

@@ -1,6 +1,7 @@
-"""Make a virtual environment with the oldest versions that ``pyproject.toml`` allows: ``python packaging/oldest.py FOLDER``.
+"""Make a virtual environment with the oldest versions that ``pyproject.toml`` allows.
 
-The lower bounds of the library and of the extras in `EXTRAS` become exact versions. The package itself is not installed.
+``python packaging/oldest.py FOLDER``: the lower bounds of the library and of the extras in `EXTRAS` become exact
+versions. The package itself is not installed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,9 @@ TOOLS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100")
 def main() -> None:
     folder = Path(sys.argv[1])
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    wanted = [
-        *project["dependencies"],
-        *(bound for extra in EXTRAS for bound in project["optional-dependencies"][extra]),
-    ]
-    wanted += [bound for bound in project["optional-dependencies"]["test"] if bound.split(">=")[0] in TABLES]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(bound for extra in EXTRAS for bound in extras[extra])]
+    wanted += [bound for bound in extras["test"] if bound.split(">=")[0] in TABLES]
     exact = sorted({pin_oldest(bound) for bound in wanted})
     print("\n".join(exact))
     venv.create(folder, with_pip=True)
