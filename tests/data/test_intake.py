@@ -97,7 +97,7 @@ NUMBER_MAKERS: dict[str, Callable[[], Any]] = {
                                                 orient="row"),
     "polars decimal": lambda: pl.DataFrame(NUMBERS, schema=dict.fromkeys("abc", pl.Decimal(10, 2)), orient="row"),
     "pyarrow": lambda: pa.Table.from_pydict(dict(zip("abc", zip(*NUMBERS, strict=True), strict=True))),
-    "record batch": lambda: pa.record_batch(dict(zip("abc", zip(*NUMBERS, strict=True), strict=True))),
+    "record batch": lambda: pa.RecordBatch.from_pydict(dict(zip("abc", zip(*NUMBERS, strict=True), strict=True))),
     "arrow stream": lambda: Stream(pl.DataFrame(NUMBERS, schema=list("abc"), orient="row")),
 }  # fmt: skip
 
