@@ -32,7 +32,7 @@ VALUES = {
     "strided arrays": [np.arange(20.0)[::3], np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2)],
     "turned arrays": [np.arange(5, dtype=">f8")],
     "text arrays": [np.array(["a", "bcd"]), np.array([b"x"]), np.array(["ä", "", "\ud800"], dtype=object)],
-    "variable text": [np.array(["a", "größer"], dtype=np.dtypes.StringDType())] if hasattr(np, "dtypes") else [],
+    "variable text": [np.array(["a", "größer"], dtype="T")] if hasattr(np.dtypes, "StringDType") else [],
     "object arrays": [np.array([None, 1, "x", (2,)], dtype=object)],
     "times": [np.array(["2020-01-01", "NaT"], dtype="M8[ns]")],
     "sparse": [

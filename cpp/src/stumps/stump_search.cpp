@@ -1,6 +1,9 @@
 // A round: the best of what the columns offer, as a tree; and how the weights change after it.
 #include "stumps/stump_search.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "split/threshold.hpp"
 
 namespace committee {
@@ -143,9 +146,17 @@ StumpStep StumpSearch::plan(std::span<const double> factors, const StumpLeaves& 
   }
   const std::vector<double> sums = sum_leaves();
   StumpStep step;
+  const auto sum_total = [&] {
+    double total = 0.0;
+    for (std::size_t c = 0; c < factors.size(); ++c) total += sums[c] * (factors[c] / step.common);
+    return total;
+  };
   step.common = choose_common_factor(factors, leaves.units);
-  double total = 0.0;
-  for (std::size_t c = 0; c < factors.size(); ++c) total += sums[c] * (factors[c] / step.common);
+  double total = sum_total();
+  if (!std::isfinite(total)) {  // factors too far apart: the heaviest rows keep their weight
+    step.common = *std::max_element(factors.begin(), factors.end());
+    total = sum_total();
+  }
   if (!BoostedWeights::fits(total)) step.new_total = BoostedWeights::to_levels(total);
   return step;
 }

@@ -94,7 +94,7 @@ def to_dates(seconds: FloatArray) -> AnyArray:
     """
     known = np.isfinite(seconds)
     dates = np.rint(np.where(known, seconds, 0.0) * 1e6).astype(np.int64).astype("M8[us]")
-    dates[~known] = np.datetime64("NaT")
+    dates[~known] = np.datetime64("NaT", "us")
     return dates
 
 

@@ -265,6 +265,8 @@ class Decoder:
         rises = all(a <= b for a, b in pairwise(places))
         if not places or places[0] != 0 or places[-1] != len(letters) or not rises or dtype not in ("O", "T"):
             raise _refuse("a list of text cannot be read")
+        if dtype == "T" and not hasattr(np.dtypes, "StringDType"):
+            raise _refuse("it holds text of variable length, which needs NumPy 2.0 or newer")
         content = letters.tobytes()
         texts = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(places)]
         array = np.empty(len(texts), object if dtype == "O" else np.dtypes.StringDType())
