@@ -85,5 +85,5 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "start": []}
+html_sidebars = {"index": [], "start": [], "lab": []}
 exclude_patterns = ["_build", "runs", "scenes", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
