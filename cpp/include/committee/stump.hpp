@@ -56,8 +56,8 @@ class StumpTrainer {
   std::vector<double> weights() const;  // of all rows; their sum is 1
 
  private:
-  class Rounds;
-  std::unique_ptr<Rounds> rounds_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // The trainer over blocks of rows: each block keeps weights and histograms of its rows, the driver

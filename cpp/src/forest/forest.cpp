@@ -159,9 +159,9 @@ void vote_block(const Trees& trees, const MatrixView& x, std::span<const std::ve
         rows[i * n_cols + c] = from[static_cast<std::ptrdiff_t>(c) * x.col_stride];
       }
     }
-    walker.take_tree(t);
-    walker.end_rows({rows.data(), static_cast<std::ptrdiff_t>(n_cols)}, Ending::leaf,
-                    {ends.data(), n});
+    const TreeWalk<X> walk = walker.take_tree(t);
+    walk.end_rows(walk, {rows.data(), static_cast<std::ptrdiff_t>(n_cols)}, Ending::leaf,
+                  {ends.data(), n});
     add_leaves_to(terms, t, {ends.data(), n}, chosen.data(), sums);
     for (std::size_t i = 0; i < n; ++i) ++n_votes[chosen[i]];
   }

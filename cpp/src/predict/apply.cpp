@@ -17,10 +17,10 @@ void apply_block(const Trees& trees, const MatrixView& x, std::size_t first_row,
   std::array<u32, kEnds> nodes;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
     if (watch) watch->poll();
-    walker.take_tree(t);
+    const TreeWalk<X> walk = walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(nodes.data(), std::min(kEnds, n_rows - r));
-      walker.end_rows(block.rows(r), Ending::node, ends);
+      walk.end_rows(walk, block.rows(r), Ending::node, ends);
       u32* at = leaves + (first_row + r) * trees.n_trees + t;
       for (const u32 node : ends) {
         *at = node;
@@ -66,11 +66,11 @@ void label_block(const Terms& terms, const MatrixView& x, std::size_t first_row,
   const std::size_t n_outputs = trees.outputs.size();
   const RowBlock<X> block(x, first_row, n_rows);
   TreeWalker<X> walker(trees, n_rows, true);
-  walker.take_tree(0);
+  const TreeWalk<X> walk = walker.take_tree(0);
   std::array<u32, kEnds> leaves;
   for (std::size_t r = 0; r < n_rows; r += kEnds) {
     const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
-    walker.end_rows(block.rows(r), Ending::leaf, ends);
+    walk.end_rows(walk, block.rows(r), Ending::leaf, ends);
     std::int64_t* to = labels + (first_row + r) * n_outputs;
     if (label_of_leaf.empty()) {
       label_leaves(terms, ends, to);

@@ -17,73 +17,77 @@ inline constexpr int kStepsPerCheck = 4;
 struct Walks {
   std::array<u32, kMostEnds> row, at;
   std::size_t n;
+
+  // At most kMostEnds rows from the first one on.
+  Walks(std::size_t first, std::size_t n_rows, u32 root) : n(std::min(kMostEnds, n_rows - first)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      row[i] = static_cast<u32>(first + i);
+      at[i] = root;
+    }
+  }
 };
 
-// Takes n_steps with all walks but the last few, notes where each stands, and lets those that still
-// move close ranks: rows end at very different depths, and none is to wait for the deepest of its
-// neighbours. A walk that a step does not move has ended.
+// ends[r]: where the walk of row r stops. Takes some steps with all walks but the last few, notes
+// where each stands, and lets those that still move close ranks: rows end at very different depths,
+// and none is to wait for the deepest of its neighbours. A walk that a step does not move has
+// ended.
 //
-// Stepper: `row(r)` is what a step needs of row r, `step(at, row)` where it leads, `fetch(row)`
-// asks for the rows of the next walks.
+// Stepper, made of a tree and rows: `row(r)` is what a step needs of row r, `step(at, row)` where
+// it leads, `fetch(row)` asks for the rows of the next walks, `end(at, ending)` is what is written.
 template <class Stepper>
-void take_steps(const Stepper& stepper, int n_steps, bool first, Walks& walks,
-                std::span<u32> ends) {
-  std::size_t moving = 0, i = 0;
-  for (; i + kInFlight <= walks.n; i += kInFlight) {
-    u64 at[kInFlight], last[kInFlight];
-    typename Stepper::Row row[kInFlight];
-    for (int r = 0; r < kInFlight; ++r) {
-      at[r] = walks.at[i + r];
-      row[r] = stepper.row(walks.row[i + r]);
-    }
-    if (first) stepper.fetch(row[0]);
-    for (int s = 1; s < n_steps; ++s) {
-#pragma GCC unroll 8
-      for (int r = 0; r < kInFlight; ++r) at[r] = stepper.step(at[r], row[r]);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kInFlight; ++r) {
-      last[r] = at[r];
-      at[r] = stepper.step(at[r], row[r]);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kInFlight; ++r) {
-      const u32 who = walks.row[i + r];
-      ends[who] = static_cast<u32>(at[r]);
-      walks.row[moving] = who;
-      walks.at[moving] = static_cast<u32>(at[r]);
-      moving += at[r] != last[r];
-    }
-  }
-  for (; i < walks.n; ++i, ++moving) {
-    walks.row[moving] = walks.row[i];
-    walks.at[moving] = walks.at[i];
-  }
-  walks.n = moving;
-}
-
-// ends[r]: where the walk of row r stops, of at most kMostEnds rows.
-template <class Stepper>
-void walk_to_ends(const Stepper& stepper, u32 root, std::size_t n_nodes, std::span<u32> ends) {
-  Walks walks;
-  walks.n = ends.size();
-  for (std::size_t i = 0; i < walks.n; ++i) {
-    walks.row[i] = static_cast<u32>(i);
-    walks.at[i] = root;
-  }
+void walk_rows(const typename Stepper::Tree& tree, const typename Stepper::Rows& rows,
+               Ending ending, std::span<u32> ends) {
+  const Stepper stepper{tree, rows};
   // Most leaves of a tree with 2^d nodes lie deeper than d - 3.
-  const int first_steps = std::max(static_cast<int>(std::bit_width(n_nodes)) - 3, 1);
-  if (walks.n >= kInFlight) take_steps(stepper, first_steps, true, walks, ends);
-  while (walks.n >= kInFlight) take_steps(stepper, kStepsPerCheck, false, walks, ends);
-  for (std::size_t i = 0; i < walks.n; ++i) {
-    const typename Stepper::Row row = stepper.row(walks.row[i]);
-    u64 at = walks.at[i], last = at + 1;
-    while (at != last) {
-      last = at;
-      at = stepper.step(at, row);
+  const int first_steps = std::max(static_cast<int>(std::bit_width(tree.n_nodes)) - 3, 1);
+  for (std::size_t begin = 0; begin < ends.size(); begin += kMostEnds) {
+    Walks walks(begin, ends.size(), Stepper::kRoot);
+    int n_steps = first_steps;
+    for (bool first = true; walks.n >= kInFlight; first = false, n_steps = kStepsPerCheck) {
+      std::size_t moving = 0, i = 0;
+      for (; i + kInFlight <= walks.n; i += kInFlight) {
+        u64 at[kInFlight], last[kInFlight];
+        typename Stepper::Row row[kInFlight];
+        for (int r = 0; r < kInFlight; ++r) {
+          at[r] = walks.at[i + r];
+          row[r] = stepper.row(walks.row[i + r]);
+        }
+        if (first) stepper.fetch(row[0]);
+        for (int s = 1; s < n_steps; ++s) {
+#pragma GCC unroll 8
+          for (int r = 0; r < kInFlight; ++r) at[r] = stepper.step(at[r], row[r]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < kInFlight; ++r) {
+          last[r] = at[r];
+          at[r] = stepper.step(at[r], row[r]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < kInFlight; ++r) {
+          const u32 who = walks.row[i + r];
+          ends[who] = static_cast<u32>(at[r]);
+          walks.row[moving] = who;
+          walks.at[moving] = static_cast<u32>(at[r]);
+          moving += at[r] != last[r];
+        }
+      }
+      for (; i < walks.n; ++i, ++moving) {
+        walks.row[moving] = walks.row[i];
+        walks.at[moving] = walks.at[i];
+      }
+      walks.n = moving;
     }
-    ends[walks.row[i]] = static_cast<u32>(at);
+    for (std::size_t i = 0; i < walks.n; ++i) {
+      const typename Stepper::Row row = stepper.row(walks.row[i]);
+      u64 at = walks.at[i], last = at + 1;
+      while (at != last) {
+        last = at;
+        at = stepper.step(at, row);
+      }
+      ends[walks.row[i]] = static_cast<u32>(at);
+    }
   }
+  for (u32& end : ends) end = stepper.end(end, ending);
 }
 
 }  // namespace committee

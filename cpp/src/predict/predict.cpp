@@ -148,10 +148,10 @@ void predict_interleaved(const Job& job, std::size_t first_row, std::size_t n_ro
   std::array<u32, kEnds> leaves;
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
     job.poll();
-    walker.take_tree(t);
+    const TreeWalk<X> walk = walker.take_tree(t);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(leaves.data(), std::min(kEnds, n_rows - r));
-      walker.end_rows(block.rows(r), Ending::leaf, ends);
+      walk.end_rows(walk, block.rows(r), Ending::leaf, ends);
       add_leaves(job.terms, t, ends, job.row(first_row + r), job.out_width);
     }
   }
@@ -174,10 +174,10 @@ void predict_bytes(const Job& job, const QuantizedTrees& bytes, std::size_t firs
       const u8* const rows = codes.data() + r * bytes.stride();
       double* const out = job.row(first_row + r);
       if (pure) {
-        bytes.find_classes(t, rows, ends);
+        bytes.end_rows<true>(t, rows, ends);
         add_classes(job.terms, t, ends, out, job.out_width);
       } else {
-        bytes.end_rows(t, rows, ends);
+        bytes.end_rows<false>(t, rows, ends);
         add_leaves(job.terms, t, ends, out, job.out_width);
       }
     }

@@ -23,20 +23,35 @@ struct Fields {
   }
 };
 
+// A tree of words, and where the numbers of its leaves lie.
 template <class Word>
-struct ByteStepper {
-  using Row = const u8*;
+struct WordTree {
   const Word* words;
-  const u8* rows;
-  std::size_t stride;
+  const std::conditional_t<sizeof(Word) == 8, u32, u16>* leaves;
+  std::size_t n_nodes, stride;
+};
 
-  Row row(std::size_t r) const { return rows + r * stride; }
+// kClasses: rows end in the class of a pure leaf, not in its number.
+template <class Word, bool kClasses>
+struct ByteStepper {
+  using Tree = WordTree<Word>;
+  using Rows = const u8*;
+  using Row = const u8*;
+  static constexpr u32 kRoot = 1;
+  const Tree tree;
+  const u8* rows;
+
+  Row row(std::size_t r) const { return rows + r * tree.stride; }
   void fetch(Row) const {}
   u64 step(u64 at, Row row) const {
     using F = Fields<Word>;
-    const Word word = words[at];
+    const Word word = tree.words[at];
     const Word code = row[word & F::kMask];
     return u64{word >> (2 * F::kBits)} * 2 + (code >= (word >> F::kBits & F::kMask));
+  }
+  u32 end(u32 at, Ending) const {
+    if constexpr (kClasses) return static_cast<u32>(tree.words[at] & Fields<Word>::kMask);
+    return tree.leaves[at];
   }
 };
 
@@ -304,27 +319,18 @@ bool QuantizedTrees::encode(const MatrixView& x, std::size_t first_row, std::siz
                      : encode_as(float_tables_, x, first_row, n_rows, codes);
 }
 
-template <class Finish>
-void QuantizedTrees::walk(std::size_t tree, const u8* rows, std::span<u32> ends,
-                          Finish&& finish) const {
-  const std::size_t first = first_word(tree);
-  const std::size_t n_nodes = node_offsets_[tree + 1] - node_offsets_[tree];
-  const auto walk_on = [&]<class Word>(const Word* words, const auto* leaves) {
-    walk_to_ends(ByteStepper<Word>{words, rows, stride_}, 1, n_nodes, ends);
-    for (u32& end : ends) end = finish(words[end], leaves[end]);
-  };
-  if (words_.empty()) return walk_on(wide_words_.data() + first, wide_leaves_.data() + first);
-  walk_on(words_.data() + first, leaves_.data() + first);
-}
-
+template <bool kClasses>
 void QuantizedTrees::end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const {
-  walk(tree, rows, ends, [](auto, const auto& leaf) { return u32{leaf}; });
+  const std::size_t at = first_word(tree), n_nodes = node_offsets_[tree + 1] - node_offsets_[tree];
+  if (words_.empty())
+    return walk_rows<ByteStepper<u64, kClasses>>(
+        {wide_words_.data() + at, wide_leaves_.data() + at, n_nodes, stride_}, rows, Ending::leaf,
+        ends);
+  walk_rows<ByteStepper<u32, kClasses>>({words_.data() + at, leaves_.data() + at, n_nodes, stride_},
+                                        rows, Ending::leaf, ends);
 }
 
-void QuantizedTrees::find_classes(std::size_t tree, const u8* rows, std::span<u32> classes) const {
-  walk(tree, rows, classes, []<class Word>(Word word, const auto&) {
-    return static_cast<u32>(word & Fields<Word>::kMask);
-  });
-}
+template void QuantizedTrees::end_rows<false>(std::size_t, const u8*, std::span<u32>) const;
+template void QuantizedTrees::end_rows<true>(std::size_t, const u8*, std::span<u32>) const;
 
 }  // namespace committee

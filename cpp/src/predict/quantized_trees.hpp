@@ -30,12 +30,11 @@ class QuantizedTrees {
   // values is missing: which side it goes to is not in the words.
   bool encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows, u8* codes) const;
 
-  // ends[i]: the number of row i's leaf within the tree; at most kMostEnds rows.
-  void end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const;
-  // Whether each leaf of the tree holds one class only, of one output, and what classes rows end in
-  // where it is so.
+  // Whether each leaf of the tree holds one class only, of one output.
   bool is_pure(std::size_t tree) const { return pure_[tree]; }
-  void find_classes(std::size_t tree, const u8* rows, std::span<u32> classes) const;
+  // ends[i]: the number of row i's leaf within the tree; of a pure tree, kClasses, its class.
+  template <bool kClasses>
+  void end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const;
 
  private:
   QuantizedTrees() = default;
@@ -44,8 +43,6 @@ class QuantizedTrees {
   template <class X>
   bool encode_as(const std::vector<BinTable<X>>& tables, const MatrixView& x, std::size_t first_row,
                  std::size_t n_rows, u8* codes) const;
-  template <class Finish>
-  void walk(std::size_t tree, const u8* rows, std::span<u32> ends, Finish&& finish) const;
   // A tree's words begin here: one position more than it has nodes.
   std::size_t first_word(std::size_t tree) const { return node_offsets_[tree] + tree; }
 

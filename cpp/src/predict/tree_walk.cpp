@@ -82,10 +82,10 @@ void walk_together(const W& walk, GetRoot root, GetRow row, u64* at) {
 }
 
 template <class T, bool kCategories, class X>
-void end_rows_as(const Trees& trees, std::size_t tree, const RowSpan<X>& rows, Ending ending,
+void end_rows_as(const TreeWalk<X>& tree, const RowSpan<X>& rows, Ending ending,
                  std::span<u32> ends) {
-  const Walk<T, kCategories> walk(trees);
-  const Node<T>* const root = walk.nodes + trees.node_offsets[tree];
+  const Walk<T, kCategories> walk(*tree.trees);
+  const Node<T>* const root = walk.nodes + tree.trees->node_offsets[tree.tree];
   std::size_t i = 0;
   for (; i + kInFlight <= ends.size(); i += kInFlight) {
     u64 at[kInFlight];
@@ -154,9 +154,14 @@ void unfold_nodes(const Trees& trees, std::size_t tree, bool missing, u8* to) {
 
 template <class T, bool kMissing, class X>
 struct Unfolded {
+  using Tree = TreeWalk<X>;
+  using Rows = RowSpan<X>;
   using Row = const X*;
+  static constexpr u32 kRoot = 0;
   const u8* root;
   RowSpan<X> rows;
+
+  Unfolded(const Tree& tree, const Rows& of) : root(tree.steps), rows(of) {}
 
   Row row(std::size_t r) const { return rows.row(r); }
   // Rows come from memory that no walk has touched yet; which of their values it will want, nobody
@@ -179,55 +184,35 @@ struct Unfolded {
     const u32 missing = x != x;
     return step->left + u64{above | (missing & (step->feature >> 31))} * Step<T>::kBytes;
   }
-};
-
-// At most kMostEnds rows.
-template <class T, bool kMissing, class X>
-void end_unfolded(const u8* root, std::size_t n_nodes, const RowSpan<X>& rows, Ending ending,
-                  std::span<u32> ends) {
-  walk_to_ends(Unfolded<T, kMissing, X>{root, rows}, 0, n_nodes, ends);
-  for (u32& end : ends) {
-    end = ending == Ending::leaf ? reinterpret_cast<const Step<T>*>(root + end)->leaf()
-                                 : end / Step<T>::kBytes;
+  u32 end(u32 at, Ending ending) const {
+    return ending == Ending::leaf ? reinterpret_cast<const Step<T>*>(root + at)->leaf()
+                                  : at / Step<T>::kBytes;
   }
-}
+};
 
 }  // namespace
 
 template <class X>
-void TreeWalker<X>::take_tree(std::size_t tree) {
-  tree_ = tree;
+TreeWalk<X> TreeWalker<X>::take_tree(std::size_t tree) {
   const std::size_t n_nodes = trees_.n_nodes(tree);
-  unfolded_ = trees_.category_offsets.empty() && n_nodes <= kUnfoldNodesPerRow * n_rows_ &&
-              n_nodes < Step<X>::kMostLeaves;
-  if (!unfolded_) return;
+  const bool categories = !trees_.category_offsets.empty(), wide = trees_.double_thresholds;
+  TreeWalk<X> walk{&trees_, tree, n_nodes, nullptr, nullptr};
+  if (categories || n_nodes > kUnfoldNodesPerRow * n_rows_ || n_nodes >= Step<X>::kMostLeaves) {
+    walk.end_rows =
+        wide ? (categories ? end_rows_as<double, true, X> : end_rows_as<double, false, X>)
+             : (categories ? end_rows_as<float, true, X> : end_rows_as<float, false, X>);
+    return walk;
+  }
   if (steps_.size() < n_nodes * Step<X>::kBytes)
     steps_ = AlignedBuffer<u8>(n_nodes * Step<X>::kBytes);
-  const auto unfold = trees_.double_thresholds ? unfold_nodes<double> : unfold_nodes<float>;
-  unfold(trees_, tree, missing_, steps_.data());
-}
-
-template <class X>
-template <class T>
-void TreeWalker<X>::end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
-  if (unfolded_) {
-    const auto end = missing_ ? end_unfolded<T, true, X> : end_unfolded<T, false, X>;
-    for (std::size_t r = 0; r < ends.size(); r += kMostEnds) {
-      const RowSpan<X> next{rows.row(r), rows.stride};
-      end(steps_.data(), trees_.n_nodes(tree_), next, ending,
-          ends.subspan(r, std::min(kMostEnds, ends.size() - r)));
-    }
-    return;
-  }
-  const auto end =
-      trees_.category_offsets.empty() ? end_rows_as<T, false, X> : end_rows_as<T, true, X>;
-  end(trees_, tree_, rows, ending, ends);
-}
-
-template <class X>
-void TreeWalker<X>::end_rows(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const {
-  trees_.double_thresholds ? end_rows_by<double>(rows, ending, ends)
-                           : end_rows_by<float>(rows, ending, ends);
+  (wide ? unfold_nodes<double> : unfold_nodes<float>)(trees_, tree, missing_, steps_.data());
+  walk.steps = steps_.data();
+  walk.end_rows =
+      wide
+          ? (missing_ ? walk_rows<Unfolded<double, true, X>>
+                      : walk_rows<Unfolded<double, false, X>>)
+          : (missing_ ? walk_rows<Unfolded<float, true, X>> : walk_rows<Unfolded<float, false, X>>);
+  return walk;
 }
 
 template <class X>

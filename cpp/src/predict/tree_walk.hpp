@@ -19,6 +19,17 @@ struct RowSpan {
   const X* row(std::size_t r) const { return first + static_cast<std::ptrdiff_t>(r) * stride; }
 };
 
+// A tree as rows are walked through it.
+template <class X>
+struct TreeWalk {
+  const Trees* trees;
+  std::size_t tree, n_nodes;
+  const u8* steps;  // the unfolded tree, or null
+  // The walk for this tree and these rows: ends[i] belongs to row i.
+  void (*end_rows)(const TreeWalk& walk, const RowSpan<X>& rows, Ending ending,
+                   std::span<u32> ends);
+};
+
 // One tree after the other, many rows each. Where the rows pay for it, a tree is unfolded into
 // scratch memory that stays in the second-level cache: nodes that take half the instructions a
 // step.
@@ -28,18 +39,13 @@ class TreeWalker {
   // n_rows: that will go through each tree; missing: whether any of their values may be missing.
   TreeWalker(const Trees& trees, std::size_t n_rows, bool missing)
       : trees_(trees), n_rows_(n_rows), missing_(missing) {}
-  void take_tree(std::size_t tree);
-  void end_rows(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const;
+  // Valid until the next tree is taken.
+  TreeWalk<X> take_tree(std::size_t tree);
 
  private:
-  template <class T>
-  void end_rows_by(const RowSpan<X>& rows, Ending ending, std::span<u32> ends) const;
-
   const Trees& trees_;
   std::size_t n_rows_;
   bool missing_;
-  std::size_t tree_ = 0;
-  bool unfolded_ = false;
   AlignedBuffer<u8> steps_;
 };
 

@@ -1,6 +1,8 @@
 // Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
 // bins were touched, so that small nodes scan and clear a few cells instead of 256.
 #pragma once
+#include <array>
+
 #include "binning/packed_records.hpp"
 #include "split/accumulators.hpp"
 
@@ -90,17 +92,22 @@ struct RunColumns {
   }
 };
 
-// fill_features for a run-time number of features of one record group, which have a byte each.
+// fill_features for n features of one record group, which have a byte each: kFillFeatures[n - 1].
+template <class Accumulator>
+inline constexpr std::array kFillFeatures = {
+    fill_features<1, Accumulator>, fill_features<2, Accumulator>, fill_features<3, Accumulator>,
+    fill_features<4, Accumulator>, fill_features<5, Accumulator>, fill_features<6, Accumulator>,
+    fill_features<7, Accumulator>, fill_features<8, Accumulator>};
+
 template <class Accumulator>
 void fill_histograms(const Accumulator& accumulator, const RecordBlock& block,
                      std::span<const typename Accumulator::Item> items,
                      std::span<const u32> features, typename Accumulator::Element* hist,
                      u64* touched) {
   const RunColumns columns(block, features);
-  with_features(features.size(), [&]<int kFeatures>() {
-    fill_features<kFeatures>(accumulator, block.records, block.stride, items.data(), items.size(),
-                             columns.at, hist, touched);
-  });
+  kFillFeatures<Accumulator>[features.size() - 1](accumulator, block.records, block.stride,
+                                                  items.data(), items.size(), columns.at, hist,
+                                                  touched);
 }
 
 // Zeroes the touched groups of one feature's histogram.

@@ -22,52 +22,41 @@ void check_input(const StumpInput& input) {
 
 }  // namespace
 
-class StumpTrainer::Rounds {
- public:
-  Rounds(const StumpInput& input, const StumpOptions& options)
-      : rows_(input, start_stump_weights(input.weights, input.data->n_rows), options.n_jobs),
-        search_(*input.data->bins, input.n_classes, options.criterion, options.n_jobs,
-                options.n_counted > 0.0 ? options.n_counted : static_cast<double>(rows_.n_units()),
-                &rows_) {}
-  GrownStump grow() {
-    leaves_ = rows_.assign(search_.find(rows_.histograms()));
-    return search_.describe(leaves_);
-  }
-  void multiply(std::span<const double> factors) {
-    rows_.multiply(factors, search_.plan(factors, leaves_));
-  }
-  std::vector<double> weights() const {
-    std::vector<double> weights = rows_.list_weights();
-    ExactSum sum;
-    sum.add(weights);
-    const double total = sum.round();
-    for (double& w : weights) w /= total;
-    return weights;
-  }
-
- private:
-  StumpRows rows_;
-  StumpSearch search_;
-  StumpLeaves leaves_;  // of the stump grown last
+struct StumpTrainer::State {
+  State(const StumpInput& input, const StumpOptions& options)
+      : rows(input, start_stump_weights(input.weights, input.data->n_rows), options.n_jobs),
+        search(*input.data->bins, input.n_classes, options.criterion, options.n_jobs,
+               options.n_counted > 0.0 ? options.n_counted : static_cast<double>(rows.n_units()),
+               &rows) {}
+  StumpRows rows;
+  StumpSearch search;
+  StumpLeaves leaves;  // of the stump grown last
 };
 
 StumpTrainer::StumpTrainer(const StumpInput& input, const StumpOptions& options) {
   check_input(input);
   if (input.data->n_rows == 0) throw std::invalid_argument("there must be one row at least");
-  rounds_ = std::make_unique<Rounds>(input, options);
+  state_ = std::make_unique<State>(input, options);
 }
 
 StumpTrainer::~StumpTrainer() = default;
+
 GrownStump StumpTrainer::grow() {
-  return rounds_->grow();
+  state_->leaves = state_->rows.assign(state_->search.find(state_->rows.histograms()));
+  return state_->search.describe(state_->leaves);
 }
 
 void StumpTrainer::multiply(std::span<const double> factors) {
-  rounds_->multiply(factors);
+  state_->rows.multiply(factors, state_->search.plan(factors, state_->leaves));
 }
 
 std::vector<double> StumpTrainer::weights() const {
-  return rounds_->weights();
+  std::vector<double> weights = state_->rows.list_weights();
+  ExactSum sum;
+  sum.add(weights);
+  const double total = sum.round();
+  for (double& w : weights) w /= total;
+  return weights;
 }
 
 struct StumpBlock::State {

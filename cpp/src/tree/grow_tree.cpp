@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <variant>
 
 #include "committee/criteria/all.hpp"
 #include "committee/grower.hpp"
@@ -164,9 +165,20 @@ void complete_plan(GrowthPlan& plan, const Sample<Accumulator>& sample) {
   plan.route = choose_route(plan, describe_sample(sample, total));
 }
 
-template <class Use>
-auto with_class_sample(const GrowthPlan& plan, Use&& use) {
+using AnySample = std::variant<Sample<BinaryAccumulator>, Sample<ClassAccumulator<u32>>,
+                               Sample<ClassAccumulator<u64>>, Sample<MomentAccumulator<false>>,
+                               Sample<MomentAccumulator<true>>>;
+
+// The sample over the narrowest accumulator that holds the target and the weights.
+AnySample make_sample(const GrowthPlan& plan) {
   const GrowInput& input = plan.input;
+  if (!is_classification(input.target)) {
+    const FixedWeights weights = fix_weights(input, kMomentWeightBits);
+    const SampleSource source{input.target, weights, input.data->n_rows, true};
+    const bool centre = plan.params.criterion != Poisson::kName;
+    if (input.target.n_outputs == 1) return make_moment_sample<false>(source, centre);
+    return make_moment_sample<true>(source, centre);
+  }
   const FixedWeights weights = fix_weights(input, kClassWeightBits);
   const bool counted = plan.params.min_samples_leaf > 1;
   const SampleSource source{input.target, weights, input.data->n_rows, counted};
@@ -175,31 +187,9 @@ auto with_class_sample(const GrowthPlan& plan, Use&& use) {
   const bool small = weights.integral && weights.largest < (1u << 16) &&
                      weights.total < (u64{1} << 32) && most_classes < (1u << 16);
   if (small && n_classes.size() == 1 && n_classes[0] == 2 && (!counted || weights.weights.empty()))
-    return use(make_binary_sample(source));
-  if (small) return use(make_class_sample<u32>(source));
-  return use(make_class_sample<u64>(source));
-}
-
-template <class Use>
-auto with_moment_sample(const GrowthPlan& plan, Use&& use) {
-  const GrowInput& input = plan.input;
-  const FixedWeights weights = fix_weights(input, kMomentWeightBits);
-  const SampleSource source{input.target, weights, input.data->n_rows, true};
-  const bool centre = plan.params.criterion != Poisson::kName;
-  if (input.target.n_outputs == 1) return use(make_moment_sample<false>(source, centre));
-  return use(make_moment_sample<true>(source, centre));
-}
-
-// Calls use with the sample over the narrowest accumulator that holds the target and the weights,
-// after it has completed the plan.
-template <class Use>
-auto with_sample(GrowthPlan& plan, Use&& use) {
-  const auto complete_and_use = [&](auto sample) {
-    complete_plan(plan, sample);
-    return use(sample);
-  };
-  return is_classification(plan.input.target) ? with_class_sample(plan, complete_and_use)
-                                              : with_moment_sample(plan, complete_and_use);
+    return make_binary_sample(source);
+  if (small) return make_class_sample<u32>(source);
+  return make_class_sample<u64>(source);
 }
 
 void clip_values(TreePart& part, bool classes) {
@@ -277,13 +267,17 @@ std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_fea
 GrowResult grow_tree(const GrowInput& input, const GrowParams& params, InterruptWatch& watch) {
   GrowthPlan plan(input, params, watch);
   GrowResult result;
-  TreePart part = with_sample(plan, [&]<class Accumulator>(Sample<Accumulator>& sample) {
-    TreeBuilder<Accumulator> builder(plan, sample);
-    TreePart grown = builder.grow();
-    grown.offsets = sample.targets.offsets;
-    result.nodes_by_route = builder.count_nodes();
-    return grown;
-  });
+  AnySample sample = make_sample(plan);
+  TreePart part = std::visit(
+      [&]<class Accumulator>(Sample<Accumulator>& own) {
+        complete_plan(plan, own);
+        TreeBuilder<Accumulator> builder(plan, own);
+        TreePart grown = builder.grow();
+        grown.offsets = own.targets.offsets;
+        result.nodes_by_route = builder.count_nodes();
+        return grown;
+      },
+      sample);
   result.is_compact = part.is_compact;
   if (part.is_compact) {
     result.tree = std::move(part.tree);
@@ -317,7 +311,8 @@ GrowthRoute describe_route(const GrowInput& input, const GrowParams& params, boo
     own.scratch = &scratch;
   }
   GrowthPlan plan(own, params, watch);
-  return with_sample(plan, [&](const auto&) { return plan.route; });
+  std::visit([&](const auto& sample) { complete_plan(plan, sample); }, make_sample(plan));
+  return plan.route;
 }
 
 }  // namespace committee

@@ -99,9 +99,12 @@ class TreeNodeSearch {
   const RouteCounts& nodes() const { return nodes_; }
 
  private:
+  struct DividedFeatures {
+    u32 one[64], many[64];
+    std::size_t n_one = 0, n_many = 0;
+  };
+  DividedFeatures divide_features(std::size_t n_rows, std::span<const u32> features) const;
   bool prefers_columns(const Rows& rows, std::size_t n_features) const;
-  void scan_histograms(const Rows& rows, std::span<const u32> features, Candidate& best,
-                       u8* varies);
   bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
                    Candidate& best);
   u64 dense_groups(u32 feature) const;
@@ -339,24 +342,20 @@ bool TreeNodeSearch<Accumulator>::prefers_columns(const Rows& rows, std::size_t 
          n_features * (data_.n_rows / kLine) < rows.items.size();
 }
 
+// Features with one boundary to look at, and others. Bits are always among the first.
 template <class Accumulator>
-void TreeNodeSearch<Accumulator>::scan_histograms(const Rows& rows, std::span<const u32> features,
-                                                  Candidate& best, u8* varies) {
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
-  const std::size_t n = rows.items.size();
-  u64 touched[kBatch];
-  if (prefers_columns(rows, features.size())) {
-    constexpr u32 kFirst = 0;
-    for (std::size_t k = 0; k < features.size(); ++k)
-      fill_features<1>(accumulator_, data_.column(features[k]), 1, rows.items.data(), n, &kFirst,
-                       hist_.data() + k * feature_cells, touched + k);
-  } else {
-    fill_histograms(accumulator_, rows.block, rows.items, features, hist_.data(), touched);
+typename TreeNodeSearch<Accumulator>::DividedFeatures TreeNodeSearch<Accumulator>::divide_features(
+    std::size_t n_rows, std::span<const u32> features) const {
+  const u64 has_one = params_.random_splits    ? ~u64{0}
+                      : n_rows > kFewForSingle ? context_.two_valued
+                                               : context_.packed;
+  DividedFeatures divided;
+  for (const u32 f : features) {
+    divided.one[divided.n_one] = divided.many[divided.n_many] = f;
+    divided.n_one += has_one >> f & 1;
+    divided.n_many += ~has_one >> f & 1;
   }
-  FeatureView views[kBatch];
-  for (std::size_t k = 0; k < features.size(); ++k)
-    views[k] = view_feature(rows.numbers, features[k]);
-  finder_->scan_run(hist_.data(), touched, {views, features.size()}, best, varies);
+  return divided;
 }
 
 // Looks at features, takes those that turn out constant out of `varying`; 0: none varies.
@@ -376,35 +375,39 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
       }
     }
   };
-  // Features with one boundary to look at, and others. Bits are always among the first.
-  const u64 bits = context_.packed;
-  const u64 has_one = params_.random_splits               ? ~u64{0}
-                      : rows.items.size() > kFewForSingle ? context_.two_valued
-                                                          : bits;
-  u32 one[64], many[64];
-  std::size_t n_one = 0, n_many = 0;
-  for (const u32 f : features) {
-    one[n_one] = many[n_many] = f;
-    n_one += has_one >> f & 1;
-    n_many += ~has_one >> f & 1;
-  }
-  if (n_one > 0 && !params_.random_splits) use(Route::two_valued);
-  if (n_one > 0 && !column_ends_.empty()) use(Route::random_thresholds);
-  in_batches({one, n_one}, kBatch, [&](std::span<const u32> run) {
+  DividedFeatures own = divide_features(rows.items.size(), features);
+  if (own.n_one > 0 && !params_.random_splits) use(Route::two_valued);
+  if (own.n_one > 0 && !column_ends_.empty()) use(Route::random_thresholds);
+  in_batches({own.one, own.n_one}, kBatch, [&](std::span<const u32> run) {
     if (!column_ends_.empty()) return scan_random_thresholds(rows, run, best, varies);
     const u32 has_more = scan_single_boundaries(rows, run, best, varies);
     for (std::size_t k = 0; k < run.size(); ++k) {
-      if (has_more >> k & 1) many[n_many++] = run[k];
+      if (has_more >> k & 1) own.many[own.n_many++] = run[k];
     }
   });
   const bool few = context_.takes(Route::few_rows) && rows.items.size() <= finder_->most_few();
-  if (few && n_many > 0) use(Route::few_rows);
-  in_batches({many, n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
+  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
+  if (few && own.n_many > 0) use(Route::few_rows);
+  in_batches({own.many, own.n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
     if (few) {
       scan_few_rows(rows, run, best, varies);
-    } else {
-      scan_histograms(rows, run, best, varies);
+      return;
     }
+    u64 touched[kBatch];
+    const bool by_columns = prefers_columns(rows, run.size());
+    const std::size_t width = by_columns ? 1 : run.size();
+    for (std::size_t k = 0; k < run.size(); k += width) {
+      const RecordBlock block =
+          by_columns ? RecordBlock{data_.column(run[k]), 1, run[k]} : rows.block;
+      const RunColumns columns(block, run.subspan(k, width));
+      Element* const hist = hist_.data() + k * feature_cells;
+      kFillFeatures<Accumulator>[width - 1](accumulator_, block.records, block.stride,
+                                            rows.items.data(), rows.items.size(), columns.at, hist,
+                                            touched + k);
+    }
+    FeatureView views[kBatch];
+    for (std::size_t k = 0; k < run.size(); ++k) views[k] = view_feature(rows.numbers, run[k]);
+    finder_->scan_run(hist_.data(), touched, {views, run.size()}, best, varies);
   });
   return n_varying;
 }

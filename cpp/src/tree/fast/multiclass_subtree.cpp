@@ -90,6 +90,7 @@ class StridedBlock final : public MulticlassSubtree {
 
   std::size_t most_rows() const override { return rows_.most_rows(); }
 
+  // Nodes go straight into the tree, until they weigh so little that bytes are enough.
   bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
               GrownTree& tree) override {
     if (!rows_.copy(records, items, bins_)) return false;
@@ -99,15 +100,7 @@ class StridedBlock final : public MulticlassSubtree {
     node.parent = top.parent;
     node.is_right = top.is_right;
     tree.width = rules_.n_classes;
-    grow(node, tree);
-    return true;
-  }
-
- private:
-  // Nodes go straight into the tree, until they weigh so little that bytes are enough.
-  void grow(WideNode node, GrownTree& tree) {
-    open_.clear();
-    for (;;) {
+    for (open_.clear();;) {
       const bool is_light = !node.is_leaf && weigh(node.total) <= kMostLight;
       if (is_light) {
         grow_light({node.key, PackedCountsSimd::narrow(node.total), node.rows, node.depth, false});
@@ -126,12 +119,13 @@ class StridedBlock final : public MulticlassSubtree {
           continue;
         }
       }
-      if (open_.empty()) return;
+      if (open_.empty()) return true;
       node = open_.back();
       open_.pop_back();
     }
   }
 
+ private:
   u32 add_to_tree(GrownTree& tree, const WideNode& node) const {
     double values[kPackedClasses];
     for (u32 c = 0; c < kPackedClasses; ++c)

@@ -53,7 +53,7 @@ class SubtreeBuilder {
       Accumulator::kKind == AccumulatorKind::moments && Accumulator::kFixedCell > 0;
 
   bool search(Node& node, const NodeNumbers& numbers, Candidate& best);
-  void search_drawn(const NodeRows<Item>& rows, u64& varying, Candidate& best);
+  u32 draw_features(FeatureSampler<u8, false>& sampler, bool is_pair, u64 varying, u32* features);
   Node descend(Node& node, Candidate& best, TreePart& part);
   std::size_t partition(Node& node, const Candidate& best);
   bool take_open(Node& node);
@@ -61,8 +61,7 @@ class SubtreeBuilder {
   void sort_rows(Node& node);
   void close_leaf(const Node& node, TreePart& part) const;
   bool finish_block(Node& node, TreePart& part);
-  bool finish_extra_trees(const Node& node, TreePart& part);
-  bool finish_multiclass(const Node& node, TreePart& part);
+  ExtraTreesLevels& open_extra_trees();
   void count_nodes(const TreePart& part, std::size_t n_before, std::size_t n_sorted);
   const u8* records_of(const Node& node) const {
     return node.is_copied ? copied_.data() : context_.block.records;
@@ -168,7 +167,16 @@ bool SubtreeBuilder<Accumulator>::search(Node& node, const NodeNumbers& numbers,
     if constexpr (kMaySort)
       search_.finder().scan_lists(presorted_->list(node, node.is_second), node.varying, best);
   } else if (context_.plan.draws_features) {
-    search_drawn(rows, node.varying, best);
+    // Features are drawn without replacement until max_features were drawn and one of them varies.
+    u8 order[kMostBlockFeatures];
+    std::memcpy(order, pool_, sizeof order);
+    FeatureSampler<u8, false> sampler(order, n_pool_, numbers);
+    const bool is_pair = node.size() == 2 && context_.params.shuffle_ties;
+    u32 features[kMostBlockFeatures];
+    for (std::size_t n_varying = 0; n_varying == 0 && !sampler.is_over();) {
+      const u32 n = draw_features(sampler, is_pair, node.varying, features);
+      n_varying = search_.scan_numeric(rows, {features, n}, best, node.varying);
+    }
   } else {
     u32 features[kMostBlockFeatures];
     u32 n = 0;
@@ -186,29 +194,20 @@ bool SubtreeBuilder<Accumulator>::search(Node& node, const NodeNumbers& numbers,
   return decrease / context_.plan.total_weight + std::numeric_limits<double>::epsilon() >= least;
 }
 
-// Draws features without replacement until max_features were drawn and one of them varies.
+// The next features that may vary: up to max_features in all, beyond that the first one. Two rows
+// are partitioned by any feature alike: the first that varies is taken.
 template <class Accumulator>
-void SubtreeBuilder<Accumulator>::search_drawn(const NodeRows<Item>& rows, u64& varying,
-                                               Candidate& best) {
-  u8 order[kMostBlockFeatures];
-  std::memcpy(order, pool_, sizeof order);
-  FeatureSampler<u8, false> sampler(order, n_pool_, rows.numbers);
-  // Two rows are partitioned by any feature alike: the first that varies is taken.
-  const bool is_pair = rows.items.size() == 2 && context_.params.shuffle_ties;
-  u32 features[kMostBlockFeatures];
-  for (std::size_t n_varying = 0;
-       !sampler.is_over() && (n_varying == 0 || (sampler.n_drawn() < n_wanted_ && !is_pair));) {
-    u32 n = 0;
-    do {
-      const u32 f = sampler.draw();
-      search_.set_priority(f, sampler.n_drawn());
-      features[n] = f;
-      n += varying >> f & 1;
-      if (is_pair && n > 0) break;
-      // Beyond what is wanted only one that may vary is searched.
-    } while (sampler.n_drawn() < n_wanted_ || (n == 0 && n_varying == 0 && !sampler.is_over()));
-    n_varying += search_.scan_numeric(rows, {features, n}, best, varying);
-  }
+u32 SubtreeBuilder<Accumulator>::draw_features(FeatureSampler<u8, false>& sampler, bool is_pair,
+                                               u64 varying, u32* features) {
+  u32 n = 0;
+  do {
+    const u32 f = sampler.draw();
+    search_.set_priority(f, sampler.n_drawn());
+    features[n] = f;
+    n += varying >> f & 1;
+    if (is_pair && n > 0) break;
+  } while (sampler.n_drawn() < n_wanted_ || (n == 0 && !sampler.is_over()));
+  return n;
 }
 
 // Splits the node, which becomes its left child; returns the right one.
@@ -338,61 +337,54 @@ void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) c
 
 // Finishes the subtree of a node in a block; false: it is a leaf, too large, or a value is missing.
 template <class Accumulator>
-bool SubtreeBuilder<Accumulator>::finish_block(Node& node, TreePart& part) {
+bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
+                                               [[maybe_unused]] TreePart& part) {
+  const std::span<Item> items(items_ + node.begin, node.size());
   if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
     if (accumulator_.total(total_.data()) > MulticlassSubtree::kMostWeight) return false;
     if (!multiclass_) multiclass_ = MulticlassSubtree::make(*context_.multiclass_rules);
-    if (node.size() > multiclass_->most_rows()) return false;
-  }
-  if (writer_.is_leaf(node, total_.data())) return false;
-  if (finish_extra_trees(node, part) || finish_multiclass(node, part)) return true;
-  node.block_rows = node.size() / 4;  // some of its rows may be without missing values
-  return false;
-}
-
-template <class Accumulator>
-bool SubtreeBuilder<Accumulator>::finish_extra_trees([[maybe_unused]] const Node& node,
-                                                     [[maybe_unused]] TreePart& part) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    if (!extra_trees_) {
-      if (!context_.takes(Route::compact_tree))
-        own_extra_trees_ = std::make_unique<ExtraTreesLevels>();
-      extra_trees_ =
-          own_extra_trees_ ? own_extra_trees_.get() : &context_.plan.input.scratch->extra_trees;
-      extra_trees_->begin(*context_.extra_trees_rules, context_.plan.watch);
+    if (node.size() > multiclass_->most_rows() || writer_.is_leaf(node, total_.data()))
+      return false;
+    MulticlassRoot top{node.key, node.parent, node.depth, node.is_right, PackedCounts16{}};
+    for (u32 c = 0; c < accumulator_.n_elements; ++c) top.total[c] = static_cast<u16>(total_[c]);
+    const std::size_t n_before = part.tree.size();
+    if (multiclass_->finish(top, records_of(node), items, part.tree)) {
+      search_.count(Route::multiclass_block, part.tree.size() - n_before);
+      return true;
     }
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
+    if (writer_.is_leaf(node, total_.data())) return false;
+    ExtraTreesLevels& extra_trees = open_extra_trees();
     const u32 n_rows = static_cast<u32>(node.size());
     const u32 n_positive = static_cast<u32>(accumulator_.positive(total_.data()));
     const ExtraTreesNode top = {
         node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
-    if (!extra_trees_->finish(top, {records_of(node), context_.block.stride},
-                              {items_ + node.begin, node.size()}))
-      return false;
-    const CompactTree& tree = extra_trees_->tree();
-    part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
-    search_.count(Route::extra_trees_bitmap, tree.size());
-    search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
-    if (!part.is_compact)
-      tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
-                     node.is_right);
-    return true;
+    if (extra_trees.finish(top, {records_of(node), context_.block.stride}, items)) {
+      const CompactTree& tree = extra_trees.tree();
+      part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
+      search_.count(Route::extra_trees_bitmap, tree.size());
+      search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
+      if (!part.is_compact)
+        tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
+                       node.is_right);
+      return true;
+    }
   }
+  node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   return false;
 }
 
+// The blocks of extra-trees, a tree's own or those of the forest's scratch memory.
 template <class Accumulator>
-bool SubtreeBuilder<Accumulator>::finish_multiclass([[maybe_unused]] const Node& node,
-                                                    [[maybe_unused]] TreePart& part) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    MulticlassRoot top{node.key, node.parent, node.depth, node.is_right, PackedCounts16{}};
-    for (u32 c = 0; c < accumulator_.n_elements; ++c) top.total[c] = static_cast<u16>(total_[c]);
-    const std::size_t n_before = part.tree.size();
-    if (!multiclass_->finish(top, records_of(node), {items_ + node.begin, node.size()}, part.tree))
-      return false;
-    search_.count(Route::multiclass_block, part.tree.size() - n_before);
-    return true;
+ExtraTreesLevels& SubtreeBuilder<Accumulator>::open_extra_trees() {
+  if (!extra_trees_) {
+    if (!context_.takes(Route::compact_tree))
+      own_extra_trees_ = std::make_unique<ExtraTreesLevels>();
+    extra_trees_ =
+        own_extra_trees_ ? own_extra_trees_.get() : &context_.plan.input.scratch->extra_trees;
+    extra_trees_->begin(*context_.extra_trees_rules, context_.plan.watch);
   }
-  return false;
+  return *extra_trees_;
 }
 
 }  // namespace committee
