@@ -185,7 +185,7 @@ class GpuPredictor:
 
     def _put_complete(self, complete: _CompleteTrees) -> None:
         assert complete.heaps is not None
-        per_tree, n_words = complete.heaps.shape[1] * 10, -(-len(complete.features) // 4)
+        per_tree, n_words = complete.heaps.shape[1] * 10, max(1, -(-len(complete.features) // 4))
         chunk = max(1, min((_MOST_SHARED - 4 * BLOCK * n_words) // per_tree, complete.heaps.shape[0]))
         self._shared_bytes = 4 * BLOCK * n_words + chunk * per_tree
         self._fields["n_used"], self._fields["n_chunk"] = len(complete.features), chunk

@@ -117,7 +117,8 @@ extern "C" __global__ void __launch_bounds__(256) sum_trees(const Prediction* gi
 extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Prediction* given) {
   const Prediction& job = *given;
   COMMITTEE_SHARED(u32, words);
-  const u32 n_words = (job.n_used + 3) / 4, t = threadIdx.x, n_chunk = job.n_chunk;
+  // Trees of one leaf use no feature, and yet look at the first.
+  const u32 n_words = job.n_used > 0 ? (job.n_used + 3) / 4 : 1, t = threadIdx.x, n_chunk = job.n_chunk;
   double* const terms = reinterpret_cast<double*>(words + n_words * kBlock);
   u16* const heaps = reinterpret_cast<u16*>(terms + n_chunk * kHeap);
   for (Size begin = blockIdx.x * Size{kBlock}; begin < static_cast<Size>(job.n_rows); begin += gridDim.x * Size{kBlock}) {

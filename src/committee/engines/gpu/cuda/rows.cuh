@@ -204,13 +204,14 @@ __device__ inline void check_candidates(const Fit& fit) {
   u32 n_counts = 0, n_rows = 0;
   for (u32 begin = 0; begin < n; begin += blockDim.x) {
     const u32 k = begin + threadIdx.x;
-    Candidate* candidate = k < n ? fit.candidates + k : nullptr;
-    TreeNode* node = candidate ? fit.nodes + candidate->node : nullptr;
-    const bool few = node && fit.checked && !node->counted && is_too_small(fit, *candidate, *node);
+    const bool there = k < n;  // others look at the first one, and change nothing
+    Candidate* const candidate = fit.candidates + (there ? k : 0);
+    TreeNode* const node = fit.nodes + candidate->node;
+    const bool few = there && fit.checked && !node->counted && is_too_small(fit, *candidate, *node);
     u32 total, rows = 0;
     const u32 slot = n_counts + scan_block(few, &total);
     n_counts += total;
-    if (node && !few) {
+    if (there && !few) {
       TreeNode* children = fit.nodes + node->left;
       bool searched = false;
       for (int side = 0; side < 2; ++side) {
@@ -230,7 +231,7 @@ __device__ inline void check_candidates(const Fit& fit) {
       if constexpr (kOptions) set_options(fit, *candidate, *node, children);
       candidate->state = kSplits;
       if (searched) rows = children[2 * node->best.left_h <= node->h ? 0 : 1].count;
-    } else if (node) {
+    } else if (there) {
       candidate->state = slot < fit.max_counts ? kCounts : kWaits;
       candidate->slot = slot;
       if (candidate->state == kCounts) rows = node->count;
@@ -238,7 +239,7 @@ __device__ inline void check_candidates(const Fit& fit) {
     u32 sum;
     const u32 job = n_rows + scan_block(rows, &sum);
     n_rows += sum;
-    if (candidate) candidate->job = job, candidate->rows = rows;
+    if (there) candidate->job = job, candidate->rows = rows;
   }
   if (threadIdx.x == 0) state.n_rows_to_add = n_rows, state.n_counts += n_counts;
 }
