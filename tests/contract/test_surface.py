@@ -69,6 +69,7 @@ SURFACE = [
     "plot_tree",
     "predict_partitions",
     "save",
+    "show_versions",
     "verify",
 ]
 ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name)) and name != "BinnedFile"]

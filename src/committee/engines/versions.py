@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Mapping
 from importlib import metadata
+from typing import TextIO
 
 from committee import __version__, _core
 
@@ -58,10 +59,19 @@ def collect_versions() -> dict[str, dict[str, str]]:
     }
 
 
-def show_versions() -> None:
+def show_versions(file: TextIO | None = None) -> None:
     """Print the versions of the library, its compiled core, its dependencies and the system.
 
     Paste the output into a report of a defect.
+
+    Parameters
+    ----------
+    file : text stream or None, default=None
+        Where to print; None for the standard output.
+
+    Returns
+    -------
+    None
 
     Examples
     --------
@@ -70,7 +80,7 @@ def show_versions() -> None:
     system
       python: 3...
     """
-    print("\n\n".join(_lay_out(topic, facts) for topic, facts in collect_versions().items()))  # noqa: T201
+    print("\n\n".join(_lay_out(topic, facts) for topic, facts in collect_versions().items()), file=file)  # noqa: T201
 
 
 def _find_packages() -> dict[str, str]:

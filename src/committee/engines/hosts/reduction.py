@@ -50,7 +50,7 @@ def pack_sums(answer: Any) -> Any:
     >>> packed, few = pack_sums((np.arange(1024), 3))
     >>> packed.nbytes, few
     (1796, 3)
-    >>> reduce_answers([(packed, few), (packed, few)], "sum")[0].sum() == 2 * np.arange(1024).sum()
+    >>> bool(reduce_answers([(packed, few), (packed, few)], "sum")[0].sum() == 2 * np.arange(1024).sum())
     True
     """
     return tuple(_pack(value) for value in answer) if isinstance(answer, tuple) else answer
