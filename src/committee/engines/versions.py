@@ -80,7 +80,7 @@ def show_versions(file: TextIO | None = None) -> None:
     system
       python: 3...
     """
-    print("\n\n".join(_lay_out(topic, facts) for topic, facts in collect_versions().items()), file=file)  # noqa: T201
+    print("\n\n".join(_lay_out(topic, facts) for topic, facts in collect_versions().items()), file=file)
 
 
 def _find_packages() -> dict[str, str]:
