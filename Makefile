@@ -79,6 +79,9 @@ test-oldest: build  ## run the tests with the oldest supported versions of the d
 wheels:  ## build the wheel of this machine into dist, twice, and try it where there is no compiler
 	$(PYTHON) packaging/wheels.py --twice
 
+sbom:  ## write the software bill of materials of this environment into dist/sbom.json
+	$(PYTHON) packaging/sbom.py
+
 cross:  ## compile the core for Windows, macOS and x86-64 Linux with the cross-compiler of the ziglang wheel
 	$(PYTHON) packaging/cross.py $(CROSS_TARGETS)
 
@@ -97,4 +100,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test test-oldest wheels cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean
+.PHONY: help setup build test test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean
