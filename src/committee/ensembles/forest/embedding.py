@@ -255,17 +255,20 @@ def _hash_rows(X: FloatMatrix | SparseMatrix | BlockTable) -> FloatArray:
     if isinstance(X, BlockTable):
         return np.concatenate([_hash_rows(block) for _, block in X.iterate()])
     total = np.zeros(X.shape[0], dtype=np.uint64)
-    for column in range(X.shape[1]):
-        if isinstance(X, np.ndarray):
-            rows: Any = slice(None)
-            values = X[:, column].astype(np.float64)
-        else:
-            entries = slice(X.indptr[column], X.indptr[column + 1])
-            rows, values = X.indices[entries], X.data[entries].astype(np.float64)
-        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one bit pattern for NaN and for zero
-        # Zeros add nothing, so that a sparse table has the numbers of its dense form.
-        total[rows] += np.where(values == 0.0, np.uint64(0), _mix_bits(values.view(np.uint64) ^ np.uint64(column)))
+    if isinstance(X, np.ndarray):
+        for column in range(X.shape[1]):
+            total += _hash_values(X[:, column], np.uint64(column))
+    else:  # one addition for each entry: a wide table has far more columns than entries
+        columns = np.repeat(np.arange(X.shape[1], dtype=np.uint64), np.diff(X.indptr))
+        np.add.at(total, X.indices, _hash_values(X.data, columns))
     return (_mix_bits(total) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _hash_values(values: NDArray[Any], columns: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+    """A number for each value in its column; zero for zero, so that sparse tables have the numbers of dense ones."""
+    values = values.astype(np.float64)
+    values = np.where(np.isnan(values), np.nan, values + 0.0)  # one bit pattern for NaN and for zero
+    return np.where(values == 0.0, np.uint64(0), _mix_bits(values.view(np.uint64) ^ columns))
 
 
 def _mix_bits(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
