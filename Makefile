@@ -96,8 +96,12 @@ readme:  ## update the README's table of times from benchmarks/results
 docs:  ## build the documentation into build/docs
 	PYTHONPATH=$(SOURCES) sphinx-build -j auto -W --keep-going -b html docs build/docs
 
+SITES ?= build/sites
+versions:  ## list the sites of versions in SITES (build/sites/0.2.0, build/sites/latest, ...) for the menu of their pages
+	$(PYTHON) docs/versions.py $(SITES)
+
 clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs clean
+.PHONY: help setup build test test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

@@ -66,9 +66,10 @@ suppress_warnings = [
 ]
 html_theme = "pydata_sphinx_theme"
 html_title = "committee"
+templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = ["lab_frames.js"]
+html_js_files = ["lab_frames.js", "version_menu.js"]
 html_extra_path = ["scenes"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
@@ -78,7 +79,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": True,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-menu", "theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
