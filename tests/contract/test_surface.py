@@ -4,12 +4,15 @@ import ast
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from extensions.reference import list_names
 from sklearn.base import BaseEstimator
 
 import committee
@@ -74,6 +77,12 @@ SURFACE = [
 ]
 ESTIMATORS = [name for name in SURFACE if inspect.isclass(getattr(committee, name)) and name != "BinnedFile"]
 FUNCTIONS = [name for name in SURFACE if inspect.isfunction(getattr(committee, name))]
+# Data have no docstring of their own, and the examples of a class of scikit-learn are not ours.
+EXPLAINED = {
+    public.path: public.value
+    for public in list_names()
+    if callable(public.value) and public.home.partition(".")[0] == "committee"
+}
 MODULES = sorted(
     found.name
     for found in pkgutil.walk_packages(committee.__path__, "committee.")
@@ -129,10 +138,27 @@ def test_functions_are_explained(name: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_run(module: str) -> None:
     loaded = importlib.import_module(module)
+    if module == "committee.io.c_code.python_module" and (
+        sys.platform == "win32" or shutil.which(os.environ.get("CC") or "cc") is None
+    ):
+        pytest.skip("there is no C compiler cc")
     failed, _ = doctest.testmod(loaded, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     assert failed == 0
+
+
+@pytest.mark.parametrize("path", EXPLAINED)
+def test_public_names_have_examples_that_run(path: str) -> None:
+    text = inspect.cleandoc(EXPLAINED[path].__doc__ or "")  # not getdoc, which would take that of a base class
+    assert "Examples" in list_sections(text)
+    examples = doctest.DocTestParser().get_examples(text)
+    assert any(not example.options.get(doctest.SKIP, False) for example in examples)
+
+
+def test_names_that_need_no_example_are_known() -> None:
+    others = {public.path for public in list_names()} - set(EXPLAINED)
+    assert others == {"committee.datasets.BUNDLED", "committee.exceptions.NotFittedError"}
 
 
 def test_there_are_examples() -> None:

@@ -33,6 +33,13 @@ class BundledTable:
         Name of the column to predict.
     target : ndarray of shape (n_rows,)
         Class labels as text where the classes have names, numbers otherwise.
+
+    Examples
+    --------
+    >>> from committee.datasets import load_table
+    >>> table = load_table("wine")
+    >>> table.feature_names[0], table.target_name, table.data.shape
+    ('alcohol', 'cultivar', (178, 13))
     """
 
     name: str

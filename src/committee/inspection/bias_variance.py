@@ -48,6 +48,18 @@ class BiasVariance:
         Σ(h̄ - h_k)²/(K - 1); for zero-one loss p(1 - p).
     error : ndarray of shape (n_rows,)
         Mean loss Σ(y - h_k)²/K; for zero-one loss 1 - p.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from committee import DecisionTreeRegressor
+    >>> from committee.inspection import estimate_bias_variance
+    >>> X, y = make_friedman1(100, random_state=0)
+    >>> found = estimate_bias_variance(DecisionTreeRegressor(), X, y, n_rounds=20, random_state=0)
+    >>> found.loss, found.bias.shape
+    ('squared', (100,))
+    >>> found.mean_squared_bias < found.mean_error < found.mean_squared_bias + found.mean_variance
+    True
     """
 
     loss: Literal["squared", "zero_one"]
@@ -193,6 +205,16 @@ class BagVariance:
         Variance measured with members that are fitted on bootstrap samples of one training set.
     bias_independent, bias_bagged : ndarray or None
         Mean squared bias of the two, if the targets of the test rows are known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from committee import DecisionTreeRegressor
+    >>> from committee.inspection import measure_bag_variance
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> found = measure_bag_variance(DecisionTreeRegressor(), X, y, sizes=(1, 4), n_repeats=10, random_state=0)
+    >>> found.sizes, bool(found.bagged[1] < found.bagged[0])
+    (array([1, 4]), True)
     """
 
     sizes: NDArray[np.intp]

@@ -51,6 +51,16 @@ class Diversity:
     ambiguity : float or None
         For regressors, the mean squared distance of the members from their mean, which is the mean error of the
         members minus the error of their mean [KroghVedelsby1995].
+
+    Examples
+    --------
+    >>> from committee.inspection import measure_diversity
+    >>> predictions = {"a": [0, 0, 1, 0], "b": [0, 1, 1, 1], "c": [0, 0, 1, 1]}
+    >>> found = measure_diversity(predictions, None, [0, 0, 1, 1])
+    >>> found.errors, found.pairs
+    (array([0.25, 0.25, 0.  ]), [('a', 'b'), ('a', 'c'), ('b', 'c')])
+    >>> round(found.average("disagreement"), 3)
+    0.333
     """
 
     names: list[str]

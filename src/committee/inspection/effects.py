@@ -173,6 +173,16 @@ class Interactions:
         Pairs of feature numbers.
     pairwise : ndarray of shape (n_outputs, n_pairs)
         H of each pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from committee import DecisionTreeRegressor
+    >>> from committee.inspection import friedman_h
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = friedman_h(DecisionTreeRegressor(max_depth=4).fit(X, X[:, 0] * X[:, 1]), X, random_state=0)
+    >>> found.pairs, found.pairwise.shape, bool(found.pairwise[0, 0] > 0.5)
+    ([(0, 1)], (1, 1), True)
     """
 
     features: list[int]

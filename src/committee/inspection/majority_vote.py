@@ -38,6 +38,13 @@ class JuryCurve:
         Standard error of the simulated fraction.
     limit : float
         Limit of the probability for many members: 1 if they are independent and better than chance.
+
+    Examples
+    --------
+    >>> from committee.inspection import measure_jury
+    >>> curve = measure_jury(0.7, sizes=(1, 3, 5), n_rounds=1000, random_state=0)
+    >>> curve.sizes, curve.exact.round(3), curve.limit
+    (array([1, 3, 5]), array([0.7  , 0.784, 0.837]), 1.0)
     """
 
     sizes: NDArray[np.intp]

@@ -44,6 +44,18 @@ class ShapValues:
         Classes, or None if there is one output.
     display_data : ndarray of object of shape (n_rows, n_features) or None
         The rows with the names of their categories and with dates, if there are such features.
+
+    Examples
+    --------
+    >>> from committee import DecisionTreeRegressor
+    >>> from committee.inspection import shap_values
+    >>> X = [[0.0, 5.0], [1.0, 5.0]]
+    >>> found = shap_values(DecisionTreeRegressor().fit(X, [10.0, 20.0]), X)
+    >>> found.values
+    array([[-5.,  0.],
+           [ 5.,  0.]])
+    >>> found.base_values, found.predictions
+    (array([15., 15.]), array([10., 20.]))
     """
 
     values: FloatArray

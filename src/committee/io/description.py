@@ -38,6 +38,19 @@ class ModelDescription:
         Size of the file.
     notes : dict
         What was saved beside the model; empty if nothing was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import committee
+    >>> from committee.io import describe_file
+    >>> tree = committee.DecisionTreeRegressor(max_depth=3).fit([[0.0], [1.0]], [10.0, 20.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     committee.save(tree, Path(folder) / "tree.committee")
+    ...     about = describe_file(Path(folder) / "tree.committee")
+    >>> about.name, about.stripped, about.untrusted, about.notes
+    ('DecisionTreeRegressor', False, [], {})
     """
 
     name: str

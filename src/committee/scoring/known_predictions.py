@@ -35,7 +35,15 @@ __all__ = [
 
 
 class KnownPredictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Base of the estimators whose predictions are known."""
+    """Base of the estimators whose predictions are known.
+
+    Examples
+    --------
+    >>> from committee.scoring import KnownPredictions, KnownValues
+    >>> known = KnownValues(np.array([1.0, 2.0, 3.0]))
+    >>> isinstance(known, KnownPredictions), len(known), known.rows
+    (True, 3, array([0, 1, 2]))
+    """
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -176,6 +184,13 @@ class KnownDecision(KnownProbabilities):
         As in `KnownProbabilities`.
     decision : ndarray of shape (n_rows,), (n_rows, 1) or (n_rows, n_classes)
         Raw scores; a single column is returned with one axis.
+
+    Examples
+    --------
+    >>> from committee.scoring import KnownDecision
+    >>> known = KnownDecision(np.array(["no", "yes"]), np.array([[0.2, 0.8], [0.7, 0.3]]), np.array([1.4, -0.8]))
+    >>> known.decision_function(known.rows), known.predict(known.rows)
+    (array([ 1.4, -0.8]), array(['yes', 'no'], dtype='<U3'))
     """
 
     def __init__(

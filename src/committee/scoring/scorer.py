@@ -84,6 +84,17 @@ def choose_score(model: EstimatorLike, scoring: Scoring, y: AnyArray, weights: F
         The target.
     weights : ndarray of shape (n_rows,) or None
         Weights of the rows in the score.
+
+    Examples
+    --------
+    >>> from committee import DecisionTreeClassifier
+    >>> from committee.scoring import choose_score
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], np.array([0, 1, 1, 0])
+    >>> stump = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    >>> choose_score(stump, None, y, None)(stump, X)
+    0.75
+    >>> choose_score(stump, "roc_auc", y, None)(stump, X)
+    0.75
     """
     # The scorers of scikit-learn check the labels in every call, which takes longer than predicting.
     if scoring is None and y.ndim == 1:

@@ -46,6 +46,14 @@ class CSource:
         The contents of ``name.c`` and ``name.h``.
     formula : ModelFormula
         What it was written from.
+
+    Examples
+    --------
+    >>> from committee import DecisionTreeClassifier
+    >>> from committee.io import to_c
+    >>> source = to_c(DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"]), name="tree")
+    >>> source.name, "void tree_predict(" in source.code, "void tree_predict(" in source.header
+    ('tree', True, True)
     """
 
     name: str

@@ -40,6 +40,18 @@ def build_python_module(model: Any, path: str | os.PathLike[str], *, compiler: s
     -------
     list of Path
         The files.
+
+    Examples
+    --------
+    >>> import runpy, tempfile
+    >>> from pathlib import Path
+    >>> from committee import DecisionTreeClassifier
+    >>> from committee.io import build_python_module
+    >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     module, library = build_python_module(tree, Path(folder) / "answer.py")
+    ...     runpy.run_path(str(module))["predict"]([[1.0], [0.0]])
+    ['yes', 'no']
     """
     module = Path(path)
     if module.suffix != ".py" or not module.stem.isidentifier():

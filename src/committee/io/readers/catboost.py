@@ -49,6 +49,26 @@ def from_catboost(source: str | os.PathLike[str] | bytes | Any, *, classes: Arra
     -------
     HistGradientBoostingClassifier or HistGradientBoostingRegressor
         Predicts, explains, is saved and exported as one that was fitted here; fitting it again forgets the trees.
+
+    Examples
+    --------
+    >>> import json
+    >>> from committee.io import from_catboost
+    >>> split = {"split_type": "FloatFeature", "float_feature_index": 0, "border": 0.5}
+    >>> document = {
+    ...     "features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]},
+    ...     "model_info": {"params": {"loss_function": {"type": "RMSE"}}},
+    ...     "scale_and_bias": [1.0, [10.0]],
+    ...     "oblivious_trees": [{"splits": [split], "leaf_values": [-1.0, 2.0], "leaf_weights": [4, 4]}],
+    ... }
+    >>> from_catboost(json.dumps(document).encode()).predict([[0.0], [1.0]])
+    array([ 9., 12.])
+
+    A model of the package itself:
+
+    >>> import numpy as np, catboost  # doctest: +SKIP
+    >>> X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)  # doctest: +SKIP
+    >>> model = from_catboost(catboost.CatBoostRegressor(verbose=False).fit(X, y))  # doctest: +SKIP
     """
     if hasattr(source, "save_model"):
         with TemporaryDirectory() as folder:

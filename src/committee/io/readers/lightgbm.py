@@ -41,7 +41,7 @@ _ZERO, _NAN = 1, 2
 
 
 def from_lightgbm(source: str | os.PathLike[str] | Any, *, classes: ArrayLike | None = None) -> Any:
-    """A LightGBM model as a fitted boosting estimator of this library.
+    r"""A LightGBM model as a fitted boosting estimator of this library.
 
     Raw scores have the bits of LightGBM's ``predict(raw_score=True)``; probabilities and means agree to 1e-14
     relative, since the exponentials differ. A category that the model has not met counts as missing, which LightGBM
@@ -62,8 +62,16 @@ def from_lightgbm(source: str | os.PathLike[str] | Any, *, classes: ArrayLike | 
 
     Examples
     --------
+    >>> from committee.io import from_lightgbm
+    >>> head = ["tree", "num_tree_per_iteration=1", "max_feature_idx=0", "objective=regression", ""]
+    >>> tree = ["Tree=0", "num_leaves=2", "split_feature=0", "split_gain=4", "threshold=0.5", "decision_type=2"]
+    >>> tree += ["left_child=-1", "right_child=-2", "leaf_value=9 12", "leaf_weight=4 4", "leaf_count=4 4"]
+    >>> from_lightgbm("\n".join([*head, *tree, "", "end of trees"])).predict([[0.0], [1.0]])
+    array([ 9., 12.])
+
+    A model of the package itself:
+
     >>> import lightgbm, numpy as np  # doctest: +SKIP
-    >>> from committee.io import from_lightgbm  # doctest: +SKIP
     >>> X = np.arange(40.0).reshape(-1, 1)  # doctest: +SKIP
     >>> booster = lightgbm.LGBMRegressor(verbose=-1).fit(X, X[:, 0])  # doctest: +SKIP
     >>> bool((from_lightgbm(booster).predict(X) == booster.predict(X)).all())  # doctest: +SKIP

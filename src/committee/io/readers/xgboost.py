@@ -60,6 +60,34 @@ def from_xgboost(source: str | os.PathLike[str] | bytes | Any, *, classes: Array
     -------
     HistGradientBoostingClassifier or HistGradientBoostingRegressor
         Predicts, explains, is saved and exported as one that was fitted here; fitting it again forgets the trees.
+
+    Examples
+    --------
+    >>> import json
+    >>> from committee.io import from_xgboost
+    >>> tree = {
+    ...     "tree_param": {},
+    ...     "left_children": [1, -1, -1],
+    ...     "right_children": [2, -1, -1],
+    ...     "split_indices": [0, 0, 0],
+    ...     "split_conditions": [0.5, -1.0, 2.0],
+    ...     "default_left": [1, 0, 0],
+    ...     "loss_changes": [4.0, 0.0, 0.0],
+    ...     "sum_hessian": [8.0, 4.0, 4.0],
+    ... }
+    >>> learner = {
+    ...     "objective": {"name": "reg:squarederror"},
+    ...     "learner_model_param": {"num_feature": "1", "num_class": "0", "base_score": "10"},
+    ...     "gradient_booster": {"name": "gbtree", "model": {"trees": [tree], "tree_info": [0]}},
+    ... }
+    >>> from_xgboost(json.dumps({"learner": learner}).encode()).predict([[0.0], [1.0]])
+    array([ 9., 12.])
+
+    A model of the package itself:
+
+    >>> import numpy as np, xgboost  # doctest: +SKIP
+    >>> X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)  # doctest: +SKIP
+    >>> model = from_xgboost(xgboost.XGBRegressor().fit(X, y))  # doctest: +SKIP
     """
     if hasattr(source, "get_booster"):
         classes = getattr(source, "classes_", None) if classes is None else classes
