@@ -37,7 +37,7 @@ from tests.cli.browser import open_browser
 from tests.cli.conftest import Run, make_run
 
 NAMED = sorted({(name, task) for name, classes in list_estimators().items() for task in classes})
-SECTIONS = ["data", "model", "score", "curve", "calibration", "importance", "dependence", "surprises", "repeat"]
+SECTIONS = ["data", "model", "score", "curve", "calibration", "importance", "dependence", "surprises", "card", "repeat"]
 EVIL = "<script>alert('x')</script>"
 MOST_BYTES = 3_000_000
 
@@ -375,7 +375,7 @@ def test_in_a_browser(fitted: Path, tmp_path: Path, name: str) -> None:
             browser.open(path, width=width, scheme=scheme)
             shown = browser.run(SHOWS)
             assert "from" in shown["title"]
-            assert shown["sections"] == (9 if name == "number" else 10)
+            assert shown["sections"] == (10 if name == "number" else 11)
             assert shown["width"] <= shown["inner"] == width
             assert shown["wide"] == []
             colors.add((shown["paper"], shown["ink"], shown["line"]))

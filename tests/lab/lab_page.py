@@ -97,6 +97,11 @@ class LabPage:
 
     def read_pixels(self) -> tuple[int, int]:
         """A digest of the picture, and how many colours it has; every 97th value counts."""
+        # What is to be drawn soon is drawn in the next frame.
+        self.run(
+            "{window.framesSeen = 0; requestAnimationFrame(() => requestAnimationFrame(() => {framesSeen = 2;})); 0;}"
+        )
+        self.wait("framesSeen === 2")
         digest, n_colors = self.run(
             "(() => {const c = document.getElementById('plot'); const d = c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data; let hash = 0; const seen = new Set();"
