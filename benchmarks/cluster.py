@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 if not __package__:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    # Instead of this folder, whose sparse.py would stand for the package of that name that Dask imports.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import committee
 from benchmarks.machine import describe_machine, measure_load
@@ -247,9 +248,10 @@ def main(arguments: list[str] | None = None) -> None:
         study = Study(sizes, Path(folder))
         run(study)
     if not given.quick:
+        machine = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
         text = (
             f"# Fits on clusters\n\n{sizes.rows:,} rows x {N_FEATURES} features (float32), {LEAVES} leaves; forests of "
-            f"trees of depth 10. {describe_machine()} Load before: {load:.0%}. Workers are processes of one thread "
+            f"trees of depth 10. {machine}. Load before: {load:.0%}. Workers are processes of one thread "
             "on this machine. Made by `benchmarks/cluster.py`, whose heading says what is measured.\n\n"
         )
         lines = "\n".join(show_row(row) for row in study.rows)

@@ -260,7 +260,7 @@ def main() -> None:
         found = {name: measure({"name": name, **paths}) for name in names}
     facts = (
         f"{n_rows:,} rows, {N_COLUMNS} columns, {size} of Parquet; limit {given.limit} by RLIMIT_DATA. "
-        f"{describe_machine()} Load before: {load:.0%}."
+        f"{', '.join(f'{name} {value}' for name, value in describe_machine().items())}. Load before: {load:.0%}."
     )
     page = f"{facts}\n\n{show_table(found)}"
     print(page)
