@@ -28,7 +28,7 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import committee
-from benchmarks.machine import describe_machine, measure_load
+from benchmarks.machine import measure_load, show_machine
 from benchmarks.report import RESULTS
 
 N_FEATURES, LEAVES, RATE = 28, 31, 0.1
@@ -248,10 +248,9 @@ def main(arguments: list[str] | None = None) -> None:
         study = Study(sizes, Path(folder))
         run(study)
     if not given.quick:
-        machine = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
         text = (
             f"# Fits on clusters\n\n{sizes.rows:,} rows x {N_FEATURES} features (float32), {LEAVES} leaves; forests of "
-            f"trees of depth 10. {machine}. Load before: {load:.0%}. Workers are processes of one thread "
+            f"trees of depth 10. {show_machine()}. Load before: {load:.0%}. Workers are processes of one thread "
             "on this machine. Made by `benchmarks/cluster.py`, whose heading says what is measured.\n\n"
         )
         lines = "\n".join(show_row(row) for row in study.rows)

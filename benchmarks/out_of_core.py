@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.machine import describe_machine, measure_load
+from benchmarks.machine import measure_load, show_machine
 from benchmarks.report import RESULTS
 from committee.data.memory import show_bytes
 from committee.data.spilling import read_bytes
@@ -260,7 +260,7 @@ def main() -> None:
         found = {name: measure({"name": name, **paths}) for name in names}
     facts = (
         f"{n_rows:,} rows, {N_COLUMNS} columns, {size} of Parquet; limit {given.limit} by RLIMIT_DATA. "
-        f"{', '.join(f'{name} {value}' for name, value in describe_machine().items())}. Load before: {load:.0%}."
+        f"{show_machine()}. Load before: {load:.0%}."
     )
     page = f"{facts}\n\n{show_table(found)}"
     print(page)

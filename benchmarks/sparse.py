@@ -29,7 +29,7 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import describe_machine, measure_load
+from benchmarks.machine import measure_load, show_machine
 from benchmarks.report import OURS, RESULTS
 
 LIGHTGBM, XGBOOST, SKLEARN = "LightGBM", "XGBoost", "scikit-learn"
@@ -272,8 +272,7 @@ def main() -> None:
         print(job, found[job], flush=True)
     lines = ["# Wide sparse tables", "", "`python -m benchmarks.sparse`", "", *list_rows(found), ""]
     lines += [*str(__doc__).split("\n\n", 1)[1].strip().splitlines(), ""]
-    machine = ", ".join(f"{key} {value}" for key, value in describe_machine().items())
-    lines += [f"{THREADS} threads; {machine}; load before the run {load_before:.2f}.", ""]
+    lines += [f"{THREADS} threads; {show_machine()}; load before the run {load_before:.2f}.", ""]
     print("\n".join(lines))
     if not arguments.quick and not arguments.only:
         (RESULTS / "sparse.md").write_text("\n".join(lines))

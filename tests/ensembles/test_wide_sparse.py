@@ -149,7 +149,7 @@ def test_boosting_of_many_rows_has_the_precision_of_bytes(
 def test_threads_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "ENTRIES_FROM", 0)
     rng = np.random.default_rng(0)
-    S = sparse.random_array((6000, 400), density=0.02, format="csc", rng=rng)
+    S = sparse.random_array((6000, 400), density=0.02, format="csc", random_state=rng)
     make, kind = FITS[name]
     y = make_target(kind, S, rng)
     answers = {read_answers(make().set_params(n_jobs=n).fit(S, y), S.toarray()) for n in (1, 3)}
@@ -159,7 +159,7 @@ def test_threads_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", ["hist boosting", "forest", "tree of entropy", "AdaBoost", "bagging"])
 def test_predictions_of_wide_rows_look_at_the_columns_of_the_trees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    S = sparse.random_array((300, 90), density=0.05, format="csr", rng=rng)
+    S = sparse.random_array((300, 90), density=0.05, format="csr", random_state=rng)
     make, kind = FITS[name]
     model = make().fit(S, make_target(kind, S, rng))
     expected = model.predict_proba(S.toarray())
@@ -170,7 +170,7 @@ def test_predictions_of_wide_rows_look_at_the_columns_of_the_trees(name: str, mo
 
 def test_votes_out_of_bag_of_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    S = sparse.random_array((200, 50), density=0.1, format="csr", rng=rng)
+    S = sparse.random_array((200, 50), density=0.1, format="csr", random_state=rng)
     y = make_target("classes", S, rng)
 
     def fit(X: Any) -> np.ndarray:
@@ -185,7 +185,7 @@ def test_votes_out_of_bag_of_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["forest of classes", "extra-trees", "bagging", "AdaBoost of trees"])
 def test_importances_of_many_columns_are_sparse(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    S = sparse.random_array((300, 90), density=0.05, format="csr", rng=rng)
+    S = sparse.random_array((300, 90), density=0.05, format="csr", random_state=rng)
     make, kind = FITS[name]
     y = make_target(kind, S, rng)
     dense = make().fit(S, y)

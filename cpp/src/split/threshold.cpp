@@ -23,7 +23,7 @@ u32 settle_split_bin(u32 cut, u32 next, const ColumnBins& bins) {
   // The one before it, if that is no farther; there always is one, of which the first is not meant.
   const u32 at = static_cast<u32>(from - begin);
   const double below = begin[at - (at > cut ? 1 : 0)];
-  return at - u32{(at > cut) & (middle - below <= begin[at] - middle)};
+  return at - static_cast<u32>((at > cut) & (middle - below <= begin[at] - middle));
 }
 
 GrownTree::Split describe_split(const Candidate& best, const ColumnBins& bins,
