@@ -17,6 +17,7 @@ void bind_boosting(nb::module_& m);
 void bind_block_boosting(nb::module_& m);
 void bind_boosted_predict(nb::module_& m);
 void bind_boosting_plan(nb::module_& m);
+void bind_group_losses(nb::module_& m);
 void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
@@ -40,6 +41,7 @@ NB_MODULE(_core, m) {
   bind_block_boosting(m);
   bind_boosted_predict(m);
   bind_boosting_plan(m);
+  bind_group_losses(m);
   bind_partial_dependence(m);
   bind_stump(m);
   bind_permutation(m);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from committee._core import Boosting as Boosting
     from committee._core import BoostingParams as BoostingParams
     from committee._core import ForestPlan as ForestPlan
+    from committee._core import GroupLoss as GroupLoss
     from committee._core import GrowParams as GrowParams
     from committee._core import LabelWeights as LabelWeights
     from committee._core import Loss as Loss

@@ -72,6 +72,21 @@ class Engine(Protocol):
         """A stump on the presence of a word."""
         ...
 
+    def make_rank_loss(
+        self,
+        name: str,
+        rows: IndexArray,
+        offsets: NDArray[np.uint64],
+        labels: FloatArray,
+        gains: FloatArray,
+        weights: FloatArray,
+        sigmoid: float,
+        truncation_level: int,
+        normalize: bool,
+    ) -> _core.GroupLoss:
+        """The ranking loss of the rows of queries."""
+        ...
+
     @property
     def Boosting(self) -> type[_core.Boosting]:
         """The state of gradient boosting between rounds."""

@@ -23,6 +23,8 @@ from committee.engines.formula import (
 )
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
+from committee.ensembles.boosting.custom_loss import CustomLoss
+from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.learners.training_arrays import target_attributes
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
+    from committee.data.dataset import ClassTarget, ValueTarget
     from committee.engines import BoostingParams
     from committee.engines.formula import FormulaTerm
     from committee.ensembles.boosting.objective import BoostingLoss
@@ -139,7 +142,7 @@ class BaseBoosting(TreeEstimator):
 
     def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
         """The trees of the last fit, after a check that they fit these data."""
-        schema, attributes = dataset.schema, target_attributes(dataset.target)
+        schema, attributes = dataset.schema, self._describe_target(dataset.target)
         same_target = all(_are_equal(value, self.__dict__.get(name)) for name, value in attributes.items())
         pairs = zip(schema.categories, self._schema.categories, strict=False)
         same_table = schema.inputs == self._schema.inputs and all(_are_equal(one, other) for one, other in pairs)
@@ -150,6 +153,10 @@ class BaseBoosting(TreeEstimator):
             )
         return PreviousFit(self._trees, self._slots, self._baseline, self._gains)
 
+    def _describe_target(self, target: ClassTarget | ValueTarget | None) -> dict[str, Any]:
+        """Fitted attributes about the target; columns that a loss of groups reads are no outputs."""
+        return target_attributes(target)
+
     def _finalize(self, booster: Booster, n_rounds: int | None, attributes: dict[str, Any]) -> None:
         """Store the first rounds (None: all) and other fitted attributes."""
         self._set_fitted(self._list_fitted(booster, n_rounds, attributes), booster.dataset.schema)
@@ -158,11 +165,11 @@ class BaseBoosting(TreeEstimator):
         """Fitted attributes by name, without those about the columns."""
         trees, slots = booster.finish(n_rounds)
         return {
-            **target_attributes(booster.objective.target),
+            **self._describe_target(booster.objective.target),
             "_trees": trees,
             "_slots": slots,
             "_baseline": booster.baseline,
-            "_loss": booster.loss,
+            "_loss": booster.loss.prediction_loss if isinstance(booster.loss, GroupLoss) else booster.loss,
             "_gains": booster.gains,
             **attributes,
         }
@@ -239,7 +246,7 @@ class BaseBoosting(TreeEstimator):
         trees, row = self.fitted_trees(), TableRow(self._schema.n_features) if row is None else row
         if self._initial_estimator() is not None:
             raise refuse_formula(self, "starts from another estimator (parameter 'init')")
-        if not isinstance(self._loss, LossFunction) and hasattr(self._loss.function, "mean"):
+        if isinstance(self._loss, CustomLoss) and hasattr(self._loss.function, "mean"):
             raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
         n_scores = self._loss.n_scores
         sums = TreeTerm(row, trees, "sum", slots=self._tree_slots(), n_columns=n_scores)

@@ -96,7 +96,7 @@ class OutOfBagLoss(RoundCallback):
 
     Parameters
     ----------
-    loss : LossFunction or CustomLoss
+    loss : LossFunction, CustomLoss or GroupLoss
         What is minimised.
     patience : int or None
         Stop after this many rounds without a new best sum of improvements; None never stops.

@@ -22,7 +22,6 @@ from committee.ensembles.boosting.callbacks import (
     TrainingLoss,
     UserCallbacks,
 )
-from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.dart import Dart
 from committee.ensembles.boosting.early_stopping import EarlyStopping, choose_rounds
 from committee.ensembles.boosting.engine_params import set_engine_params
@@ -39,6 +38,7 @@ from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
 from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import find_leaves
+from committee.losses import LossFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -305,7 +305,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
 
     def _make_scorer(self, loss: BoostingLoss) -> BoostingScorer:
         """The scorer of early stopping; without values of the loss, the estimator's own `score`."""
-        measured = not isinstance(loss, CustomLoss) or loss.has_values
+        measured = isinstance(loss, LossFunction) or loss.has_values
         return BoostingScorer(self.scoring if measured or self.scoring != "loss" else None, loss)
 
     def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet, seed: int) -> EarlyStopping:
@@ -324,7 +324,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         functions: Sequence[UserFunction],
     ) -> Callbacks:
         scorers = self._make_scorers(loss, eval_metric)
-        has_values = not isinstance(loss, CustomLoss) or loss.has_values
+        has_values = isinstance(loss, LossFunction) or loss.has_values
         settings = self._resolve()
         patience = settings.n_iter_no_change if self.early_stopping == "oob" else None
         eval_sets = EvalSets(tables, scorers) if tables else None

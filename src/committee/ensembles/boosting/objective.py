@@ -12,6 +12,7 @@ import numpy as np
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.rows import collect_table
 from committee.ensembles.boosting.custom_loss import CustomLoss
+from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.losses import LossFunction, describe_loss
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines import Boosting
+    from committee.engines import GroupLoss as BoundGroupLoss
     from committee.ensembles.boosting.params import CallableLoss
     from committee.typing import FloatArray
 
@@ -32,11 +34,12 @@ __all__ = [
     "make_class_loss",
     "make_value_loss",
     "predict_initial_scores",
+    "read_target_columns",
     "require_target",
 ]
 
-BoostingLoss: TypeAlias = LossFunction | CustomLoss
-"""A loss of the engine's, or one that the user has written."""
+BoostingLoss: TypeAlias = LossFunction | CustomLoss | GroupLoss
+"""A loss of the engine's, one that the user has written, or one of groups of rows."""
 
 _LEAST_MEAN = 1e-9
 """Probabilities and means of an initial estimator are bounded below by this."""
@@ -48,7 +51,7 @@ class Objective:
 
     Attributes
     ----------
-    loss : LossFunction or CustomLoss
+    loss : LossFunction, CustomLoss or GroupLoss
         What is minimised.
     target : ClassTarget or ValueTarget
         The target of the data set.
@@ -56,12 +59,15 @@ class Objective:
         The target as the engine reads it: classes as 0.0, 1.0, .., outputs one after another.
     weights : ndarray of shape (n_rows,) or None
         Row weights. Regularisation is measured in rows, so their unit is a row as well.
+    bound : the engine's GroupLoss or None
+        The loss of these rows, if it is one of groups.
     """
 
     loss: BoostingLoss
     target: ClassTarget | ValueTarget
     y: FloatArray
     weights: FloatArray | None
+    bound: BoundGroupLoss | None = None
 
     @classmethod
     def of(cls, loss: BoostingLoss, dataset: Dataset) -> Objective:
@@ -69,17 +75,24 @@ class Objective:
         target = require_target(dataset)
         values: NDArray[Any] = target.labels if isinstance(target, ClassTarget) else target.values
         y = np.ascontiguousarray(values.T, dtype=np.float64).ravel()
-        return cls(loss, target, y, dataset.count_weights())
+        weights = dataset.count_weights()
+        if isinstance(loss, GroupLoss):
+            return cls(loss, target, y, weights, loss.bind(read_target_columns(target), weights))
+        return cls(loss, target, y, weights)
 
     def find_baseline(self, state: Boosting) -> FloatArray:
         """Constant scores with the least loss, of shape (n_scores,)."""
         if isinstance(self.loss, CustomLoss):
             return self.loss.find_baseline(self.y, self.weights)
+        if isinstance(self.loss, GroupLoss):
+            return self.loss.find_baseline(read_target_columns(self.target), self.weights)
         return np.asarray(state.find_baseline())
 
     def compute_gradients(self, state: Boosting) -> None:
         """Give the engine the gradients and hessians at its current scores."""
-        if isinstance(self.loss, CustomLoss):
+        if self.bound is not None:
+            state.take_gradients(*self.bound.find_gradients(np.asfortranarray(state.scores), state.params.n_jobs))
+        elif isinstance(self.loss, CustomLoss):
             gradients, hessians = self.loss.find_gradients(self.y, np.asarray(state.scores))
             state.take_gradients(np.asfortranarray(gradients), np.asfortranarray(hessians))
         else:
@@ -193,6 +206,12 @@ def require_target(dataset: Dataset) -> ClassTarget | ValueTarget:
     """The target of a data set that has one."""
     assert dataset.target is not None
     return dataset.target
+
+
+def read_target_columns(target: ClassTarget | ValueTarget) -> FloatArray:
+    """The target as a loss of groups of rows reads it, of shape (n_rows, n_columns)."""
+    values: NDArray[Any] = target.labels if isinstance(target, ClassTarget) else target.values
+    return np.asarray(values, dtype=np.float64)
 
 
 def count_present(dataset: Dataset) -> int:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.data.dataset import ClassTarget, ValueTarget
+from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.ensembles.boosting.objective import read_target_columns
 from committee.scoring import KnownDecision, KnownValues, Scorer
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class BoostingScorer:
     ----------
     scoring : "loss", str, callable or None
         Minus the loss, the name of a scorer of scikit-learn, a scorer, or the estimator's own `score` (None).
-    loss : LossFunction or CustomLoss
+    loss : LossFunction, CustomLoss or GroupLoss
         Turns scores into predictions.
     parameter : str
         Name of the parameter that ``scoring`` comes from, for error messages.
@@ -62,11 +64,16 @@ class BoostingScorer:
         """Score of all training rows."""
         if self.runs_in_engine:
             return -booster.state.measure_loss()
+        bound = booster.objective.bound
+        if self.is_loss and bound is not None:
+            return -bound.measure(np.asfortranarray(booster.state.scores), booster.n_jobs)
         return self.score(booster.objective.target, np.asarray(booster.state.scores), booster.dataset.weights)
 
     def score(self, target: ClassTarget | ValueTarget, scores: FloatArray, weights: FloatArray | None) -> float:
         """Score of rows whose scores, of shape (n_rows, n_scores), are known."""
         if self.is_loss:
+            if isinstance(self.loss, GroupLoss):
+                return -self.loss.measure(read_target_columns(target), scores, weights)
             y = target.labels if isinstance(target, ClassTarget) else target.values
             # Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1.
             losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
