@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.inspection.margins import weigh_rows
 from committee.plots.display import Display, PanelDisplay
 from committee.plots.plane import draw_points, read_plane, size_points
 from committee.plots.predictions import number_target
@@ -217,7 +216,7 @@ class HeaviestRowsDisplay(Display):
         ----------
         estimator : fitted classifier
             `AdaBoostClassifier` or `ArcingClassifier`: the weight of a row is proportional to exp(-f_y / (K - 1)) with
-            the ``decision_function`` f.
+            the additive model f (`boosting_weights`).
         X, y : table and array-like
             Rows, usually those of the fit, and their recorded classes.
         n_rows : int, default=15
@@ -238,11 +237,7 @@ class HeaviestRowsDisplay(Display):
                 f"The 'estimator' argument must be a boosted classifier with sample weights, such as "
                 f"AdaBoostClassifier; got {type(estimator).__name__}."
             )
-        decision = np.asarray(estimator.decision_function(X))
-        labels = number_target(estimator, y, len(decision))
-        assert labels is not None
-        scores = np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
-        weights = weigh_rows(scores, labels)
+        weights = np.asarray(estimator.boosting_weights(X, y))
         rows = np.argsort(-weights, kind="stable")[:n_rows]
         names = row_names
         if names is None:

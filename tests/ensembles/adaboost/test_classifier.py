@@ -4,8 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification, make_moons
+from sklearn.ensemble import AdaBoostClassifier as PeerAdaBoost
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -63,7 +65,10 @@ def test_the_two_forms_are_one(exact):
     )
     np.testing.assert_allclose(discrete.sample_weights_trace_, samme.sample_weights_trace_, rtol=1e-9)
     np.testing.assert_allclose(2 * discrete.estimator_weights_, samme.estimator_weights_, rtol=1e-9)
-    np.testing.assert_allclose(discrete.decision_function(X), samme.decision_function(X), rtol=1e-9)
+    # f, and its mean over the members in scikit-learn's scale.
+    scale = samme.estimator_weights_.sum() / 4
+    np.testing.assert_allclose(discrete.decision_function(X), scale * samme.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(discrete.predict_proba(X), samme.predict_proba(X), rtol=1e-9)
     np.testing.assert_array_equal(discrete.predict(X), samme.predict(X))
     np.testing.assert_allclose(discrete.exponential_loss_, samme.exponential_loss_, rtol=1e-9)
 
@@ -142,7 +147,10 @@ def test_the_minimiser_is_half_the_log_odds(algorithm):
     model = AdaBoostClassifier(n_estimators=400, algorithm=algorithm).fit(x[:, None].astype(float), y)
     grid = np.arange(len(chances))[:, None].astype(float)
     frequencies = np.array([y[x == k].mean() for k in range(len(chances))])
-    np.testing.assert_allclose(model.decision_function(grid), 0.5 * np.log(frequencies / (1 - frequencies)), atol=0.03)
+    log_odds = np.log(frequencies / (1 - frequencies))
+    np.testing.assert_allclose(model._raw_decision(grid)[:, 1], 0.5 * log_odds, atol=0.03)
+    if algorithm != "samme":  # which has scikit-learn's scale
+        np.testing.assert_allclose(model.decision_function(grid), 0.5 * log_odds, atol=0.03)
     np.testing.assert_allclose(model.predict_proba(grid)[:, 1], chances, atol=0.03)
 
 
@@ -178,7 +186,7 @@ def test_stages_end_in_the_prediction_and_members_are_estimators(algorithm):
         votes = sum(
             np.where(m.predict(X) == 1, w, -w) for m, w in zip(model.estimators_, model.estimator_weights_, strict=True)
         )
-        scale = 1.0 if algorithm == "discrete" else 0.5
+        scale = 1.0 if algorithm == "discrete" else 2.0 / model.estimator_weights_.sum()
         np.testing.assert_allclose(model.decision_function(X), scale * votes, atol=1e-12)
         margins = model.margins(X, y)
         np.testing.assert_allclose(margins, np.where(y == 1, votes, -votes) / model.estimator_weights_.sum())
@@ -417,3 +425,29 @@ def test_a_member_that_errs_by_chance_up_to_rounding_ends_the_rounds() -> None:
         X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, size=30)
         model = AdaBoostClassifier(n_estimators=30, method="resample", random_state=seed).fit(X, y)
         assert (model.estimator_errors_ < 0.5 - 1e-12).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("member", [None, LogisticRegression()], ids=["trees", "foreign"])
+def test_samme_decides_in_the_scale_of_scikit_learn(n_classes, member):
+    X, y = make_classification(300, n_informative=6, n_redundant=0, n_classes=n_classes, flip_y=0.2, random_state=3)
+    model = AdaBoostClassifier(member, n_estimators=6, learning_rate=0.7).fit(X, y)
+    peer = PeerAdaBoost().fit(X, y)  # decides over the members of ours
+    peer.estimators_, peer.estimator_weights_ = list(model.estimators_), model.estimator_weights_
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), rtol=0, atol=1e-14)
+    for mine, theirs in zip(model.staged_decision_function(X), peer.staged_decision_function(X), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-14)
+    found = to_proba(model, model.decision_function(X), n_classes)
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(model.predictor().decision_function(X), model.decision_function(X), rtol=0, atol=1e-14)
+    weights = model.boosting_weights(X, y)
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(np.argsort(-weights, kind="stable")[:1], model.suspected_labels(X, y, 1))
+
+
+def to_proba(model, decision, n_classes):
+    """Probabilities from the mean of the members' decisions and the sum of their weights."""
+    total = model.estimator_weights_.sum()
+    if n_classes == 2:
+        return np.stack([expit(-decision * total / 2), expit(decision * total / 2)], axis=1)
+    return softmax(decision * total * (n_classes - 1) / n_classes, axis=1)

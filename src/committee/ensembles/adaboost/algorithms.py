@@ -129,6 +129,15 @@ class Algorithm(ABC):
         """Probabilities whose log-odds f estimates [FriedmanHastieTibshirani2000, Zhu2009]."""
         return apply_softmax(decision / max(1, self.n_classes - 1))
 
+    def to_output(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
+        """What `decision_function` returns: f, for two classes its second column."""
+        decision = self.to_decision(sums, weights)
+        return decision[:, 1] if self.n_classes == 2 else decision
+
+    def output_scale(self, weights: FloatArray) -> float:
+        """Quotient of f and what `decision_function` returns."""
+        return 1.0
+
     # The same as terms of a formula.
 
     @abstractmethod
@@ -138,6 +147,10 @@ class Algorithm(ABC):
     def proba_term(self, decision: FormulaTerm) -> FormulaTerm:
         """`to_proba`."""
         return RowFunction("softmax", Arithmetic("/", decision, as_term(max(1, self.n_classes - 1))))
+
+    def output_term(self, sums: FormulaTerm, decision: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_output`, from the sums and from f."""
+        return TakenColumns(decision, (1,)) if self.n_classes == 2 else decision
 
     def score_term(self, probabilities: FormulaTerm) -> FormulaTerm:
         """`to_scores`."""
@@ -149,7 +162,7 @@ class Algorithm(ABC):
         return ("logit", 2.0) if self.n_classes == 2 else ("softmax", 1.0 / max(1, self.n_classes - 1))
 
     def term_weights(self, weights: FloatArray) -> FloatArray:
-        """Factor of each member's decision in f, given the weights of the members."""
+        """Factor of each member's decision in the ensemble's, given the weights of the members."""
         return weights
 
     def to_scores(self, probabilities: FloatArray) -> FloatArray:
@@ -236,6 +249,39 @@ class Samme(VotingAlgorithm):
             factors = np.exp(alpha * wrong)
             loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
+
+    # `decision_function` has scikit-learn's scale: the weighted mean of 1 for the vote and -1/(K-1) elsewhere; for two
+    # classes the difference of the two columns.
+
+    def to_output(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
+        """The weighted mean of the members' decisions."""
+        if self.n_classes == 1:
+            return np.zeros_like(sums)
+        total = weights.sum()
+        if self.n_classes == 2:
+            return np.asarray(2.0 * ((sums[:, 1] - sums[:, 0]) / total))
+        return np.asarray((self.n_classes * (sums / total) - 1.0) / (self.n_classes - 1.0))
+
+    def output_term(self, sums: FormulaTerm, decision: FormulaTerm, weights: FloatArray) -> FormulaTerm:
+        """`to_output`."""
+        if self.n_classes == 1:
+            return as_term(0.0)
+        total = as_term(weights.sum())
+        if self.n_classes == 2:
+            lead = Arithmetic("-", TakenColumns(sums, (1,)), TakenColumns(sums, (0,)))
+            return Arithmetic("*", as_term(2.0), Arithmetic("/", lead, total))
+        shares = Arithmetic("*", as_term(self.n_classes), Arithmetic("/", sums, total))
+        return Arithmetic("/", Arithmetic("-", shares, as_term(1.0)), as_term(self.n_classes - 1))
+
+    def output_scale(self, weights: FloatArray) -> float:
+        """(K - 1)^2 / K times the sum of the weights; half of it for two classes."""
+        if self.n_classes == 2:
+            return float(weights.sum()) / 4.0
+        return float(weights.sum()) * (self.n_classes - 1) ** 2 / self.n_classes
+
+    def term_weights(self, weights: FloatArray) -> FloatArray:
+        """The mean over the members."""
+        return np.asarray(weights / weights.sum())
 
 
 def _round_scores(scores: FloatArray) -> FloatArray:

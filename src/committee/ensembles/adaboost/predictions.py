@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from committee.engines.formula import ModelFormula, RowFunction, TableRow, TakenColumns
+from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.members import (
@@ -21,7 +21,7 @@ from committee.ensembles.adaboost.members import (
 from committee.ensembles.member_formulas import open_members
 from committee.ensembles.staged_predictions import StagedPredictions
 from committee.exceptions import DataError, ParameterTypeError
-from committee.inspection.margins import measure_margins, suspect_labels
+from committee.inspection.margins import measure_margins, suspect_labels, weigh_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ __all__ = ["BaseAdaBoostClassifier", "make_decision_trees"]
 
 
 def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
-    """Trees whose leaves hold the term of f of a member of weight 1; for two classes, the second column only."""
+    """Trees whose leaves hold the term of `decision_function` of a member of weight 1."""
     values, width = leaf_values(members.trees), algorithm.width
     each = np.arange(len(values))
     if algorithm.combine == "scores":
@@ -50,8 +50,8 @@ def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
     else:
         sums = np.zeros((len(values), algorithm.n_classes))
         sums[each, values.argmax(axis=1)] = 1.0
-    terms = algorithm.to_decision(sums, np.ones(1))
-    return with_leaf_values(members.trees, terms[:, 1:] if algorithm.n_classes == 2 else terms, keep_weights=True)
+    terms = algorithm.to_output(sums, np.ones(1)).reshape(len(values), -1)
+    return with_leaf_values(members.trees, terms, keep_weights=True)
 
 
 class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost):  # type: ignore[misc]
@@ -64,27 +64,32 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
     exponential_loss_: FloatArray
     _rule: Algorithm
 
-    def _raw_decision(self, X: Any) -> FloatArray:
-        """f, a column for each class."""
+    def _sum_members(self, X: Any) -> FloatArray:
+        """Weighted sum of the members' predictions."""
         rows, weights = self._read_rows(X), self.estimator_weights_
-        sums = self._members.sum_rounds(self._rule, rows, weights, range(len(weights)), self.n_jobs)
-        return self._rule.to_decision(sums, weights)
+        return self._members.sum_rounds(self._rule, rows, weights, range(len(weights)), self.n_jobs)
 
-    def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
-        """F after each round."""
+    def _staged_sums(self, X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """The sums after each round, and the weights of the members so far."""
         rows, weights = self._read_rows(X), self.estimator_weights_
         sums: FloatArray | float = 0.0
         for t in range(len(weights)):
             sums = sums + self._members.sum_rounds(self._rule, rows, weights, range(t, t + 1), self.n_jobs)
-            yield self._rule.to_decision(sums, weights[: t + 1])
+            yield sums, weights[: t + 1]
+
+    def _raw_decision(self, X: Any) -> FloatArray:
+        """f, a column for each class."""
+        sums = self._sum_members(X)
+        return self._rule.to_decision(sums, self.estimator_weights_)
+
+    def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
+        """F after each round."""
+        return (self._rule.to_decision(sums, weights) for sums, weights in self._staged_sums(X))
 
     def _decode(self, scores: FloatArray) -> AnyArray:
         best = scores[:, 1] > scores[:, 0] if self.n_classes_ == 2 else scores.argmax(axis=1)
         classes: AnyArray = self.classes_.take(best)
         return classes
-
-    def _decision(self, scores: FloatArray) -> FloatArray:
-        return scores[:, 1] if self.n_classes_ == 2 else scores
 
     def _proba(self, scores: FloatArray) -> FloatArray:
         return self._rule.to_proba(scores)
@@ -103,13 +108,18 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         -------
         ndarray of shape (n_samples,)
         """
-        rows, weights = self._read_rows(X), self.estimator_weights_
-        sums = self._members.sum_rounds(self._rule, rows, weights, range(len(weights)), self.n_jobs)
+        sums = self._sum_members(X)
         # The largest sum of votes or scores is the largest f; computing f would add to the cost of a single row.
-        return self._decode(self._rule.to_decision(sums, weights) if self._rule.combine == "values" else sums)
+        is_sum = self._rule.combine != "values"
+        return self._decode(sums if is_sum else self._rule.to_decision(sums, self.estimator_weights_))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """The additive model f: for two classes half the log-odds of the second; otherwise a column for each class.
+        """Score of the second of two classes, positive where it is predicted; otherwise a column for each class.
+
+        With ``algorithm="samme"`` it is scikit-learn's: a member counts 1 for the class that it predicts and
+        -1 / (K - 1) for the others, and the score is the mean weighted by ``estimator_weights_``; for two classes the
+        difference of both scores, between -2 and 2. With the other algorithms it is the additive model f itself, for
+        two classes half the log-odds of the second.
 
         Parameters
         ----------
@@ -119,9 +129,23 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            scikit-learn divides its f by the sum of the weights; `margins` does so here.
         """
-        return self._decision(self._raw_decision(X))
+        sums = self._sum_members(X)
+        return self._rule.to_output(sums, self.estimator_weights_)
+
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """`decision_function` after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `decision_function` gives it
+        """
+        return (self._rule.to_output(sums, weights) for sums, weights in self._staged_sums(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities whose log-odds f estimates: softmax(f / (K - 1)), for two classes 1 / (1 + exp(-2 f)).
@@ -217,6 +241,22 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         for t, decision in enumerate(self._staged_scores(X)):
             yield measure_margins(decision, labels, self._rule.max_difference(weights[: t + 1]))
 
+    def boosting_weights(self, X: Any, y: Any) -> FloatArray:
+        """Weight of each row in a further round, proportional to exp(-f_y / (K - 1)); their sum is 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows, usually those of the training.
+        y : array-like of shape (n_samples,)
+            Their recorded classes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return weigh_rows(self._raw_decision(X), self._encode_classes(y))
+
     def suspected_labels(self, X: Any, y: Any, n_suspects: int = 10) -> NDArray[np.intp]:
         """Rows whose labels may be wrong: those with the largest boosting weight, heaviest first.
 
@@ -262,6 +302,7 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         weights = np.repeat(algorithm.term_weights(self.estimator_weights_), algorithm.width)
         link, scale = algorithm.link
         trees = make_decision_trees(members, algorithm)
+        scale *= algorithm.output_scale(self.estimator_weights_)
         return TreeModel(trees, self._schema, "sum", tree_weights=weights, link=link, link_scale=scale)
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
@@ -278,8 +319,8 @@ class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost): 
         decision = rule.decision_term(sums, weights)
         # As in `predict`.
         label = RowFunction("argmax", decision if rule.combine == "values" else sums)
-        shown = TakenColumns(decision, (1,)) if self.n_classes_ == 2 else decision
-        return ModelFormula(row, schema, label, (self.classes_,), rule.proba_term(decision), shown)
+        output = rule.output_term(sums, decision, weights)
+        return ModelFormula(row, schema, label, (self.classes_,), rule.proba_term(decision), output)
 
     @property
     def feature_importances_(self) -> FloatArray:
