@@ -1,8 +1,8 @@
 """Ensemble learning on one fast engine, behind scikit-learn's interface.
 
 Every public name is importable from here and loaded when it is first used, so that ``import committee`` costs
-little more than ``import sklearn.base``. The packages ``datasets``, ``inspection``, ``io``, ``plots`` and ``scoring``
-are there in the same way.
+little more than ``import sklearn.base``. The packages ``datasets``, ``inspection``, ``io``, ``plots``, ``scoring`` and
+``search`` are there in the same way.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from committee import io as io
     from committee import plots as plots
     from committee import scoring as scoring
+    from committee import search as search
     from committee.automatic.estimators import CommitteeClassifier, CommitteeRegressor
     from committee.data.binned_tables import bin_table
     from committee.data.blocks.binned_file import BinnedFile
@@ -183,7 +184,7 @@ _HOMES = {
 }
 #: Public packages, which an attribute of this module loads. They are not in ``__all__``: a star import would
 #: hide the ``io`` of the standard library.
-_PACKAGES = frozenset({"datasets", "inspection", "io", "plots", "scoring"})
+_PACKAGES = frozenset({"datasets", "inspection", "io", "plots", "scoring", "search"})
 
 
 moved.install()

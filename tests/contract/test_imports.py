@@ -27,7 +27,14 @@ def test_import_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["datasets.load_table", "inspection.shap_values", "io.to_onnx", "plots.TreeDisplay", "scoring.choose_score"],
+    [
+        "datasets.load_table",
+        "inspection.shap_values",
+        "io.to_onnx",
+        "plots.TreeDisplay",
+        "scoring.choose_score",
+        "search.TPESearch",
+    ],
 )
 def test_a_package_is_loaded_on_first_use(name: str) -> None:
     package = f"committee.{name.partition('.')[0]}"

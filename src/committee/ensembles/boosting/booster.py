@@ -180,7 +180,7 @@ class Booster:
         if previous is None and initial.offset is None:
             self.state.add_constant(self.baseline.tolist())
         else:
-            self.state.set_scores(np.asfortranarray(self._score_start(dataset.X, initial.offset)))
+            self.state.set_scores(np.asfortranarray(self._replay_previous(dataset.X, initial.offset)))
         # Random numbers are keyed by the number of a tree: a warm start draws what one long fit would have drawn.
         self.state.skip_trees(0 if previous is None else previous.trees.n_trees)
 
@@ -256,6 +256,23 @@ class Booster:
         if self._previous is not None:
             scores += self._sum_trees(self._previous.trees, self._previous.slots, X)
         return scores
+
+    def _replay_previous(self, X: FloatMatrix | SparseMatrix, offset: FloatArray | None) -> FloatArray:
+        """Scores after the rounds of the earlier fit, to the bit those that its rounds ended with.
+
+        A fit adds its trees to the baseline one by one, so that the baseline comes first in the sum: as trees that
+        have it in every leaf.
+        """
+        previous = self._previous
+        if previous is None or offset is not None:
+            return self._score_start(X, offset)
+        first = previous.trees.select(0, 1)
+        n_leaves, width = len(first.values) // first.width if first.values.ndim == 1 else len(first.values), first.width
+        rows = [self.baseline] if width > 1 else [self.baseline[k : k + 1] for k in range(len(self.baseline))]
+        constants = [first.with_leaf_values(np.tile(np.asarray(row, np.float64), (n_leaves, 1))) for row in rows]
+        trees = get_engine().concatenate_trees([*constants, previous.trees])
+        slots = np.concatenate([np.arange(len(constants), dtype=np.uint32), previous.slots])
+        return self._sum_trees(trees, slots, X)
 
     def _sum_trees(self, trees: Trees, slots: IndexArray, X: FloatMatrix | SparseMatrix) -> FloatArray:
         """Sum of the leaves of each row, of shape (n_rows, n_scores); sparse rows a block at a time."""

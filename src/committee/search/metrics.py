@@ -1,0 +1,127 @@
+"""The metrics of a search: scorers by name, applied to predictions where these suffice, and to models otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, get_scorer, make_scorer
+
+from committee.constraints import show_value
+from committee.exceptions import DataError, ParameterError
+from committee.foreign_names import check_scorer
+from committee.scoring import KnownPredictions
+from committee.search.growth import find_last_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from committee.typing import AnyArray, EstimatorLike, FloatArray
+
+    ScorerFunction: TypeAlias = Callable[..., float]
+
+__all__ = ["SearchMetrics"]
+
+_METRIC_SCORER = type(make_scorer(accuracy_score))
+"""Scorers that are made of a metric: they need predictions only, never the rows or the model."""
+
+
+class SearchMetrics:
+    """The metrics of a search, the first or the named one of which decides.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose own `score` is used where ``scoring`` is None.
+    scoring : str, callable, list, tuple, dict or None
+        As in scikit-learn's searches.
+    refit : bool, str or callable
+        With several metrics, the name of the one that decides.
+
+    Attributes
+    ----------
+    scorers : dict
+        The scorers by name; that of a single metric is "score".
+    main : str
+        The metric that decides.
+    needs_model : bool
+        Whether a scorer needs the fitted model and the rows.
+    """
+
+    def __init__(self, estimator: EstimatorLike, scoring: Any, refit: Any) -> None:
+        self.scorers = _list_scorers(estimator, scoring)
+        self.needs_model = not all(isinstance(scorer, _METRIC_SCORER) for scorer in self.scorers.values())
+        self.is_multiple = list(self.scorers) != ["score"]
+        self.main = "score"
+        if self.is_multiple:
+            if not isinstance(refit, str) or refit not in self.scorers:
+                raise ParameterError(
+                    "With several metrics 'refit' must be the name of the one that decides "
+                    f"({', '.join(self.scorers)}); got {show_value(refit)}."
+                )
+            self.main = refit
+
+    @property
+    def decisive(self) -> ScorerFunction:
+        """The scorer that decides."""
+        return self.scorers[self.main]
+
+    def score_all(self, model: EstimatorLike, X: Any, y: AnyArray, weights: FloatArray | None) -> dict[str, float]:
+        """Scores of a fitted model, or of known predictions, by every metric."""
+        return {name: apply_scorer(scorer, model, X, y, weights) for name, scorer in self.scorers.items()}
+
+
+def apply_scorer(
+    scorer: ScorerFunction, model: EstimatorLike, X: Any, y: AnyArray, weights: FloatArray | None
+) -> float:
+    """One score; weights are passed where rows have them."""
+    rows = model.rows if isinstance(model, KnownPredictions) else X
+    if weights is None:
+        return float(scorer(model, rows, y))
+    try:
+        return float(scorer(model, rows, y, sample_weight=weights))
+    except TypeError as error:
+        if "sample_weight" not in str(error):
+            raise
+        raise DataError(
+            "Rows have weights, and the metric takes none: choose another 'scoring', or fit without sample_weight."
+        ) from error
+
+
+def _list_scorers(estimator: EstimatorLike, scoring: Any) -> dict[str, ScorerFunction]:
+    if scoring is None:
+        return {"score": _find_own_scorer(estimator)}
+    if isinstance(scoring, str) or callable(scoring):
+        return {"score": _read_scorer(scoring)}
+    if isinstance(scoring, dict) and scoring:
+        return {str(name): _read_scorer(one) for name, one in scoring.items()}
+    if isinstance(scoring, list | tuple | set) and scoring and all(isinstance(one, str) for one in scoring):
+        return {str(name): _read_scorer(name) for name in scoring}
+    raise ParameterError(
+        "The 'scoring' parameter must be the name of a scorer, a callable, a list of names, a dict of these or None; "
+        f"got {show_value(scoring)}."
+    )
+
+
+def _read_scorer(scoring: Any) -> ScorerFunction:
+    if callable(scoring):
+        found: ScorerFunction = scoring
+        return found
+    check_scorer(scoring, "scoring", "None, a scorer or ")
+    named: ScorerFunction = get_scorer(scoring)
+    return named
+
+
+def _find_own_scorer(estimator: EstimatorLike) -> ScorerFunction:
+    """The estimator's `score`: accuracy or R² unless it has one of its own."""
+    simple = not isinstance(getattr(find_last_step(estimator)[1], "alpha", 0.0), list | tuple | np.ndarray)
+    if is_classifier(estimator):
+        return _read_scorer("accuracy")
+    if is_regressor(estimator) and simple:
+        return _read_scorer("r2")
+    return _score_by_model
+
+
+def _score_by_model(model: Any, X: Any, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
+    return float(model.score(X, y) if sample_weight is None else model.score(X, y, sample_weight=sample_weight))

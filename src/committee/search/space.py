@@ -1,0 +1,171 @@
+"""What a search may set: for each parameter a list of values or a distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from committee.constraints import show_value
+from committee.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from committee.typing import FloatArray
+
+    ParamSpace: TypeAlias = Mapping[str, Any]
+
+__all__ = ["IntegerRange", "RealRange", "SearchSpace"]
+
+
+@dataclass(frozen=True)
+class RealRange:
+    """Real numbers of a range, spread evenly or, with ``log``, by their logarithm.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends, both included.
+    log : bool
+        Whether orders of magnitude are equally likely.
+
+    Examples
+    --------
+    >>> from committee.search import RealRange
+    >>> RealRange(0.01, 1.0, log=True).ppf(0.5)
+    0.1
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        check_ends(self)
+
+    def ppf(self, u: float) -> float:
+        """The number below which a fraction u of the range lies."""
+        if not self.log:
+            return self.low + u * (self.high - self.low)
+        return float(min(self.high, max(self.low, np.exp(np.log(self.low) + u * np.log(self.high / self.low)))))
+
+    def rvs(self, random_state: np.random.RandomState) -> float:
+        """A number drawn from the range, as scikit-learn's samplers ask for it."""
+        return self.ppf(random_state.uniform())
+
+
+@dataclass(frozen=True)
+class IntegerRange:
+    """Whole numbers of a range, spread evenly or, with ``log``, by their logarithm.
+
+    Attributes
+    ----------
+    low, high : int
+        The ends, both included.
+    log : bool
+        Whether orders of magnitude are equally likely.
+
+    Examples
+    --------
+    >>> from committee.search import IntegerRange
+    >>> [IntegerRange(1, 100, log=True).ppf(u) for u in (0.0, 0.5, 1.0)]
+    [1, 10, 100]
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        check_ends(self)
+
+    def ppf(self, u: float) -> int:
+        """The number below which a fraction u of the range lies."""
+        # Every number is the middle of a cell, so that the two at the ends are as likely as the others.
+        low, high = self.low - 0.5, self.high + 0.5
+        value = np.exp(np.log(low) + u * np.log(high / low)) if self.log else low + u * (high - low)
+        return int(min(self.high, max(self.low, np.floor(value + 0.5))))
+
+    def rvs(self, random_state: np.random.RandomState) -> int:
+        """A number drawn from the range, as scikit-learn's samplers ask for it."""
+        return self.ppf(random_state.uniform())
+
+
+def check_ends(bounds: RealRange | IntegerRange) -> None:
+    """Refuse a range that is empty, or one by logarithm that begins at or below zero."""
+    name = type(bounds).__name__
+    if not bounds.low < bounds.high:
+        raise ParameterError(f"{name} must have low < high; got {bounds.low} and {bounds.high}.")
+    if bounds.log and bounds.low <= 0:
+        raise ParameterError(f"{name} with log=True must have low > 0; got {bounds.low}.")
+
+
+class SearchSpace:
+    """The parameters of a search, each a choice or a position in the unit interval.
+
+    A list is a choice; a distribution (one with ``ppf``) is searched by its quantiles, so that a uniform position in
+    the unit interval is a draw from it.
+
+    Parameters
+    ----------
+    distributions : mapping
+        Names of parameters, with lists of values or distributions.
+    owner : str
+        Name of the search, for error messages.
+
+    Examples
+    --------
+    >>> space = SearchSpace({"max_depth": [2, 3], "learning_rate": RealRange(0.0, 1.0)}, "RandomSearch")
+    >>> space.decode({"max_depth": 1, "learning_rate": 0.25})
+    {'max_depth': 3, 'learning_rate': 0.25}
+    """
+
+    def __init__(self, distributions: ParamSpace, owner: str) -> None:
+        self.distributions: dict[str, Any] = {}
+        for name, values in distributions.items():
+            if hasattr(values, "ppf"):
+                self.distributions[name] = values
+                continue
+            listed = None if isinstance(values, str) or not hasattr(values, "__len__") else list(values)
+            if not listed:
+                raise ParameterError(
+                    f"The space of {owner} must give for {name!r} a list of values or a distribution with 'ppf' "
+                    f"(IntegerRange, RealRange, those of scipy.stats); got {show_value(values)}."
+                )
+            self.distributions[name] = listed
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters."""
+        return list(self.distributions)
+
+    def count_choices(self, name: str) -> int | None:
+        """The number of values of a list; None for a distribution."""
+        values = self.distributions[name]
+        return len(values) if isinstance(values, list) else None
+
+    def draw_point(self, rng: np.random.Generator) -> dict[str, float]:
+        """A random point: the number of a choice, or a position in the unit interval, for each parameter."""
+        point: dict[str, float] = {}
+        for name in self.names:
+            n_choices = self.count_choices(name)
+            point[name] = float(rng.random() if n_choices is None else rng.integers(n_choices))
+        return point
+
+    def decode(self, point: Mapping[str, float]) -> dict[str, Any]:
+        """The parameters that a point stands for."""
+        return {name: self._decode_one(name, value) for name, value in point.items()}
+
+    def _decode_one(self, name: str, value: float) -> Any:
+        own = self.distributions[name]
+        if isinstance(own, list):
+            return own[int(value)]
+        found = own.ppf(value)
+        return found.item() if isinstance(found, np.generic | np.ndarray) else found
+
+
+def stack_points(points: Sequence[Mapping[str, float]], name: str) -> FloatArray:
+    """The values of one parameter in several points."""
+    return np.array([point[name] for point in points], dtype=np.float64)
