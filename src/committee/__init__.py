@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boostexter.classifier import BoosTexterClassifier
     from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from committee.ensembles.boosting.ranker import GradientBoostingRanker
     from committee.ensembles.combining.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
     from committee.ensembles.combining.stacking import StackingClassifier, StackingRegressor
     from committee.ensembles.combining.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
@@ -88,6 +89,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
+    "GradientBoostingRanker",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
@@ -147,6 +149,7 @@ _HOMES = {
     "ExtraTreesClassifier": "committee.ensembles.forest.estimators",
     "ExtraTreesRegressor": "committee.ensembles.forest.estimators",
     "GradientBoostingClassifier": "committee.ensembles.boosting.estimators",
+    "GradientBoostingRanker": "committee.ensembles.boosting.ranker",
     "GradientBoostingRegressor": "committee.ensembles.boosting.estimators",
     "HistGradientBoostingClassifier": "committee.ensembles.boosting.hist",
     "HistGradientBoostingRegressor": "committee.ensembles.boosting.hist",

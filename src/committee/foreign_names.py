@@ -59,6 +59,8 @@ _PARAMETERS = {
     ("voting",): "vote",
     ("bootstrap",): "replace",
     ("oob_score",): "oob",
+    ("truncation_level",): "lambdarank_truncation_level max_position lambdarank_num_pair_per_sample",
+    ("normalize",): "lambdarank_norm lambdarank_normalization",
     ("time_budget",): "time_limit max_time",
 }
 _CALLED = {theirs: ours for ours, listed in _PARAMETERS.items() for theirs in listed.split()}
@@ -96,6 +98,9 @@ _VALUES = {
     "tweedie": "reg:tweedie",
     "quantile": "reg:quantileerror",
     "huber": "reg:pseudohubererror",
+    "lambdarank": "rank:ndcg lambdamart yetirank ndcg",
+    "pairwise": "rank:pairwise ranknet pairlogit",
+    "listwise": "rank_xendcg xendcg xe_ndcg listnet queryrmse querysoftmax",
     "plain": "gbdt gbtree",
     "leaf": "lossguide leafwise leaf_wise",
     "level": "depthwise levelwise level_wise symmetrictree",
@@ -146,6 +151,10 @@ _METHOD_REMARKS = {
     "init_score base_margin baseline": "See the parameters 'init' and 'base_score' of the constructor.",
     "init_model xgb_model": "With warm_start=True in the constructor a fit goes on from the last one.",
     "sample_weight_eval_set eval_weights": "It is called 'eval_sample_weight' here.",
+    "group group_id groups query": "The query of each row is the argument 'qid'; sizes of queries become that by "
+    "np.repeat(np.arange(len(sizes)), sizes).",
+    "eval_group eval_groups": "It is called 'eval_qid' here: the query of each row.",
+    "eval_at": "Name the places in the metric, as in scoring='ndcg@10' or eval_metric=['ndcg@1', 'ndcg@10'].",
     "num_iteration ntree_limit ntree_end iteration_range": "staged_predict and staged_predict_proba predict after "
     "each round.",
     "raw_score output_margin prediction_type": "decision_function gives the scores of classes.",

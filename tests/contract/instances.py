@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
+
 import committee
 
 
@@ -29,3 +31,10 @@ def fill_required(cls: Any) -> dict[str, Any]:
 def make_instance(cls: Any, **params: Any) -> Any:
     known = inspect.signature(cls).parameters
     return cls(**fill_required(cls), **{k: v for k, v in params.items() if k in known})
+
+
+def shape_target(model: Any, signal: Any) -> Any:
+    """Numbers as an estimator of numbers takes them: relevances are whole and not negative."""
+    if model.__sklearn_tags__().target_tags.positive_only:
+        return np.clip(np.round(signal - np.min(signal)), 0.0, 31.0)
+    return signal

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 import committee
 from committee.exceptions import DataTypeError, ParameterError
 from committee.inspection import impurity_importance
+from tests.contract.instances import shape_target
 from tests.io.models import ESTIMATORS, fit_model, make_model
 
 pd = pytest.importorskip("pandas")
@@ -37,7 +38,9 @@ def make_table(*, categories: bool = False) -> Any:
 
 def make_target(table: Any, model: Any) -> Any:
     late = (table["when"].dt.month > 6).to_numpy()
-    return np.where(late, "yes", "no") if is_classifier(model) else late + 0.1 * table["size"].to_numpy()
+    if is_classifier(model):
+        return np.where(late, "yes", "no")
+    return shape_target(model, late + 0.1 * table["size"].to_numpy())
 
 
 def write_frames(table: Any) -> dict[str, Any]:

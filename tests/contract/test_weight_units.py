@@ -18,14 +18,14 @@ from sklearn.metrics import mean_absolute_error, r2_score
 
 import committee
 from committee.data.weights import count_as_rows, find_row_weight, find_unit
-from tests.contract.instances import make_instance
-from tests.contract.test_estimators import COUNTING, ESTIMATORS, make
+from tests.contract.instances import make_instance, shape_target
+from tests.contract.test_estimators import COUNTING, ESTIMATORS, LISTING, make
 
 # Automatic committees take seconds, and have members of scikit-learn, which count in their own way.
 SLOW = {"CommitteeClassifier", "CommitteeRegressor"}
 # Estimators without a target.
 TARGETED = [cls for cls in ESTIMATORS if hasattr(make_instance(cls), "predict") and "Isolation" not in cls.__name__]
-FAMILIES = [cls for cls in TARGETED if cls.__name__ not in SLOW]
+FAMILIES = [cls for cls in TARGETED if cls.__name__ not in SLOW | LISTING]
 every_family = pytest.mark.parametrize("cls", FAMILIES, ids=lambda c: c.__name__)
 few_examples = settings(max_examples=5, deadline=None, derandomize=True)
 CHOICES = st.sampled_from([(2, 3), (3, 5), (4, 6, 10), (2, 3, 7), (6, 10, 15), (0, 2, 3)])
@@ -39,7 +39,9 @@ def draw_table(cls: Any, seed: int, n_rows: int = 45) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 3))
     signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n_rows)
-    return X, (signal > 0).astype(int) if is_classifier(make_instance(cls)) else signal
+    return X, (signal > 0).astype(int) if is_classifier(make_instance(cls)) else shape_target(
+        make_instance(cls), signal
+    )
 
 
 def draw_weights(choices: tuple[int, ...], seed: int, n_rows: int) -> Any:

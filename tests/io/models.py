@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 
 import committee
-from tests.contract.instances import make_instance
+from tests.contract.instances import make_instance, shape_target
 
 ESTIMATORS = [
     cls
@@ -59,7 +59,7 @@ def make_data(model: Any, n_rows: int = 120) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 4))
     signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n_rows)
-    return X, np.where(signal > 0, "yes", "no") if is_classifier(model) else signal
+    return X, np.where(signal > 0, "yes", "no") if is_classifier(model) else shape_target(model, signal)
 
 
 def make_frame(model: Any, n_rows: int = 120) -> tuple[pd.DataFrame, Any]:

@@ -9,6 +9,7 @@ from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from committee.ensembles.boostexter import BoosTexterClassifier
 from committee.ensembles.boosting import (
     GradientBoostingClassifier,
+    GradientBoostingRanker,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -42,6 +43,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
+    "GradientBoostingRanker",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",

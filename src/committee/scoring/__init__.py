@@ -1,4 +1,4 @@
-"""Scoring of predictions that are known already, by the scorers of scikit-learn."""
+"""Scoring of predictions that are known already, by the scorers of scikit-learn, and measures of rankings."""
 
 from committee.scoring.known_predictions import (
     KnownClasses,
@@ -8,6 +8,7 @@ from committee.scoring.known_predictions import (
     KnownValues,
     wrap_predictions,
 )
+from committee.scoring.ranking import mean_average_precision, mean_ndcg
 from committee.scoring.scorer import Scorer, choose_score
 
 __all__ = [
@@ -18,5 +19,7 @@ __all__ = [
     "KnownValues",
     "Scorer",
     "choose_score",
+    "mean_average_precision",
+    "mean_ndcg",
     "wrap_predictions",
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting.booster import RoundCallback
-from committee.ensembles.boosting.objective import require_target
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.fit_callbacks import should_stop
 
@@ -142,9 +142,15 @@ class OutOfBagLoss(RoundCallback):
 def _measure_out_of_bag(booster: Booster) -> float:
     if not booster.loss.is_custom:
         return booster.state.measure_held_out_loss()
-    rows = booster.state.held_out_rows
-    sample, scores = booster.dataset.take_rows(rows), np.asarray(booster.state.scores)[rows]
-    return -BoostingScorer("loss", booster.loss).score(require_target(sample), scores, sample.weights)
+    rows, target, weights = booster.state.held_out_rows, booster.objective.target, booster.dataset.weights
+    if not len(rows):
+        return np.nan
+    if isinstance(target, ClassTarget):
+        target = replace(target, labels=target.labels[rows])
+    else:
+        target = replace(target, values=target.values[rows])
+    scores, own = np.asarray(booster.state.scores)[rows], None if weights is None else weights[rows]
+    return -BoostingScorer("loss", booster.loss).score(target, scores, own)
 
 
 class EvalSets(RoundCallback):

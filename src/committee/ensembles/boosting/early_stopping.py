@@ -84,7 +84,7 @@ class EarlyStopping(RoundCallback):
 
     def _score_training(self, booster: Booster) -> float:
         dataset = booster.dataset
-        if self.scorer.is_loss or dataset.n_rows <= _SCORED_ROWS:
+        if self.scorer.sees_all_rows or dataset.n_rows <= _SCORED_ROWS:
             return self.scorer.score_training(booster)
         rows = np.random.default_rng([self._seed, 2]).choice(dataset.n_rows, _SCORED_ROWS, replace=False)
         sample = dataset.take_rows(rows)

@@ -41,7 +41,7 @@ from committee.learners.tree_rows import find_leaves
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.settings import BoostingSettings
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.params import BoostingScoring
-    from committee.typing import FloatArray
+    from committee.typing import BoolArray, FloatArray
 
     StoppingRule: TypeAlias = Literal["folds", "split", "eval_set", "oob"] | None
     """Which rows choose the number of rounds: folds, a validation split, the last evaluation set, out-of-bag rows."""
@@ -204,7 +204,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         if rule == "folds":
             last, scores = self._choose_rounds_by_folds(dataset, loss, initial, seed)
         elif rule == "split":
-            training, validation, out = split_validation(dataset, self.validation_fraction, seed, initial.offset)
+            training, validation, out = self._hold_out(dataset, seed, initial.offset)
             start = InitialScores(initial.baseline, None if initial.offset is None else initial.offset[~out])
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
         elif rule == "eval_set" and callbacks.eval_sets is not None:
@@ -297,16 +297,30 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         n_folds = self._count_folds(dataset) or _FOLDS
         folds = [
             (self._make_booster(training, loss, seed, InitialScores(initial.baseline, offset)), validation)
-            for training, validation, offset in split_folds(dataset, n_folds, seed, initial.offset)
+            for training, validation, offset in self._split_folds(dataset, n_folds, seed, initial.offset)
         ]
         settings = self._resolve()
         patience = int(settings.n_iter_no_change or 1)
         return choose_rounds(folds, int(settings.n_estimators), self._make_scorer(loss), patience, float(settings.tol))
 
+    def _hold_out(
+        self, dataset: Dataset, seed: int, offset: FloatArray | None
+    ) -> tuple[Dataset, ValidationSet, BoolArray]:
+        """Training rows, validation set, and the mask of its rows."""
+        return split_validation(dataset, self.validation_fraction, seed, offset)
+
+    def _split_folds(
+        self, dataset: Dataset, n_folds: int, seed: int, offset: FloatArray | None
+    ) -> Iterator[tuple[Dataset, ValidationSet, FloatArray | None]]:
+        return split_folds(dataset, n_folds, seed, offset)
+
     def _make_scorer(self, loss: BoostingLoss) -> BoostingScorer:
         """The scorer of early stopping; without values of the loss, the estimator's own `score`."""
         measured = isinstance(loss, LossFunction) or loss.has_values
-        return BoostingScorer(self.scoring if measured or self.scoring != "loss" else None, loss)
+        return self._make_metric(self.scoring if measured or self.scoring != "loss" else None, loss, "scoring")
+
+    def _make_metric(self, metric: BoostingScoring, loss: BoostingLoss, parameter: str) -> BoostingScorer:
+        return BoostingScorer(metric, loss, parameter)
 
     def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet, seed: int) -> EarlyStopping:
         settings = self._resolve()
@@ -361,7 +375,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             listed = () if eval_metric is None else np.atleast_1d(np.array(eval_metric, dtype=object))
             metrics = {_name_metric(metric): metric for metric in listed}
         scorers = {_name_metric(self.scoring): self._make_scorer(loss)}
-        return scorers | {name: BoostingScorer(metric, loss, "eval_metric") for name, metric in metrics.items()}
+        return scorers | {name: self._make_metric(metric, loss, "eval_metric") for name, metric in metrics.items()}
 
     # Initial scores.
 

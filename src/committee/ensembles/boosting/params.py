@@ -50,6 +50,7 @@ __all__ = [
     "MinChildWeight",
     "MultiStrategy",
     "OtherRate",
+    "PairSteepness",
     "RefitAllRows",
     "RegAlpha",
     "RegLambda",
@@ -91,6 +92,31 @@ HuberAlpha: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="neither")] | Sequence[float],
     "Level of ``loss='quantile'``, or a list of levels, ascending, that are fitted together and whose predictions "
     "never cross; quantile of the absolute residuals from which on ``loss='huber'`` is linear.",
+]
+
+RankLossName: TypeAlias = Annotated[
+    Literal["lambdarank", "pairwise", "listwise"],
+    "What is minimised: LambdaMART's loss of pairs, weighted by the change of NDCG; RankNet's loss of all pairs; or "
+    "the cross entropy of a query's scores with its gains.",
+]
+TruncationLevel: TypeAlias = Annotated[
+    Annotated[int, Interval(1, None)],
+    "Of ``loss='lambdarank'``: each pair has a row among so many first places, and NDCG is that of these places. "
+    "Somewhat larger than the number of places that matter.",
+]
+PairSteepness: TypeAlias = Annotated[
+    Annotated[float, Interval(0.0, None, closed="neither")],
+    "The factor σ of the difference of two scores in the loss of a pair.",
+]
+RankNormalize: TypeAlias = Annotated[
+    bool,
+    "Of ``loss='lambdarank'``: divide pairs by the distance of their scores, and the gradients of a query by a "
+    "function of their sum, so that no query dominates.",
+]
+RankScoring: TypeAlias = Annotated[
+    str | Callable[..., Any],
+    "What early stopping goes by: ``'ndcg'`` or ``'map'``, of the first k places as ``'ndcg@10'``; ``'loss'``; or a "
+    "function of relevances and scores with the keyword ``qid``.",
 ]
 
 # --- rounds ------------------------------------------------------------------------------------------------------

@@ -48,6 +48,11 @@ class BoostingScorer:
         """Whether the engine can compute the score of the training rows."""
         return self.is_loss and self._scale == 1.0 and not self.loss.is_custom
 
+    @property
+    def sees_all_rows(self) -> bool:
+        """Whether the score of a sample of the rows would be another."""
+        return self.is_loss
+
     def fix_loss(self, booster: Booster) -> None:
         """Make the losses of different rounds comparable.
 
