@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from committee import AdaBoostClassifier, DecisionTreeClassifier
 from committee.cli.errors import CommandError
 from committee.cli.reproduce import EXPERIMENTS, choose_rows, reproduce_rows
 from committee.cli.reproduce.output import write_results_page
 from committee.cli.reproduce.results import Line, ReproductionSettings, Result, compare_value
+from committee.cli.reproduce.rounds import _find_letters
 from tests.cli.browser import open_browser
 from tests.cli.conftest import Run
 from tests.cli.test_report import read_page
@@ -60,6 +62,14 @@ def test_what_is_absent_is_skipped_with_the_reason(run: Run, tmp_path: Path, mon
     assert "holds no titanic.parquet" in titanic.skipped
     write_results_page([*results.values()], ReproductionSettings(2, 1), tmp_path / "page.html")
     assert "Skipped" in read_page(tmp_path / "page.html").text
+
+
+def test_trees_of_a_thousand_rounds_leave_something_to_boost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COMMITTEE_DATA", raising=False)
+    name, n_leaves, (X, _, y, _) = _find_letters()
+    assert "digits" in name
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_leaf_nodes=n_leaves), n_estimators=20).fit(X, y)
+    assert len(model.estimators_) == 20
 
 
 def test_unknown_rows(run: Run) -> None:

@@ -47,7 +47,7 @@ def _list_values(X: Any) -> list[Any] | None:
         return X.tolist() if X.ndim == 1 and X.dtype.kind in "OUT" else None
     if hasattr(X, "column_names") and hasattr(X, "column"):  # a table of PyArrow
         return X.column(0).to_pylist() if len(X.column_names) == 1 else None
-    if hasattr(X, "columns") and hasattr(X, "shape"):
+    if hasattr(X, "shape") and hasattr(X, "columns"):  # a lazy frame has no shape, and warns if its columns are read
         return _list_values(X[X.columns[0]]) if len(X.columns) == 1 else None
     for name in ("to_pylist", "to_list"):
         if callable(getattr(X, name, None)) and not isinstance(X, type):

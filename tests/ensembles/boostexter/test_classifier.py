@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from committee import BoosTexterClassifier
+from committee.exceptions import DataError
 from tests.interrupts import count_polls, interrupt_at_poll
 from tests.naive.boostexter import boost_words
 
@@ -332,3 +334,18 @@ def test_scores_are_exact_sums(algorithm: str, n_classes: int) -> None:
         copies = np.repeat(np.arange(80), weights)
         repeated = BoosTexterClassifier(algorithm=algorithm, n_estimators=25).fit(X[copies], y[copies])
         np.testing.assert_array_equal(repeated.predict(X), model.predict(X))
+
+
+def test_documents_without_words_are_refused_with_a_sentence():
+    with pytest.raises(DataError, match=r"empty vocabulary.*at least two letters or digits"):
+        BoosTexterClassifier(n_estimators=2).fit(["a b", "b c", "a c", "b"], [0, 1, 0, 1])
+
+
+def test_a_lazy_frame_is_read_without_a_warning():
+    frame = pl.DataFrame({"first": [0, 1, 0, 1, 1, 0], "second": [1, 1, 0, 0, 1, 0]})
+    y = [0, 1, 0, 1, 1, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lazy = BoosTexterClassifier(n_estimators=2).fit(frame.lazy(), y)
+        predicted = lazy.predict(frame.lazy())
+    np.testing.assert_array_equal(predicted, BoosTexterClassifier(n_estimators=2).fit(frame, y).predict(frame))

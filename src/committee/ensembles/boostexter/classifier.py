@@ -297,7 +297,12 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
             if self.vectorizer is None
             else clone(self.vectorizer)
         )
-        words = mark_present(vectorizer.fit_transform(documents))
+        try:
+            words = mark_present(vectorizer.fit_transform(documents))
+        except ValueError as error:
+            if "empty vocabulary" not in str(error):
+                raise
+            raise DataError(f"{error}. By default a word has at least two letters or digits (vectorizer=).") from None
         if words.shape[1] == 0:
             raise DataError("The vectoriser found no word in the documents.")
         return words, vectorizer
