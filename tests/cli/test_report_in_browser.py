@@ -8,11 +8,13 @@ import pyarrow as pa
 import pytest
 from sklearn.datasets import make_classification
 
+from committee.cli import report
 from committee.cli.fit import fit_problem
 from committee.cli.model_setup import Plan
 from committee.cli.output import write_model
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import FoldObserver, summarize_training, write_model_report, write_report
+from committee.cli.report.charts import Axis, Chart, draw_bars, draw_matrix, draw_surface, fit_axis
 from committee.cli.report.reproduction_section import Reproduction
 from committee.cli.table import Source
 from tests.cli.browser import Browser, find_browser, open_browser
@@ -193,3 +195,46 @@ def test_captions_of_wide_tables_are_read_on_a_phone(pages: Path, tmp_path: Path
             places = browser.run(script.replace("LEFT", left))
             assert places
             assert all(start >= 0 and end <= SIZES["phone"] for start, end in places), places
+
+
+MISPLACED = """[...document.querySelectorAll('figure svg')].flatMap(svg => {
+  const box = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const cut = texts.filter(([_, r]) => r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1);
+  const pairs = texts.flatMap(([a, r], i) => texts.slice(i + 1).filter(([_, q]) =>
+    Math.min(r.right, q.right) - Math.max(r.left, q.left) > 2
+    && Math.min(r.bottom, q.bottom) - Math.max(r.top, q.top) > 4
+  ).map(([b]) => a + ' | ' + b));
+  return [...cut.map(([a]) => a), ...pairs];
+})"""
+
+
+def test_long_names_in_charts_are_whole_and_apart(tmp_path: Path) -> None:
+    names = [f"group of rows with number {k}" for k in range(8)]
+    lines = Chart(fit_axis([0.0, 1.0], "recall"), fit_axis([0.0, 1.0], "precision"), "lines")
+    for k in range(8):
+        lines.line([0, 1], [0, k / 8], k, f"group number {k} 0.123")
+    steps = tuple(f"−0.0{k}318" for k in range(8))
+    charts = [
+        draw_matrix(names, np.full((8, 8), 12), "matrix"),
+        draw_matrix([f"{k}" for k in range(60)], np.full((60, 60), 12), "large matrix"),
+        draw_bars(names, np.arange(8), "share", "bars"),
+        draw_surface(
+            Axis(0, 8, "income in thousands", names=steps),
+            Axis(0, 8, "feature", names=steps),
+            np.arange(64.0).reshape(8, 8),
+            "probability",
+            "surface",
+        ),
+        lines.render(),
+    ]
+    style = (Path(report.__file__).parent / "page.css").read_text(encoding="utf-8")
+    head = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    head += f"<style>{style}</style>"
+    (tmp_path / "charts.html").write_text(head + "".join(f"<figure>{one}</figure>" for one in charts), encoding="utf-8")
+    with open_browser(tmp_path) as browser:
+        for width in (390, 820, 1400):
+            browser.open(tmp_path / "charts.html", width=width)
+            assert browser.run(MISPLACED) == []
+    # The end of a name says which one it is.
+    assert all(charts[0].count(f"umber {k}</text>") == 2 for k in range(8))

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from committee.cli.report.charts.axis import Axis, fit_axis
-from committee.cli.report.charts.svg import N_COLORS, RIGHT, TOP, WIDTH, make_tip, open_svg, place, wrap_name
+from committee.cli.report.charts.svg import LETTER, N_COLORS, RIGHT, TOP, WIDTH, make_tip, open_svg, place, wrap_name
 from committee.cli.report.markup import escape, show_number, truncate_text
 
 __all__ = ["draw_bars", "draw_dots"]
 
-# Characters of a line of a name, and the width of one in a wide font, on phones, where text is larger.
+# Characters of a line of a name.
 _NAME_WIDTH = 24
-_LETTER = 8.2
 _NARROWEST = 70
 _STEP, _LINE = 24, 15
 
@@ -32,9 +31,9 @@ class _Layout:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = [wrap_name(name, _NAME_WIDTH) for name in names]
         longest = max((len(line) for lines in self.names for line in lines), default=0)
-        self.left = max(_NARROWEST, round(_LETTER * longest) + 12)
+        self.left = max(_NARROWEST, round(LETTER * longest) + 12)
         self.ends = (self.left, WIDTH - RIGHT)
-        self.step = _STEP + (_LINE - 5 if any(len(lines) > 1 for lines in self.names) else 0)
+        self.step = _STEP + (_LINE if any(len(lines) > 1 for lines in self.names) else 0)
         self.bottom = TOP + self.step * len(self.names) + 2
 
     def middle(self, k: int) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from numpy.typing import ArrayLike
 
 from committee.cli.report.charts.axis import Axis
-from committee.cli.report.charts.svg import N_COLORS, RIGHT, TOP, WIDTH, make_tip, open_svg, place
+from committee.cli.report.charts.svg import LETTER, N_COLORS, RIGHT, TOP, WIDTH, make_tip, open_svg, place
 from committee.cli.report.markup import escape, truncate_text
 
 __all__ = ["Chart"]
@@ -187,7 +187,7 @@ def _layout_legend(entries: list[tuple[int, str]], left: int) -> list[tuple[int,
     laid_out, at, line = [], left, 0
     for color, text in entries:
         short = truncate_text(text, 40)
-        width = 30 + round(6.8 * len(short))
+        width = 26 + round(LETTER * len(short))
         if at > left and at + width > WIDTH:
             at, line = left, line + 1
         laid_out.append((color, short, at, line))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from committee.cli.report.charts.axis import Axis
-from committee.cli.report.charts.svg import RIGHT, TOP, WIDTH, make_tip, open_svg, place
+from committee.cli.report.charts.svg import LETTER, RIGHT, TOP, WIDTH, elide_middle, make_tip, open_svg, place
 from committee.cli.report.markup import escape, show_number, truncate_text
 from committee.cli.report.raster import color_values
 from committee.typing import FloatArray
@@ -16,8 +17,9 @@ from committee.typing import FloatArray
 __all__ = ["draw_matrix", "draw_surface"]
 
 _MOST_NUMBERED = 12
-_MATRIX_LEFT, _MATRIX_TOP = 110, 46
-_SURFACE_LEFT, _SURFACE_BOTTOM, _SURFACE_HEIGHT = 78, 46, 300
+_LINE_HEIGHT = 15
+_MATRIX_LEFT, _MATRIX_TOP, _NAME_WIDTH = 70, 46, 16
+_SURFACE_BOTTOM, _SURFACE_HEIGHT = 46, 300
 _KEY_WIDTH, _KEY_STEPS = 46, 24
 
 
@@ -38,10 +40,14 @@ def draw_matrix(labels: Sequence[str], counts: NDArray[np.intp], alt: str) -> st
     str
         SVG.
     """
-    n, left, top = len(labels), _MATRIX_LEFT, _MATRIX_TOP
+    n, names = len(labels), [elide_middle(label, _NAME_WIDTH) for label in labels]
+    longest = LETTER * max(map(len, names))
+    left = max(_MATRIX_LEFT, round(longest) + 12)
     size = (WIDTH - left - RIGHT) / n if n > 4 else 66.0
+    upright = longest > size  # names of columns that are wider than a column
+    top = 32 + round(longest) if upright else _MATRIX_TOP
     proportions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    parts = [open_svg(WIDTH, top + size * n + 12, alt), _name_matrix(labels, size)]
+    parts = [open_svg(WIDTH, top + size * n + 12, alt), _name_matrix(names, (left, top), size, upright=upright)]
     for i in range(n):
         for j in range(n):
             x, y, share = left + size * j, top + size * i, float(proportions[i, j])
@@ -58,18 +64,16 @@ def draw_matrix(labels: Sequence[str], counts: NDArray[np.intp], alt: str) -> st
     return "".join(parts) + "</svg>"
 
 
-def _name_matrix(labels: Sequence[str], size: float) -> str:
-    left, top, wide = _MATRIX_LEFT, _MATRIX_TOP, max(3, int(size // 7))
+def _name_matrix(names: Sequence[str], corner: tuple[int, int], size: float, *, upright: bool) -> str:
+    """Names of the rows and columns, as many as there is room for."""
+    left, top = corner
     parts = [f'<text class="tick" x="{left}" y="14">predicted →</text><text class="tick" x="4" y="14">true ↓</text>']
-    for k, name in enumerate(labels):
-        middle = top + size * (k + 0.5)
-        short = escape(truncate_text(name, 14))
-        parts.append(f'<text x="{left - 8}" y="{place(middle)}" dy="4" text-anchor="end">{short}</text>')
-        if size >= 13:
-            parts.append(
-                f'<text class="tick" x="{place(left + size * (k + 0.5))}" y="{top - 8}" text-anchor="middle">'
-                f"{escape(truncate_text(name, wide))}</text>"
-            )
+    for k in range(0, len(names), math.ceil(_LINE_HEIGHT / size)):
+        middle, name = size * (k + 0.5), escape(names[k])
+        parts.append(f'<text x="{left - 8}" y="{place(top + middle)}" dy="4" text-anchor="end">{name}</text>')
+        turned = f'transform="translate({place(left + middle + 4)} {top - 6}) rotate(-90)"'
+        level = f'x="{place(left + middle)}" y="{top - 8}" text-anchor="middle"'
+        parts.append(f'<text class="tick" {turned if upright else level}>{name}</text>')
     return "".join(parts)
 
 
@@ -92,7 +96,8 @@ def draw_surface(across: Axis, up: Axis, values: FloatArray, label: str, alt: st
     str
         SVG.
     """
-    left, right = _SURFACE_LEFT, WIDTH - RIGHT - _KEY_WIDTH
+    rows = _thin(up.names, 7)
+    left, right = 28 + round(LETTER * max(len(text) for _, text in rows)), WIDTH - RIGHT - _KEY_WIDTH
     top, bottom = TOP + 8, _SURFACE_HEIGHT - _SURFACE_BOTTOM
     wide, high = (right - left) / len(across.names), (bottom - top) / len(up.names)
     colors = color_values(values)
@@ -108,7 +113,7 @@ def draw_surface(across: Axis, up: Axis, values: FloatArray, label: str, alt: st
     for k, text in _thin(across.names, 5):
         at = place(left + wide * (k + 0.5))
         parts.append(f'<text class="tick" x="{at}" y="{bottom + 16}" text-anchor="middle">{escape(text)}</text>')
-    for k, text in _thin(up.names, 7):
+    for k, text in rows:
         at = place(bottom - high * (k + 0.5))
         parts.append(f'<text class="tick" x="{left - 6}" y="{at}" dy="4" text-anchor="end">{escape(text)}</text>')
     middle, name = place((left + right) / 2), escape(truncate_text(across.label, 44))

@@ -6,13 +6,15 @@ import textwrap
 
 from committee.cli.report.markup import escape, truncate_text
 
-__all__ = ["N_COLORS", "RIGHT", "TOP", "WIDTH", "make_tip", "open_svg", "place", "wrap_name"]
+__all__ = ["LETTER", "N_COLORS", "RIGHT", "TOP", "WIDTH", "elide_middle", "make_tip", "open_svg", "place", "wrap_name"]
 
 N_COLORS = 8
 """Colours of the style sheet; further series repeat them."""
 WIDTH = 440
 """Width of every image in its own units; the page scales it."""
 TOP, RIGHT = 12, 14
+LETTER = 8.2
+"""Width of a letter in a wide font, on phones, where text is larger."""
 
 
 def place(value: float) -> str:
@@ -82,3 +84,29 @@ def wrap_name(name: object, width: int, most_lines: int = 2) -> list[str]:
         return [truncate_text(text, width)]
     last = textwrap.wrap(text[::-1], width - 1, break_long_words=True)[0][::-1]
     return [*lines[: most_lines - 2], truncate_text(lines[most_lines - 2], width - 1).rstrip("…") + "…", f"…{last}"]
+
+
+def elide_middle(name: object, width: int) -> str:
+    """A name on one line; the middle of one that is too long is left out, since names often begin alike.
+
+    Parameters
+    ----------
+    name : object
+        Any name.
+    width : int
+        Most characters.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> elide_middle("a class with a long name, number 12", 14), elide_middle("short", 14)
+    ('a class…ber 12', 'short')
+    """
+    text = " ".join(str(name).split())
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"

@@ -19,7 +19,7 @@ __all__ = ["describe_drift"]
 _MOST_ROWS = 60
 _MOST_FIGURES = 6
 _MOST_REMARKS = 8
-_WORDS = {"none": "as before", "moderate": "moderate", "large": "large"}
+_WORDS = {"none": "as\u00a0before", "moderate": "moderate", "large": "large"}
 
 
 def describe_drift(
