@@ -1,8 +1,8 @@
 """Run all suites: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import adaboost, bagging, boostexter, boosting, forests, inspection, isolation, stacking, trees
+from benchmarks import adaboost, bagging, boostexter, boosting, forests, inspection, isolation, ranking, stacking, trees
 
-SUITES = (trees, forests, isolation, bagging, stacking, adaboost, boostexter, boosting, inspection)
+SUITES = (trees, forests, isolation, bagging, stacking, adaboost, boostexter, boosting, ranking, inspection)
 
 if __name__ == "__main__":
     for suite in SUITES:

@@ -1,0 +1,170 @@
+"""Learning to rank, compared with LightGBM and XGBoost: `python benchmarks/ranking.py`; --quick is a smoke test.
+
+The data are made by a script in the shape of public sets (MSLR-WEB): about 100 documents a query, 136 columns, grades
+0 to 4 of which most are 0. All contenders have the same rounds, leaves, learning rate, bins and threads. The score is
+NDCG of the first ten places of queries that were not trained on, by one function for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if not __package__:
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
+from benchmarks.measure import Job, Outcome, run_in_turns, time_fit
+from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+
+LIGHTGBM, XGBOOST = "LightGBM", "XGBoost"
+N_FEATURES, PLACES = 136, 10
+LOSSES = {
+    "lambdarank": (OURS, LIGHTGBM, XGBOOST),
+    "pairwise": (OURS, XGBOOST),
+    "listwise": (OURS, LIGHTGBM),
+}
+THEIR_NAMES = {
+    LIGHTGBM: {"lambdarank": "lambdarank", "listwise": "rank_xendcg"},
+    XGBOOST: {"lambdarank": "rank:ndcg", "pairwise": "rank:pairwise"},
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Queries to learn from and to score, rounds and leaves of the models, and numbers of repetitions."""
+
+    n_queries: int = 3_000
+    n_scored: int = 1_000
+    n_estimators: int = 100
+    n_leaves: int = 31
+    repeats: int = 2
+    rounds: int = 2
+
+
+QUICK = Sizes(n_queries=40, n_scored=20, n_estimators=5, n_leaves=7, repeats=1, rounds=1)
+
+
+# --- child process -----------------------------------------------------------------------------------------------
+
+
+def make_queries(n_queries: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns, grades 0 to 4, and the query of each row.
+
+    A third of the columns are the same for all documents of a query but for noise, a third are counts with many
+    zeros, and a third are matches of query and document. The relevance depends on products and thresholds of some.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = np.clip(rng.gamma(6.0, 18.0, n_queries), 5, 400).astype(int)
+    qid = np.repeat(np.arange(n_queries), sizes)
+    n_rows, third = len(qid), N_FEATURES // 3
+    of_query = rng.normal(size=(n_queries, N_FEATURES))
+    X = rng.normal(size=(n_rows, N_FEATURES))
+    X[:, :third] = of_query[qid, :third] + 0.3 * X[:, :third]
+    X[:, third : 2 * third] = np.floor(np.maximum(0.0, 3.0 * X[:, third : 2 * third] - 1.0))
+    X[:, 2 * third :] += 0.7 * of_query[qid, 2 * third :]
+    matches, counts = X[:, 2 * third :], X[:, third : 2 * third]
+    signal = matches[:, :8].sum(axis=1) / 3.0 + np.minimum(counts[:, :4], 2.0).sum(axis=1) / 2.0
+    signal += 0.8 * matches[:, 8] * (X[:, 0] > 0.0) + 0.8 * matches[:, 9] * matches[:, 10]
+    signal += rng.normal(scale=1.2, size=n_rows)
+    # Grades are given within a query: 52, 32, 13, 2 and 1 per cent, as in MSLR-WEB.
+    places = np.lexsort((signal, qid))
+    rank = np.empty(n_rows)
+    rank[places] = (np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)) / np.repeat(sizes, sizes)
+    blurred = np.clip(rank + 0.05 * of_query[qid, -1], 0.0, 1.0)
+    return X, np.digitize(blurred, [0.52, 0.84, 0.97, 0.99]), qid
+
+
+def make_ranker(contender: str, loss: str, n_estimators: int, n_leaves: int, threads: int) -> Any:
+    common = {"n_estimators": n_estimators, "learning_rate": 0.1, "n_jobs": threads}
+    if contender == OURS:
+        from committee import GradientBoostingRanker
+
+        options = {"max_leaf_nodes": n_leaves, "min_samples_leaf": 20, "min_child_weight": 1e-3, "random_state": 0}
+        return GradientBoostingRanker(loss=loss, early_stopping=False, **options, **common)
+    named = THEIR_NAMES[contender][loss]
+    if contender == LIGHTGBM:
+        from lightgbm import LGBMRanker
+
+        return LGBMRanker(objective=named, num_leaves=n_leaves, random_state=0, verbose=-1, **common)
+    from xgboost import XGBRanker
+
+    options = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
+    return XGBRanker(objective=named, max_bin=255, random_state=0, **options, **common)
+
+
+def fit_ranker(contender: str, loss: str, sizes: dict[str, int], threads: int) -> Outcome:
+    """Time of the fit, and NDCG of other queries."""
+    from committee.scoring import mean_ndcg
+
+    X, y, qid = make_queries(sizes["n_queries"], 0)
+    X_new, y_new, qid_new = make_queries(sizes["n_scored"], 1)
+    queries = {"group": np.bincount(qid)} if contender == LIGHTGBM else {"qid": qid}
+
+    def fit() -> Any:
+        ranker = make_ranker(contender, loss, sizes["n_estimators"], sizes["n_leaves"], threads)
+        return ranker.fit(X, y, **queries)
+
+    model, outcome = time_fit(fit, sizes["repeats"])
+    return {**outcome, "score": mean_ndcg(y_new, model.predict(X_new), qid=qid_new, k=PLACES)}
+
+
+# --- parent process ----------------------------------------------------------------------------------------------
+
+
+def name_case(loss: str) -> str:
+    return f"{loss}: fit"
+
+
+def list_cases(sizes: Sizes) -> list[Case]:
+    """A fit with each loss, beside the peers that have it."""
+    threads = min(2, len(list_cores()))
+
+    def make_job(contender: str, loss: str) -> Job:
+        arguments = {"contender": contender, "loss": loss, "sizes": vars(sizes), "threads": threads}
+        return Job("benchmarks.ranking:fit_ranker", arguments, threads)
+
+    return [Case(name_case(loss), {who: make_job(who, loss) for who in peers}) for loss, peers in LOSSES.items()]
+
+
+CLAIMS = [
+    Claim("LambdaMART, fit, times faster than LightGBM", ratio(name_case("lambdarank"), LIGHTGBM), 1),
+    Claim("LambdaMART, fit, times faster than XGBoost", ratio(name_case("lambdarank"), XGBOOST), 1),
+]
+
+
+def run_suite(arguments: argparse.Namespace) -> Report:
+    """Run the cases."""
+    load = measure_load(0.2 if arguments.quick else 2.0)
+    if load > QUIET and not (arguments.quick or arguments.busy):
+        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
+    sizes = QUICK if arguments.quick else Sizes()
+    claims = [] if arguments.only else CLAIMS
+    cases = [c for c in list_cases(sizes) if not arguments.only or any(word in c.name for word in arguments.only)]
+    found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))
+    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
+    return Report("ranking", describe_machine(), load, arguments.quick, cases, outcomes, claims)
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
+    arguments = parser.parse_args(words)
+    report = run_suite(arguments)
+    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
+    if folder is not None:
+        report.write(folder)
+    print(report.render())
+
+
+if __name__ == "__main__":
+    main()
