@@ -22,6 +22,7 @@ void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
 void bind_exact(nb::module_& m);
+void bind_survival(nb::module_& m);
 void bind_build(nb::module_& m);
 void bind_testing(nb::module_& m);
 
@@ -46,6 +47,7 @@ NB_MODULE(_core, m) {
   bind_stump(m);
   bind_permutation(m);
   bind_exact(m);
+  bind_survival(m);
   bind_build(m);
   bind_testing(m);
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from committee.data.blocks.binned_file import BinnedFile
     from committee.data.estimates import estimate_fit
     from committee.data.spilling import memory_limit
+    from committee.data.survival_targets import make_survival_target
     from committee.engines.cluster import cluster
     from committee.engines.versions import show_versions
     from committee.ensembles.adaboost.arcing import ArcingClassifier
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         RandomForestRegressor,
     )
     from committee.ensembles.forest.isolation import IsolationForest
+    from committee.ensembles.forest.survival import RandomSurvivalForest
     from committee.ensembles.partition_predictions import predict_partitions
     from committee.inspection.bias_variance import estimate_bias_variance, measure_bag_variance
     from committee.inspection.bootstrap_error import estimate_bootstrap_error
@@ -96,6 +98,7 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RandomTreesEmbedding",
     "SingleFeatureNB",
     "StackingClassifier",
@@ -115,6 +118,7 @@ __all__ = [
     "export_text",
     "forget",
     "load",
+    "make_survival_target",
     "measure_bag_variance",
     "measure_diversity",
     "measure_jury",
@@ -156,6 +160,7 @@ _HOMES = {
     "IsolationForest": "committee.ensembles.forest.isolation",
     "RandomForestClassifier": "committee.ensembles.forest.estimators",
     "RandomForestRegressor": "committee.ensembles.forest.estimators",
+    "RandomSurvivalForest": "committee.ensembles.forest.survival",
     "RandomTreesEmbedding": "committee.ensembles.forest.embedding",
     "SingleFeatureNB": "committee.learners.single_feature_bayes",
     "StackingClassifier": "committee.ensembles.combining.stacking",
@@ -174,6 +179,7 @@ _HOMES = {
     "export_text": "committee.learners.export",
     "forget": "committee.io.certificates.forgetting",
     "load": "committee.io.model_file",
+    "make_survival_target": "committee.data.survival_targets",
     "measure_bag_variance": "committee.inspection.bias_variance",
     "measure_diversity": "committee.inspection.diversity",
     "measure_jury": "committee.inspection.majority_vote",

@@ -76,6 +76,7 @@ __all__ = [
     "SparseOutput",
     "Splitter",
     "StoppingTol",
+    "SurvivalOobScore",
     "TreeCount",
     "TreeFeatures",
     "TreeRandomState",
@@ -219,6 +220,12 @@ OobScore: TypeAlias = Annotated[
     "Whether to judge every row by the members that did not see it. True scores with accuracy or R²; a function of "
     "the true and the predicted target, or the name of one of scikit-learn's scorers, scores with that. Larger must "
     "be better. Rows count by their weight; a function is given them if it has the parameter ``sample_weight``.",
+]
+SurvivalOobScore: TypeAlias = Annotated[
+    bool | Callable[..., float],
+    "Whether to judge every row by the members that did not see it. True scores with the concordance; a function of "
+    "the survival target and the risks scores with that. Larger must be better. Rows count by their weight; a function "
+    "is given them if it has the parameter ``sample_weight``.",
 ]
 OobTol: TypeAlias = Annotated[
     float,

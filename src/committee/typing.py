@@ -30,7 +30,7 @@ FloatMatrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.uint32]
 #: A SciPy sparse matrix or array in compressed columns (or rows, for prediction); SciPy carries no types.
 SparseMatrix: TypeAlias = Any
-Task: TypeAlias = Literal["classify", "regress", "none"]
+Task: TypeAlias = Literal["classify", "regress", "survive", "none"]
 
 
 class EstimatorLike(Protocol):

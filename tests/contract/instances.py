@@ -34,7 +34,9 @@ def make_instance(cls: Any, **params: Any) -> Any:
 
 
 def shape_target(model: Any, signal: Any) -> Any:
-    """Numbers as an estimator of numbers takes them: relevances are whole and not negative."""
+    """Numbers as an estimator of numbers takes them: relevances are whole and not negative, times positive."""
+    if "Survival" in type(model).__name__:
+        return np.exp(signal)
     if model.__sklearn_tags__().target_tags.positive_only:
         return np.clip(np.round(signal - np.min(signal)), 0.0, 31.0)
     return signal

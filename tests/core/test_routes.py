@@ -110,7 +110,7 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", {"max_leaf_nodes": 9}, "subtree", "max_leaf_nodes grows best-first"),
     ("two", {"monotonic": [1] + [0] * 7}, "subtree", "there are monotone constraints"),
     ("two", {"interaction_groups": [[0, 1]]}, "subtree", "there are interaction constraints"),
-    ("values", {"exact": True}, "subtree", "exact splits and absolute error sort the rows"),
+    ("values", {"exact": True}, "subtree", "exact splits, absolute error and log-rank sort the rows"),
     ("values", {"min_samples_leaf": 2}, "presorted_rows", "min_samples_leaf is above 1"),
     ("values", {"criterion": "poisson"}, "presorted_rows", "the criterion is not squared_error"),
     ("three", {"criterion": "entropy"}, "multiclass_block", "the criterion is not gini"),

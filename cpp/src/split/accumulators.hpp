@@ -116,6 +116,7 @@ struct MomentAccumulator {
   u32 n_outputs = 1;
   const i64* targets =
       nullptr;  // [row][output] in fixed point, read where there are several outputs
+  const double* values = nullptr;  // [row][output] as they were given
 
   static constexpr u32 kFixedCell = kMulti ? 0 : 2;
   constexpr u32 cell() const { return kMulti ? 1 + n_outputs : kFixedCell; }

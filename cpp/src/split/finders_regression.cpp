@@ -1,5 +1,7 @@
-// Split finders of regression: criteria over moments, and absolute error over medians.
+// Split finders of regression: criteria over moments, absolute error over medians, log-rank over
+// risk tables.
 #include "split/absolute_error_finder.hpp"
+#include "split/log_rank_finder.hpp"
 #include "split/split_finder.hpp"
 
 namespace committee {
@@ -15,6 +17,7 @@ std::unique_ptr<SplitFinder<MomentAccumulator<kMulti>>> make_moment_finder(
 template <>
 std::unique_ptr<SplitFinder<MomentAccumulator<false>>> make_finder(
     const MomentAccumulator<false>& accumulator, const std::string& criterion) {
+  if (criterion == LogRank::kName) return std::make_unique<LogRankFinder>(accumulator);
   return make_moment_finder<false>(accumulator, criterion);
 }
 

@@ -178,6 +178,9 @@ class SplitFinder {
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                            Candidate& best) = 0;
+  // Numbers by whose mean categories are ordered, a row of the node each, times its weight; null:
+  // the targets.
+  virtual const i64* find_row_scores(const Item*, std::size_t) { return nullptr; }
   // Weighted impurity decrease of the candidate that won since begin_node, in the units of the
   // accumulator.
   virtual double measure_decrease(const Candidate& best) = 0;

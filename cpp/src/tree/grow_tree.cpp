@@ -55,7 +55,7 @@ GrowthPlan::GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_param
   const std::size_t n_own =
       params.member_features.empty() ? n_features : params.member_features.size();
   draws_features = params.max_features < n_own;
-  sorts_rows = params.exact || params.criterion == AbsoluteError::kName;
+  sorts_rows = params.exact || has_no_histograms(params.criterion);
   bounded = is_bounded(params);
   feature_groups = index_groups(params, n_features);
   const double depth = std::log2(static_cast<double>(n_rows) + 1.0);
@@ -288,7 +288,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   const bool classes = is_classification(input.target);
   if (classes) {
     measure_class_impurities(params.criterion, tree.values, input.target.n_classes, tree.impurity);
-  } else if (params.criterion != AbsoluteError::kName) {
+  } else if (!has_no_histograms(params.criterion)) {
     fill_values(part, params);
   }
   clip_values(part, classes);

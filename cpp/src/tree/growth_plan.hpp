@@ -20,7 +20,7 @@ struct GrowthPlan {
   double rare_weight = 0.0;                     // of a category, accumulator units
   double value_unit = 1.0, value_offset = 0.0;  // a finder's node value in target units
   bool draws_features = false;                  // fewer than all at each node
-  bool sorts_rows = false;                      // exact splits or absolute error
+  bool sorts_rows = false;                      // exact splits, absolute error or log-rank
   bool bounded = false;                         // monotone constraints
   int n_threads = 1;
   // Per feature: bit set of its interaction groups; empty: none.

@@ -178,7 +178,7 @@ TreeNodeSearch<Accumulator>::TreeNodeSearch(const GrowthContext<Accumulator>& co
       sample_(context.sample),
       accumulator_(context.accumulator),
       items_(context.items),
-      sorts_categories_(context.params.criterion == AbsoluteError::kName),
+      sorts_categories_(has_no_histograms(context.params.criterion)),
       finder_(make_finder(context.accumulator, context.params.criterion)),
       total_(context.accumulator.cell()),
       hist_(batch_size() * kHistogramBins * context.accumulator.cell(), Element{0}) {

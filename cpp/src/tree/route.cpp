@@ -68,7 +68,7 @@ void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
   r.refuse_if(sample.n_rows < kDenseRows, kOwn, "there are fewer than 2,048 rows");
   const std::size_t bytes = plan.input.data->n_cols * kHistogramBins * sample.cell_bytes;
   r.refuse_if(bytes * (sample.n_rows / kDenseRows + 1) > kDenseBytes, kOwn,
@@ -78,7 +78,7 @@ void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample
 void choose_subtree(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::subtree;
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   r.refuse_if(!plan.feature_groups.empty(), kOwn, "there are interaction constraints");
   r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
@@ -113,7 +113,7 @@ void choose_presorted(Refusals& r, const GrowthPlan& plan, const SampleFacts& sa
 void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::few_rows;
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits and absolute error sort the rows");
+  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   refuse_limits(r, plan, kOwn);
   const bool is_class = sample.kind == AccumulatorKind::classes;

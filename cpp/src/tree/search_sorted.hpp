@@ -1,4 +1,4 @@
-// The search over sorted rows: exact splits and absolute error. Included by
+// The search over sorted rows: exact splits, absolute error and log-rank. Included by
 // tree/builder_search.hpp.
 #pragma once
 #include <algorithm>
@@ -86,8 +86,8 @@ bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 fe
   return finder_->scan_sorted(rows, items_ + node.begin, view, best);
 }
 
-// Absolute error over categories: categories ordered by their mean target, then scanned like
-// numbers.
+// Absolute error and log-rank over categories: categories ordered by their mean target or score,
+// then scanned like numbers.
 template <class Accumulator>
 bool TreeNodeSearch<Accumulator>::scan_categories_in_order(const NodePosition& node, u32 feature,
                                                            Candidate& best) {
@@ -100,9 +100,14 @@ bool TreeNodeSearch<Accumulator>::scan_categories_in_order(const NodePosition& n
     };
     const u32 cell = accumulator_.cell();
     std::vector<Element> cells(static_cast<std::size_t>(bins.n_bins + 1) * cell, Element{0});
+    const i64* scores = finder_->find_row_scores(items_ + node.begin, node.size());
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const u32 code = std::min(code_of(items_[i].row), bins.n_bins);
-      accumulator_.add(cells.data() + static_cast<std::size_t>(code) * cell, items_[i]);
+      Item item = items_[i];
+      if constexpr (Accumulator::kFixedCell > 0) {
+        if (scores) item.wy = scores[i - node.begin];
+      }
+      accumulator_.add(cells.data() + static_cast<std::size_t>(code) * cell, item);
     }
     std::vector<CategoryCell<Element>> categories;
     for (u32 code = 0; code <= bins.n_bins; ++code) {
@@ -143,7 +148,7 @@ bool TreeNodeSearch<Accumulator>::scan_categories_in_order(const NodePosition& n
     }
     return categories.size() > 1;  // one group now may be several further down
   } else {
-    throw std::logic_error("rows are sorted by category for absolute error alone");
+    throw std::logic_error("rows are sorted by category for absolute error and log-rank alone");
   }
 }
 

@@ -146,6 +146,7 @@ Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source,
   sample.targets = fix_targets(source.target.values, n_outputs, source.weights, centre);
   sample.accumulator.n_outputs = n_outputs;
   sample.accumulator.targets = sample.targets.values.data();  // stays valid when the sample moves
+  sample.accumulator.values = source.target.values.data();
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
   sample.counts = source.weights.counts;

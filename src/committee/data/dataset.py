@@ -182,6 +182,10 @@ class ValueTarget:
         """The number of outputs."""
         return int(self.values.shape[1])
 
+    def take_rows(self, rows: AnyArray) -> ValueTarget:
+        """Some of the rows, by index."""
+        return replace(self, values=np.ascontiguousarray(self.values[rows]))
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -302,7 +306,7 @@ class Dataset:
         if isinstance(target, ClassTarget):
             target = replace(target, labels=np.ascontiguousarray(target.labels[rows]))
         elif isinstance(target, ValueTarget):
-            target = replace(target, values=np.ascontiguousarray(target.values[rows]))
+            target = target.take_rows(rows)
         weights = None if self.weights is None else self.weights[rows]
         return Dataset(X, self.schema, target, weights, None if weights is None else self.row_weight)
 

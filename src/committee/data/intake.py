@@ -24,6 +24,7 @@ from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.memory import check_room_for
+from committee.data.survival_targets import encode_survival
 from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.data.weights import find_row_weight, read_sample_weight
@@ -79,7 +80,7 @@ def take_in(
         The target.
     sample_weight : array of shape (n_rows,), number or None, default=None
         Weights of the rows.
-    task : {"classify", "regress", "none"}
+    task : {"classify", "regress", "survive", "none"}
         What y is for.
     class_weight, categorical_features, unseen : see :mod:`committee.params`
         As the constructor got them.
@@ -112,8 +113,7 @@ def take_in(
         check_room_for(table.n_rows, table.n_features, _BINNED_BYTES, n_entries)
     target: ClassTarget | ValueTarget | None = None
     if task != "none":
-        labels = read_target(y, table.n_rows, name, multi_output=multi_output)
-        target = encode_classes(labels, name, min_classes) if task == "classify" else encode_values(labels)
+        target = _read_target(y, table.n_rows, name, task, multi_output, min_classes)
     weights, row_weight = None, None
     if sample_weight is not None or class_weight is not None:
         weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
@@ -126,6 +126,15 @@ def take_in(
     matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights, row_weight)
+
+
+def _read_target(
+    y: Any, n_rows: int, name: str, task: Task, multi_output: bool, min_classes: int
+) -> ClassTarget | ValueTarget:
+    if task == "survive":
+        return encode_survival(y, n_rows, name)
+    labels = read_target(y, n_rows, name, multi_output=multi_output)
+    return encode_classes(labels, name, min_classes) if task == "classify" else encode_values(labels)
 
 
 def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:

@@ -142,6 +142,17 @@ class Engine(Protocol):
         """The seed under which tree 0 has the random numbers that a tree of a forest has under the forest's seed."""
         ...
 
+    def sum_comparable_pairs(
+        self,
+        event: NDArray[np.uint8],
+        time: FloatArray,
+        score: FloatArray,
+        event_part: FloatArray,
+        later_part: FloatArray,
+    ) -> tuple[float, float, float, float]:
+        """Sums over comparable pairs of censored times: concordant, discordant, of equal score; pairs of equal time."""
+        ...
+
     def add_out_of_bag(
         self,
         trees: _core.Trees,

@@ -29,6 +29,7 @@ from committee.ensembles.forest import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSurvivalForest,
 )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "StackingClassifier",
     "StackingRegressor",
     "SuperLearnerClassifier",

@@ -82,11 +82,16 @@ class ForestBuilder:
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         hosts = choose_tree_hosts(self, n_trees - first)
         if hosts is None:
-            self.keep(*self._grow_here(arrays, first, n_trees, progress))
+            grown = self._grow_here(arrays, first, n_trees, progress)
         else:
-            self.keep(*grow_on_hosts(hosts, self, arrays, n_trees, progress))
+            grown = grow_on_hosts(hosts, self, arrays, n_trees, progress)
+        self.keep(self._fill_leaves(grown[0], first), grown[1])
         if on_progress is not None:
             on_progress(n_trees)
+
+    def _fill_leaves(self, trees: Trees, first: int) -> Trees:
+        """Trees ``first`` and so on with the leaves that the forest needs; those of the engine by default."""
+        return trees
 
     def _grow_here(
         self, arrays: TrainingArrays, first: int, last: int, on_progress: Callable[[int], None] | None

@@ -51,6 +51,8 @@ class OutOfBag:
         A score is better only if it is by more than this.
     patience : int or None, default=None
         Members without a better score after which the score has converged.
+    score_rows : callable, optional
+        Scores the rows of some numbers (or a slice) by their mean votes, in place of ``score``.
     too_few : str
         The cause that the warning about rows without votes gives, in scikit-learn's words for the family.
 
@@ -74,6 +76,7 @@ class OutOfBag:
         weights: FloatArray | None = None,
         tol: float = 0.0,
         patience: int | None = None,
+        score_rows: Callable[[Rows, FloatArray], float] | None = None,
         too_few: str = "too few trees were used to compute any reliable OOB estimates",
     ) -> None:
         if isinstance(target, ClassTarget):
@@ -85,7 +88,7 @@ class OutOfBag:
         self.n_votes: NDArray[np.uint32] = np.zeros(n_rows, dtype=np.uint32)
         self.converged = False
         self._scored = None if weights is None else weights > 0.0
-        self._score = make_score_function(score, target, weights)
+        self._score = make_score_function(score, target, weights) if score_rows is None else score_rows
         self._tol, self.patience, self._too_few = tol, patience, too_few
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0

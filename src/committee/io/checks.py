@@ -67,6 +67,20 @@ def _check_estimator(model: Any) -> None:
         record = state["_leaf_record"]
         same = is_a(record, "LeafRecord") and trees is not None
         require(same and np.array_equal(record.node_offsets, trees.node_offsets), "shares are of the trees' nodes")
+    if "_leaf_hazards" in state:
+        _check_hazards(state, trees)
+
+
+def _check_hazards(state: dict[str, Any], trees: Any) -> None:
+    """Every leaf of a survival forest has its events, at times that are known."""
+    hazards, times = state["_leaf_hazards"], state.get("event_times_")
+    require(is_a(hazards, "LeafHazards") and trees is not None, "hazards are of the trees' leaves")
+    require(len(hazards.offsets) == int(trees.leaf_offsets[-1]) + 1, "every leaf has its hazards")
+    known = isinstance(times, np.ndarray) and times.dtype == np.float64 and times.ndim == 1 and len(times) > 0
+    require(known, "there must be event times")
+    assert times is not None
+    require(bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all()), "event times must ascend")
+    require(bool((hazards.times < len(times)).all()), "hazards are at event times")
 
 
 def _check_row_counts(state: dict[str, Any]) -> None:

@@ -57,6 +57,7 @@ STATES = {
     "SamplePlan": StateClass("committee.data.sampling", "SamplePlan"),
     "TreeView": StateClass("committee.learners.tree_view", "TreeView", ("_trees", "_criterion", "_tree"), ("_cache",)),
     "IsolationSamples": StateClass("committee.ensembles.forest.isolation_samples", "IsolationSamples"),
+    "LeafHazards": StateClass("committee.ensembles.forest.survival_leaves", "LeafHazards"),
     "LeafRecord": StateClass("committee.ensembles.forest.quantiles", "LeafRecord"),
     "ShareCalibration": StateClass(
         "committee.ensembles.forest.calibration", "ProbabilityCalibration", ("_n_classes", "_curves")

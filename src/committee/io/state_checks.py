@@ -100,6 +100,16 @@ def _check_isolation_samples(samples: Any) -> None:
     require(samples.replace or samples.n_draws <= places, "no more than all rows can be drawn")
 
 
+def _check_leaf_hazards(leaves: Any) -> None:
+    offsets, times, hazards = leaves.offsets, leaves.times, leaves.hazards
+    known = isinstance(offsets, np.ndarray) and offsets.dtype == np.int64 and offsets.ndim == 1 and len(offsets) > 1
+    require(known and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all()), "events of leaves follow each other")
+    n_events = int(offsets[-1])
+    require(is_array(times, "u", n_events) and times.dtype.itemsize == 4, "every event has its time")
+    require(is_array(hazards, "f", n_events), "every event has its hazard")
+    require(bool(((hazards > 0.0) & (hazards <= 1.0)).all()), "a hazard is a probability")
+
+
 def _check_leaf_record(record: Any) -> None:
     shares, values, offsets = record.shares, record.values, record.node_offsets
     require(isinstance(shares, csr_matrix) and shares.dtype == np.float64, "shares must be a sparse matrix")
@@ -223,6 +233,7 @@ STATE_CHECKS: dict[str, Callable[[Any], None]] = {
     "SamplePlan": _check_sample_plan,
     "MemberSamples": _check_member_samples,
     "IsolationSamples": _check_isolation_samples,
+    "LeafHazards": _check_leaf_hazards,
     "LeafRecord": _check_leaf_record,
     "TreeView": _check_tree_view,
     "ShareCalibration": _check_calibration,

@@ -11,6 +11,7 @@
 #include "friedman_mse.hpp"
 #include "gain_ratio.hpp"
 #include "gini.hpp"
+#include "log_rank.hpp"
 #include "poisson.hpp"
 #include "squared_error.hpp"
 
@@ -18,6 +19,11 @@ namespace committee {
 
 using ClassCriteria = std::tuple<Gini, Entropy, GainRatio, ZeroOneError>;
 using MomentCriteria = std::tuple<SquaredError, FriedmanMse, Poisson>;
+
+// Criteria that look at sorted rows instead of sums over bins.
+inline bool has_no_histograms(const std::string& criterion) {
+  return criterion == AbsoluteError::kName || criterion == LogRank::kName;
+}
 
 // Calls act(criterion) with the criterion of that name; false if the list has none.
 template <class List, class Act>

@@ -1,4 +1,4 @@
-"""Random forests, extra-trees, isolation forests and the embedding by random trees."""
+"""Random forests, extra-trees, survival forests, isolation forests and the embedding by random trees."""
 
 from committee.ensembles.forest.embedding import RandomTreesEmbedding
 from committee.ensembles.forest.estimators import (
@@ -8,6 +8,7 @@ from committee.ensembles.forest.estimators import (
     RandomForestRegressor,
 )
 from committee.ensembles.forest.isolation import IsolationForest
+from committee.ensembles.forest.survival import RandomSurvivalForest
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -15,5 +16,6 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RandomTreesEmbedding",
 ]

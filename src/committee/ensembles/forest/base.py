@@ -75,6 +75,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
 
     _splitter: ClassVar[Splitter]
     _member: ClassVar[type[BaseTree]]
+    _builder: ClassVar[type[ForestBuilder]] = ForestBuilder
     _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # settings of a tree that are no parameters
 
     criterion: str
@@ -238,7 +239,7 @@ class BaseForest(MemberAccessMixin, TreeEstimator):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         plan.balance_classes = bool(self.bootstrap) and getattr(self, "class_weight", None) == "balanced_subsample"
-        builder = ForestBuilder(dataset, self.max_bins, weights, params, plan, samples)
+        builder = self._builder(dataset, self.max_bins, weights, params, plan, samples)
         if keeps_trees:
             self._check_kept_trees(dataset)
             builder.keep(self._trees, self._importances)
