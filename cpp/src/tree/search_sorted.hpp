@@ -9,9 +9,24 @@
 namespace committee {
 
 inline constexpr std::size_t kRadixRows = 512;  // below, comparison sort is faster
+inline constexpr std::size_t kByteRows = 48;    // the same for codes of one byte
+
+// Sorts keyed rows by codes below 256; stable.
+inline void sort_by_byte(std::vector<u64>& keyed, std::vector<u64>& spare) {
+  spare.resize(keyed.size());
+  u32 count[257] = {};
+  for (const u64 key : keyed) ++count[(key >> 32) + 1];
+  for (int d = 0; d < 256; ++d) count[d + 1] += count[d];
+  for (const u64 key : keyed) spare[count[key >> 32]++] = key;
+  keyed.swap(spare);
+}
 
 // Sorts keyed rows by code; stable, so that equal codes stay in row order.
 inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 largest_code) {
+  if (largest_code < 256 && keyed.size() >= kByteRows) {
+    sort_by_byte(keyed, spare);
+    return;
+  }
   if (keyed.size() < kRadixRows) {
     std::sort(keyed.begin(), keyed.end());
     return;
@@ -86,6 +101,17 @@ bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 fe
   return finder_->scan_sorted(rows, items_ + node.begin, view, best);
 }
 
+// Puts a category, or the missing values behind the last one, on its side of a split.
+inline void take_category(Candidate& split, u32 code, u32 group, u32 n_categories) {
+  split.categorical = true;
+  if (code == n_categories) {
+    split.has_missing = true;
+    split.missing_left = group <= split.bin;
+  } else {
+    (group <= split.bin ? split.left_codes : split.right_codes).push_back(code);
+  }
+}
+
 // Absolute error and log-rank over categories: categories ordered by their mean target or score,
 // then scanned like numbers.
 template <class Accumulator>
@@ -134,16 +160,8 @@ bool TreeNodeSearch<Accumulator>::scan_categories_in_order(const NodePosition& n
     Candidate own;
     finder_->scan_sorted(rows, items_ + node.begin, view, own);
     if (own.found() && best.loses_to(own.score, own.priority, own.bin)) {
-      own.categorical = true;
-      for (u32 k = 0; k < order.size(); ++k) {
-        const u32 code = categories[order[k]].code;
-        if (code == bins.n_bins) {
-          own.has_missing = true;
-          own.missing_left = order.group(k) <= own.bin;
-        } else {
-          (order.group(k) <= own.bin ? own.left_codes : own.right_codes).push_back(code);
-        }
-      }
+      for (u32 k = 0; k < order.size(); ++k)
+        take_category(own, categories[order[k]].code, order.group(k), bins.n_bins);
       best = std::move(own);
     }
     return categories.size() > 1;  // one group now may be several further down

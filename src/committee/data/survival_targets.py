@@ -30,7 +30,7 @@ class SurvivalTarget(ValueTarget):
 
     Attributes
     ----------
-    values : ndarray of float64 of shape (n_rows, 1), C-contiguous
+    values : ndarray of float64 of shape (n_rows, n_columns), C-contiguous
         The times, or what an engine learns in their place.
     one_dimensional : bool
         True.
@@ -42,6 +42,11 @@ class SurvivalTarget(ValueTarget):
 
     event: BoolArray
     time: FloatArray
+
+    @property
+    def n_outputs(self) -> int:
+        """One, however many columns stand for it."""
+        return 1
 
     def take_rows(self, rows: AnyArray) -> SurvivalTarget:
         """Some of the rows, by index."""
