@@ -68,7 +68,7 @@ def _flatten(array: AnyArray, estimator_name: str) -> AnyArray:
         raise DataError(
             f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
             f"output only. MultiOutput{'Regressor' if estimator_name.endswith('Regressor') else 'Classifier'} of "
-            "sklearn.multioutput fits one for each output; forests and bags take several."
+            "sklearn.multioutput fits one for each output; forests, bags and gradient boosting take several."
         )
     warn_caller(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "

@@ -23,7 +23,7 @@ class StagedPredictions:
     `decision_function`, probabilities and classes.
     """
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class."""
         raise NotImplementedError
 
@@ -31,11 +31,11 @@ class StagedPredictions:
         """Scores after each round."""
         raise NotImplementedError
 
-    def _decision(self, scores: FloatArray) -> FloatArray:
+    def _decision(self, scores: FloatArray) -> Any:
         """Scores in the form that `decision_function` returns."""
         raise NotImplementedError
 
-    def _proba(self, scores: FloatArray) -> FloatArray:
+    def _proba(self, scores: FloatArray) -> Any:
         """Probabilities of all classes."""
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class StagedPredictions:
         """The class with the largest score, the first of equals."""
         raise NotImplementedError
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`.
 
         Parameters
@@ -55,10 +55,11 @@ class StagedPredictions:
         -------
         ndarray of shape (n_samples, n_classes)
         """
+        found = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return [np.log(own) for own in found] if isinstance(found, list) else np.log(found)
 
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """`decision_function` after each round.
 
         Parameters
@@ -86,7 +87,7 @@ class StagedPredictions:
         """
         return (self._decode(scores) for scores in self._staged_scores(X))
 
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """`predict_proba` after each round.
 
         Parameters

@@ -99,7 +99,8 @@ def _check_row_counts(state: dict[str, Any]) -> None:
 def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     """Every tree adds to a score that there is."""
     slots, loss, baseline = state["_slots"], state.get("_loss"), state.get("_baseline")
-    require(is_a(loss, "LossFunction") and trees is not None, "boosted trees have a loss")
+    known_loss = is_a(loss, "LossFunction") or is_a(loss, "JoinedLoss")
+    require(known_loss and trees is not None, "boosted trees have a loss")
     assert loss is not None
     n = loss.n_scores
     require(is_array(slots, "u", trees.n_trees) and slots.dtype.itemsize == 4, "every tree adds to a score")
@@ -107,7 +108,10 @@ def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     require("_gains" not in state or is_array(state["_gains"], "f", trees.n_features), "every feature has its gain")
     require(trees.width in (1, n), "leaves have a value for one score or for all")
     classes = state.get("classes_")
-    known = isinstance(classes, np.ndarray) and (n == 1 if len(classes) == 2 else n == len(classes))
+    outputs: list[Any] = classes if isinstance(classes, list) else [classes]
+    known = all(isinstance(own, np.ndarray) for own in outputs)
+    fewest = 2 if len(outputs) == 1 else 1  # one of several targets may have a single class
+    known = known and n == sum(1 if fewest <= len(own) <= 2 else len(own) for own in outputs)
     n_outputs = 1 if loss.levels else n
     require(known if classes is not None else state.get("n_outputs_") == n_outputs, "every output has its score")
 

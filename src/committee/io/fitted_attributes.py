@@ -27,7 +27,7 @@ _MOST = 1 << 32
 ATTRIBUTES: dict[str, str] = {
     "_schema": "Schema",
     "_trees": "Trees",
-    "_loss": "LossFunction",
+    "_loss": "LossFunction|JoinedLoss",
     "_baseline": "f[*]",
     "_calibration": "ShareCalibration|None",
     "_texts": "TextReader",

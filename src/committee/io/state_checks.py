@@ -227,6 +227,12 @@ def _check_loss(loss: Any) -> None:
     require(ascending and (not levels or loss.name == "quantile"), "levels of quantiles ascend, one a score")
 
 
+def _check_joined_loss(loss: Any) -> None:
+    known = isinstance(loss.losses, tuple) and len(loss.losses) > 1
+    known = known and all(is_a(own, "LossFunction") and own.name in ("logistic", "softmax") for own in loss.losses)
+    require(known, "several targets have a loss each")
+
+
 STATE_CHECKS: dict[str, Callable[[Any], None]] = {
     "Schema": _check_schema,
     "InputColumns": _check_inputs,
@@ -251,6 +257,7 @@ STATE_CHECKS: dict[str, Callable[[Any], None]] = {
     "LogitRule": _check_rule,
     "MajorityRule": _check_rule,
     "LossFunction": _check_loss,
+    "JoinedLoss": _check_joined_loss,
     "LabelTarget": _check_label_target,
     "WordVotes": _check_word_votes,
     "Layer": _check_layer,

@@ -89,7 +89,7 @@ class BaseBoosting(TreeEstimator):
     def take_in(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: ClassWeight = None
     ) -> Dataset:
-        """Read and check a table and its target as `fit` does; a regressor takes several outputs."""
+        """Read and check a table and its target as `fit` does; there may be several targets."""
         return take_in(
             self,
             X,
@@ -99,7 +99,7 @@ class BaseBoosting(TreeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
-            multi_output=self._task == "regress",
+            multi_output=self._task == "regress" or _has_columns(y),
         )
 
     def _resolve_seed(self) -> int:
@@ -248,6 +248,8 @@ class BaseBoosting(TreeEstimator):
             raise refuse_formula(self, "starts from another estimator (parameter 'init')")
         if isinstance(self._loss, CustomLoss) and hasattr(self._loss.function, "mean"):
             raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
+        if self._task == "classify" and isinstance(self.classes_, list):
+            raise refuse_formula(self, "predicts several class targets")
         n_scores = self._loss.n_scores
         sums = TreeTerm(row, trees, "sum", slots=self._tree_slots(), n_columns=n_scores)
         scores = Arithmetic("+", sums, ConstantTerm(np.asarray(self._baseline, dtype=np.float64)))
@@ -283,7 +285,17 @@ def _invert_link(scores: FormulaTerm, loss: BoostingLoss, *, classes: bool) -> F
     return RowFunction("sort", means) if loss.levels else means
 
 
-def _are_equal(one: NDArray[Any] | int | None, other: NDArray[Any] | int | None) -> bool:
+def _has_columns(y: Any) -> bool:
+    """Whether a target has several columns; one column is read as the targets of a single output."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray):
+        return len(y[0]) > 1
+    return shape is not None and len(shape) == 2 and int(shape[1]) > 1
+
+
+def _are_equal(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(np.array_equal, one, other))
     return np.array_equal(one, other)

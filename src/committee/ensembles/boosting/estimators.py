@@ -45,7 +45,7 @@ from committee.ensembles.boosting.params import (
     ValueLoss,
 )
 from committee.ensembles.boosting.predictions import BoostedClassifierMixin, BoostedRegressorMixin
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterError
 from committee.losses import describe_loss
 from committee.params import (
     BoostingScoring,
@@ -80,7 +80,9 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
     leaf's value is -G / (H + λ), with G, H sums over its rows and λ = ``reg_lambda`` [Friedman2001, ChenGuestrin2016].
     With ``subsample`` below 1 each round draws its rows anew, and those left out measure its improvement
     [Friedman2002]. With more than two classes a round grows a tree for each, or one tree for all of them
-    (``multi_strategy``).
+    (``multi_strategy``). With several targets (labels, or targets of several classes) the loss is the sum of theirs,
+    and the trees of all scores of a round are grown on one set of bins; ``predict_proba`` is then a list, as that of
+    forests.
 
     Left alone, a fit chooses the number of rounds on rows held out (on folds, where rows are few) and is then repeated
     on all rows; each round draws 0.8 of the rows and each node half of the features, and the learning rate depends on
@@ -91,8 +93,8 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, sorted.
+    classes_ : ndarray or list of ndarray
+        The classes, sorted; with several targets, those of each.
     n_estimators_ : int
         Rounds of the model.
     best_iteration_ : int
@@ -189,7 +191,9 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
 
     def _check_target(self, dataset: Dataset) -> None:
         # As scikit-learn's. Where an ensemble fits it on folds of a data set (`fit_dataset`), one class is learnt.
-        n_classes = count_present_classes(dataset)
+        n_classes, target = count_present_classes(dataset), dataset.target
+        if target is not None and target.n_outputs > 1 and not (self.init is None or isinstance(self.init, str)):
+            raise ParameterError(f"An initial estimator ('init') takes one target; y has {target.n_outputs}.")
         if n_classes < 2:
             raise DataError(
                 f"y contains {n_classes} class after sample_weight trimmed classes with zero weights, while a minimum "

@@ -98,7 +98,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers and categories; missing values are allowed.
         y : array-like of shape (n_samples,)
-            Classes or values to learn; a regressor takes several outputs.
+            Classes or values to learn, of one target or of several.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row; a row of weight zero counts as absent.
         X_val, y_val, sample_weight_val : as X, y, sample_weight, optional

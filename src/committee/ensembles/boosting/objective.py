@@ -13,6 +13,7 @@ from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.rows import collect_table
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.ensembles.boosting.joined_loss import JoinedLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.losses import LossFunction, describe_loss
 
@@ -38,8 +39,8 @@ __all__ = [
     "require_target",
 ]
 
-BoostingLoss: TypeAlias = LossFunction | CustomLoss | GroupLoss
-"""A loss of the engine's, one that the user has written, or one of groups of rows."""
+BoostingLoss: TypeAlias = LossFunction | CustomLoss | GroupLoss | JoinedLoss
+"""A loss of the engine's, one that the user has written, one of groups of rows, or those of several targets."""
 
 _LEAST_MEAN = 1e-9
 """Probabilities and means of an initial estimator are bounded below by this."""
@@ -82,7 +83,7 @@ class Objective:
 
     def find_baseline(self, state: Boosting) -> FloatArray:
         """Constant scores with the least loss, of shape (n_scores,)."""
-        if isinstance(self.loss, CustomLoss):
+        if isinstance(self.loss, CustomLoss | JoinedLoss):
             return self.loss.find_baseline(self.y, self.weights)
         if isinstance(self.loss, GroupLoss):
             return self.loss.find_baseline(read_target_columns(self.target), self.weights)
@@ -92,7 +93,7 @@ class Objective:
         """Give the engine the gradients and hessians at its current scores."""
         if self.bound is not None:
             state.take_gradients(*self.bound.find_gradients(np.asfortranarray(state.scores), state.params.n_jobs))
-        elif isinstance(self.loss, CustomLoss):
+        elif isinstance(self.loss, CustomLoss | JoinedLoss):
             gradients, hessians = self.loss.find_gradients(self.y, np.asarray(state.scores))
             state.take_gradients(np.asfortranarray(gradients), np.asfortranarray(hessians))
         else:
@@ -114,6 +115,8 @@ def make_class_loss(loss: str | CallableLoss, dataset: Dataset) -> BoostingLoss:
     """
     target = dataset.target
     assert isinstance(target, ClassTarget)
+    if target.n_outputs > 1:
+        return _join_class_losses(loss, target)
     n_classes = target.n_classes[0]
     if not isinstance(loss, str):
         return CustomLoss(loss, 1 if n_classes == 2 else n_classes, classes=True)
@@ -125,6 +128,26 @@ def make_class_loss(loss: str | CallableLoss, dataset: Dataset) -> BoostingLoss:
             )
         return LossFunction("exponential")
     return LossFunction("logistic") if n_classes == 2 else LossFunction("softmax", nan, n_classes)
+
+
+def _join_class_losses(loss: str | CallableLoss, target: ClassTarget) -> BoostingLoss:
+    """The sum of the losses of several class targets."""
+    if not isinstance(loss, str):
+        raise ParameterError(
+            f"A loss of your own takes one target; y has {target.n_outputs}. MultiOutputClassifier of "
+            "sklearn.multioutput fits a model for each."
+        )
+    name, most = "logistic" if loss == "log_loss" else loss, max(target.n_classes)
+    if most <= 2:
+        return LossFunction(name, nan, target.n_outputs)
+    if name != "logistic":
+        raise DataError(
+            f"loss='{loss}' is only suitable for a binary classification problem: it requires two classes in each "
+            f"target; one of y has {most}."
+        )
+    return JoinedLoss(
+        tuple(LossFunction("logistic") if n <= 2 else LossFunction("softmax", nan, n) for n in target.n_classes)
+    )
 
 
 def make_value_loss(
@@ -220,12 +243,13 @@ def count_present(dataset: Dataset) -> int:
 
 
 def count_present_classes(dataset: Dataset) -> int:
-    """Number of classes with a row of positive weight."""
+    """Number of classes with a row of positive weight; of several targets that of the one with most."""
     target = dataset.target
     assert isinstance(target, ClassTarget)
     if dataset.weights is None:
-        return target.n_classes[0]
-    return int(np.count_nonzero(np.bincount(target.labels[:, 0], weights=dataset.weights)))
+        return max(target.n_classes)
+    counts = [np.bincount(labels, weights=dataset.weights) for labels in target.labels.T]
+    return max(int(np.count_nonzero(own)) for own in counts)
 
 
 def count_repeated(dataset: Dataset) -> float:

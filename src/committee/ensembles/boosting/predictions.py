@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
+from committee.base import available_if
+from committee.ensembles.boosting.joined_loss import choose_labels, split_probabilities
 from committee.ensembles.staged_predictions import StagedPredictions
 from committee.foreign_names import answer_arguments
 
@@ -15,12 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     from committee.engines import Trees
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.typing import FloatArray, Task
 
 __all__ = ["BoostedClassifierMixin", "BoostedRegressorMixin"]
+
+
+def _has_one_target(model: Any) -> bool:
+    return not isinstance(getattr(model, "classes_", None), list)
 
 
 class _ScoreMixin:
@@ -37,28 +44,38 @@ class _ScoreMixin:
         def _scores_by_round(self, X: Any) -> Iterator[FloatArray]: ...
 
 
-class BoostedClassifierMixin(ClassifierMixin, _ScoreMixin, StagedPredictions):  # type: ignore[misc]
-    """Classes by one score, if there are two of them, or by one score each."""
+class BoostedClassifierMixin(ClassifierMixin, MultiOutputMixin, _ScoreMixin, StagedPredictions):  # type: ignore[misc]
+    """Classes by one score, if there are two of them, or by one score each; of one target or of several."""
 
     _task: ClassVar[Task] = "classify"
 
-    classes_: NDArray[Any]
-    n_classes_: int
+    classes_: Any
+    n_classes_: Any
 
     def _staged_scores(self, X: Any) -> Iterator[FloatArray]:
         return self._scores_by_round(X)
 
-    def _decision(self, scores: FloatArray) -> FloatArray:
+    def _has_several(self) -> bool:
+        return isinstance(self.classes_, list)
+
+    def _decision(self, scores: FloatArray) -> Any:
         return _flatten(scores)
 
-    def _proba(self, scores: FloatArray) -> FloatArray:
+    def _proba(self, scores: FloatArray) -> Any:
         means = self._loss.find_means(scores)
+        if self._has_several():
+            return split_probabilities(means, self.n_classes_)
         return np.concatenate((1.0 - means, means), axis=1) if self.n_classes_ == 2 else means
 
     def _decode(self, scores: FloatArray) -> NDArray[Any]:
+        if self._has_several():
+            labels = choose_labels(scores, self.n_classes_)
+            return np.stack([own.take(labels[:, k]) for k, own in enumerate(self.classes_)], axis=1)
         best = (scores[:, 0] > 0.0).astype(np.intp) if self.n_classes_ == 2 else scores.argmax(axis=1)
-        return self.classes_.take(best)
+        chosen: NDArray[Any] = self.classes_.take(best)
+        return chosen
 
+    @available_if(_has_one_target)
     def decision_function(self, X: Any) -> FloatArray:
         """Scores: the log-odds of the second class, or one score for each of several classes.
 
@@ -70,11 +87,27 @@ class BoostedClassifierMixin(ClassifierMixin, _ScoreMixin, StagedPredictions):  
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Models of several targets have probabilities only, as forests.
         """
-        return self._decision(self._raw_predict(X))
+        return _flatten(self._raw_predict(X))
+
+    @available_if(_has_one_target)
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """`decision_function` after each round.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray, as `decision_function` gives it
+        """
+        return super().staged_decision_function(X)
 
     @answer_arguments
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class.
 
         Parameters
@@ -85,9 +118,11 @@ class BoostedClassifierMixin(ClassifierMixin, _ScoreMixin, StagedPredictions):  
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
+            Columns in the order of ``classes_``. With several targets a list of such arrays.
         """
         self.fitted_trees()
+        if self._has_several():
+            return split_probabilities(self._predict_means(X), self.n_classes_)
         return self._predict_means(X, two_classes=self.n_classes_ == 2)
 
     @answer_arguments
@@ -101,9 +136,14 @@ class BoostedClassifierMixin(ClassifierMixin, _ScoreMixin, StagedPredictions):  
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         return self._decode(self._raw_predict(X))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class BoostedRegressorMixin(RegressorMixin, MultiOutputMixin, _ScoreMixin):  # type: ignore[misc]

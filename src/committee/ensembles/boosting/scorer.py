@@ -8,8 +8,9 @@ import numpy as np
 
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.ensembles.boosting.joined_loss import choose_labels, split_probabilities
 from committee.ensembles.boosting.objective import read_target_columns
-from committee.scoring import KnownDecision, KnownValues, Scorer
+from committee.scoring import KnownDecision, KnownProbabilities, KnownValues, Scorer
 
 if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
@@ -87,6 +88,11 @@ class BoostingScorer:
         if isinstance(target, ValueTarget):
             true = target.values[:, 0] if target.n_outputs == 1 else target.values
             return self._scorer.score_known(KnownValues(predictions), true, weights)
+        if target.n_outputs > 1:
+            chosen = target.decode(choose_labels(scores, target.n_classes))
+            shares = split_probabilities(predictions, target.n_classes)
+            known = KnownProbabilities(target.classes, shares, chosen)
+            return self._scorer.score_known(known, target.decode(target.labels), weights)
         classes = target.classes[0]
         if predictions.shape[1] == 1 < len(classes):
             predictions = np.concatenate((1.0 - predictions, predictions), axis=1)

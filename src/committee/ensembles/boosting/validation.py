@@ -95,7 +95,7 @@ def read_validation_set(
     rows = take_in_rows(estimator, X, dataset.schema)
     name, target = type(estimator).__name__, require_target(dataset)
     found: ClassTarget | ValueTarget
-    array = read_target(y, rows.shape[0], name, multi_output=isinstance(target, ValueTarget))
+    array = read_target(y, rows.shape[0], name, multi_output=target.n_outputs > 1 or isinstance(target, ValueTarget))
     if isinstance(target, ClassTarget):
         found = _match_classes(encode_classes(array, name), target)
     else:
@@ -148,12 +148,16 @@ def read_eval_sets(
 
 def _match_classes(found: ClassTarget, known: ClassTarget) -> ClassTarget:
     """The same labels, numbered as in the training rows."""
-    index = {label: k for k, label in enumerate(known.classes[0].tolist())}
-    unknown = [label for label in found.classes[0].tolist() if label not in index]
-    if unknown:
-        raise DataError(f"The validation rows have the class {unknown[0]!r}, which the training rows do not have.")
-    renumber = np.array([index[label] for label in found.classes[0].tolist()], dtype=np.uint32)
-    return ClassTarget(renumber[found.labels], known.classes, known.one_dimensional)
+    if found.n_outputs != known.n_outputs:
+        raise DataError(f"The validation rows have {found.n_outputs} targets, the training rows {known.n_outputs}.")
+    columns = []
+    for labels, own, classes in zip(found.labels.T, found.classes, known.classes, strict=True):
+        index = {label: k for k, label in enumerate(classes.tolist())}
+        unknown = [label for label in own.tolist() if label not in index]
+        if unknown:
+            raise DataError(f"The validation rows have the class {unknown[0]!r}, which the training rows do not have.")
+        columns.append(np.array([index[label] for label in own.tolist()], dtype=np.uint32)[labels])
+    return ClassTarget(np.stack(columns, axis=1), known.classes, known.one_dimensional)
 
 
 def split_validation(
