@@ -10,7 +10,7 @@ import numpy as np
 
 from committee.exceptions import CommitteeError
 from committee.lab.curves import measure_bias, measure_curves
-from committee.lab.fits import fit_rounds
+from committee.lab.fits import find_largest, fit_rounds
 from committee.lab.snippet import write_snippet
 from committee.lab.state import write_link
 
@@ -70,7 +70,7 @@ class FittedState:
         grid = make_grid(self.fit, FILM_SIZE)
         shape = (self.fit.n_rounds, FILM_SIZE, FILM_SIZE)
         surface = code_surface(self.fit.predict_rounds(grid, 1, self.fit.n_rounds))
-        members = self.fit.predict_each_member(grid).argmax(axis=2).astype(np.uint8)
+        members = find_largest(self.fit.predict_each_member(grid)).astype(np.uint8)
         return surface.reshape(shape), members.reshape(shape)
 
     @cached_property
@@ -129,7 +129,8 @@ def make_grid(fit: RoundsFit, size: int) -> FloatArray:
 def code_surface(predicted: FloatArray) -> NDArray[np.uint8]:
     """Class and confidence in one byte: 32 times the class, and 0 to 31 from a tie to certainty."""
     n_classes = predicted.shape[-1]
-    winner, top = predicted.argmax(axis=-1), predicted.max(axis=-1)
+    winner = find_largest(predicted)
+    top = np.maximum(predicted[..., 0], predicted[..., 1]) if n_classes == 2 else predicted.max(axis=-1)
     share = (top - 1.0 / n_classes) / (1.0 - 1.0 / n_classes)
     level = np.clip(np.round((CONFIDENCES - 1) * share), 0, CONFIDENCES - 1)
     return np.asarray(winner * CONFIDENCES + level, dtype=np.uint8)
