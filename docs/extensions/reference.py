@@ -25,6 +25,7 @@ GROUPS = (
     ("Boosting of text", "committee.ensembles.boostexter", "/text"),
     ("Gradient boosting", "committee.ensembles.boosting", "/methods/gradient_boosting"),
     ("Combining models", "committee.ensembles.combining", "/methods/stacking"),
+    ("Tuning", "committee.search", None),
     ("Inspection", "committee.inspection", "/methods/understanding"),
     ("Plots", "committee.plots", "/gallery/index"),
     ("Model files", "committee.io", "/model_files"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from committee.exceptions import DataError
 from committee.inspection import estimate_bias_variance
-from committee.lab.fits import BagFit, BoostFit, average_members, find_largest
+from committee.lab.fits import BagFit, BoostFit, average_members, pick_classes
 from committee.lab.models import specify_model
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _is_adaboost(fit: RoundsFit) -> TypeGuard[BoostFit]:
 
 def _measure_error(predicted: FloatArray, target: AnyArray) -> FloatArray:
     if predicted.ndim == 3:
-        return np.asarray((find_largest(predicted) != target).mean(axis=1), dtype=np.float64)
+        return np.asarray((pick_classes(predicted) != target).mean(axis=1), dtype=np.float64)
     return np.asarray(((predicted - target) ** 2).mean(axis=1))
 
 
@@ -100,7 +100,7 @@ def _measure_out_of_bag(members: FloatArray, is_out: BoolArray, target: AnyArray
     sums = np.cumsum(members * mask, axis=0)
     counts = np.cumsum(is_out, axis=0)
     if members.ndim == 3:
-        losses = (find_largest(sums) != target).astype(np.float64)
+        losses = (pick_classes(sums) != target).astype(np.float64)
     else:
         losses = (sums / np.maximum(counts, 1) - target) ** 2
     known = counts > 0

@@ -28,10 +28,15 @@ __all__ = [
     "CombinedFit",
     "RoundsFit",
     "average_members",
-    "find_largest",
     "fit_rounds",
     "mark_largest",
+    "pick_classes",
 ]
+
+
+_CURVE_POINTS = 241
+# As in AdaBoostRegressor: halves of the weight that are equal but for rounding are equal.
+_ROUNDING = 1e-12
 
 
 class RoundsFit(ABC):
@@ -68,9 +73,26 @@ class RoundsFit(ABC):
         """Predictions after rounds first to last, both counted from 1 and included, on the first axis."""
 
     @cached_property
+    def curve_x(self) -> FloatArray:
+        """Where the curve of a fit to values is drawn."""
+        left, right, *_ = self.sample.box
+        return np.linspace(left, right, 0 if self.is_classifier else _CURVE_POINTS)
+
+    @cached_property
+    def _after(self) -> FloatArray:
+        points = [self.sample.X, self.sample.X_test]
+        points += [] if self.is_classifier else [self.curve_x[:, None]]
+        return self.predict_rounds(np.concatenate(points), 1, self.n_rounds)
+
+    @property
     def after_rounds(self) -> FloatArray:
         """Predictions after every round for the training points and then the test points."""
-        return self.predict_rounds(np.concatenate([self.sample.X, self.sample.X_test]), 1, self.n_rounds)
+        return self._after[:, : len(self.sample.X) + len(self.sample.X_test)]
+
+    @property
+    def curve_after(self) -> FloatArray:
+        """Predictions after every round at `curve_x`."""
+        return self._after[:, len(self.sample.X) + len(self.sample.X_test) :]
 
     def predict_round(self, X: FloatArray, number: int) -> FloatArray:
         """Predictions after one round; the last is the model as it is."""
@@ -129,12 +151,11 @@ class BoostFit(RoundsFit):
 
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
         """Predictions after rounds first to last."""
-        if self.state.algorithm == "rt" and self.state.method == "adaboost":
-            # The weighted mean of the first members, whose sums are taken once for all rounds.
-            weights = self.model.estimator_weights_[:last]
+        if self.state.method == "adaboost" and not self.is_classifier:
+            members, weights = self.predict_each_member(X)[:last], self.model.estimator_weights_[:last]
             weights = weights if weights[0] > 0.0 else np.ones_like(weights)  # the first may be no better than chance
-            sums = np.cumsum(self.predict_each_member(X)[:last] * weights[:, None], axis=0)
-            return np.asarray((sums / np.cumsum(weights)[:, None])[first - 1 :])
+            stage = _stage_means if self.state.algorithm == "rt" else _stage_medians
+            return stage(members, weights, np.argsort(X[:, 0]))[first - 1 :]
         output = np.stack([np.array(one) for one in self._stage(X, first, last)])
         return self.spread_classes(output, self.model.classes_) if self.is_classifier else output
 
@@ -238,6 +259,11 @@ class BagFit(RoundsFit):
         """Mean of the members up to each round."""
         return average_members(self.predict_members(X)[:last])[first - 1 :]
 
+    @property
+    def curve_after(self) -> FloatArray:
+        """Means at `curve_x`; those of the points come from the members, which the out-of-bag curve needs too."""
+        return self.predict_rounds(self.curve_x[:, None], 1, self.n_rounds)
+
     def predict_each_member(self, X: FloatArray) -> FloatArray:
         """All members."""
         members = self.predict_members(X)
@@ -308,6 +334,32 @@ class CombinedFit(RoundsFit):
         return [name for name, _ in specify_members(self.state)][: self.n_rounds]
 
 
+def _stage_means(members: FloatArray, weights: FloatArray, _: NDArray[np.intp]) -> FloatArray:
+    """Weighted mean of the first members, for each number of them; sums are taken once for all rounds."""
+    return np.asarray(np.cumsum(members * weights[:, None], axis=0) / np.cumsum(weights)[:, None])
+
+
+def _stage_medians(members: FloatArray, weights: FloatArray, order: NDArray[np.intp]) -> FloatArray:
+    """Weighted median of the first members, for each number of them, at points on a line in a given order.
+
+    All members are steps with the same few places, so that neighbours mostly have the same predictions.
+    """
+    along = members[:, order]
+    is_new = np.concatenate([[True], (along[:, 1:] != along[:, :-1]).any(axis=0)])
+    values = along[:, is_new].T
+    rising = np.sort(values, axis=1)
+    ranks = values.argsort(axis=1, kind="stable").argsort(axis=1)
+    places, each = np.arange(len(members)), np.arange(len(values))
+    reached = np.zeros_like(values)  # weight of the members up to each place, in ascending order of their values
+    medians = np.empty((len(members), len(values)))
+    for t, goal in enumerate((0.5 - _ROUNDING) * np.cumsum(weights)):
+        reached += weights[t] * (places >= ranks[:, t, None])
+        medians[t] = rising[each, (reached >= goal).argmax(axis=1)]
+    staged = np.empty_like(members)
+    staged[:, order] = medians[:, np.cumsum(is_new) - 1]
+    return staged
+
+
 def average_members(members: FloatArray) -> FloatArray:
     """Mean of the first members, for each number of them."""
     sums = np.cumsum(members, axis=0)
@@ -315,16 +367,17 @@ def average_members(members: FloatArray) -> FloatArray:
     return sums
 
 
-def find_largest(scores: FloatArray) -> NDArray[np.intp]:
+def pick_classes(scores: FloatArray) -> NDArray[np.intp]:
     """Number of the class with the largest score, the first of equals; for two classes quicker than argmax."""
     if scores.shape[-1] == 2:
         return (scores[..., 1] > scores[..., 0]).astype(np.intp)
-    return scores.argmax(axis=-1)
+    winners: NDArray[np.intp] = scores.argmax(axis=-1)
+    return winners
 
 
 def mark_largest(scores: FloatArray) -> FloatArray:
     """One for the class with the largest score, the first of equals, and zero for the others."""
-    return np.eye(scores.shape[-1])[find_largest(scores)]
+    return np.eye(scores.shape[-1])[pick_classes(scores)]
 
 
 def fit_rounds(state: LabState) -> RoundsFit:
