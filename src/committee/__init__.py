@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from committee.ensembles.boosting.ranker import GradientBoostingRanker
+    from committee.ensembles.boosting.survival import GradientBoostingSurvivalAnalysis
     from committee.ensembles.combining.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
     from committee.ensembles.combining.stacking import StackingClassifier, StackingRegressor
     from committee.ensembles.combining.super_learner import SuperLearnerClassifier, SuperLearnerRegressor
@@ -93,6 +94,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRanker",
     "GradientBoostingRegressor",
+    "GradientBoostingSurvivalAnalysis",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "IsolationForest",
@@ -155,6 +157,7 @@ _HOMES = {
     "GradientBoostingClassifier": "committee.ensembles.boosting.estimators",
     "GradientBoostingRanker": "committee.ensembles.boosting.ranker",
     "GradientBoostingRegressor": "committee.ensembles.boosting.estimators",
+    "GradientBoostingSurvivalAnalysis": "committee.ensembles.boosting.survival",
     "HistGradientBoostingClassifier": "committee.ensembles.boosting.hist",
     "HistGradientBoostingRegressor": "committee.ensembles.boosting.hist",
     "IsolationForest": "committee.ensembles.forest.isolation",

@@ -217,6 +217,7 @@ WORK = {
     "GradientBoostingClassifier": "committee._core.Boosting",
     "GradientBoostingRanker": "committee._core.Boosting",
     "GradientBoostingRegressor": "committee._core.Boosting",
+    "GradientBoostingSurvivalAnalysis": "committee._core.Boosting",
     "HistGradientBoostingClassifier": "committee._core.Boosting",
     "HistGradientBoostingRegressor": "committee._core.Boosting",
     "IsolationForest": "committee._core.grow_isolation_forest",

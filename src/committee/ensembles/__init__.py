@@ -11,6 +11,7 @@ from committee.ensembles.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRanker,
     GradientBoostingRegressor,
+    GradientBoostingSurvivalAnalysis,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRanker",
     "GradientBoostingRegressor",
+    "GradientBoostingSurvivalAnalysis",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "RandomForestClassifier",

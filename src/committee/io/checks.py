@@ -67,6 +67,11 @@ def _check_estimator(model: Any) -> None:
         record = state["_leaf_record"]
         same = is_a(record, "LeafRecord") and trees is not None
         require(same and np.array_equal(record.node_offsets, trees.node_offsets), "shares are of the trees' nodes")
+    if "_link" in state:
+        link, loss = state["_link"], state.get("_loss")
+        require(is_a(link, "SurvivalLink") and is_a(loss, "LossFunction"), "survival models have a link")
+        n_scores = len(link.times) if link.kind == "hazard" else 1
+        require(getattr(loss, "n_scores", 0) == n_scores, "every interval has its score")
     if "_leaf_hazards" in state:
         _check_hazards(state, trees)
 

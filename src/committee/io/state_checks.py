@@ -100,6 +100,16 @@ def _check_isolation_samples(samples: Any) -> None:
     require(samples.replace or samples.n_draws <= places, "no more than all rows can be drawn")
 
 
+def _check_survival_link(link: Any) -> None:
+    kinds = ("cox", "hazard", "normal", "logistic", "extreme")
+    require(isinstance(link.kind, str) and link.kind in kinds, "a survival model is of a known kind")
+    known = isinstance(link.times, np.ndarray) and link.times.dtype == np.float64 and link.times.ndim == 1
+    require(known and len(link.times) > 0 and bool(np.isfinite(link.times).all()), "times must be finite")
+    require(bool((np.diff(link.times) > 0.0).all()), "times must ascend")
+    require(is_array(link.hazards, "f", len(link.times) if link.kind == "cox" else 0), "every time has its hazard")
+    require(isinstance(link.scale, float) and 0.0 < link.scale < np.inf, "a scale is positive")
+
+
 def _check_leaf_hazards(leaves: Any) -> None:
     offsets, times, hazards = leaves.offsets, leaves.times, leaves.hazards
     known = isinstance(offsets, np.ndarray) and offsets.dtype == np.int64 and offsets.ndim == 1 and len(offsets) > 1
@@ -241,6 +251,7 @@ STATE_CHECKS: dict[str, Callable[[Any], None]] = {
     "IsolationSamples": _check_isolation_samples,
     "LeafHazards": _check_leaf_hazards,
     "LeafRecord": _check_leaf_record,
+    "SurvivalLink": _check_survival_link,
     "TreeView": _check_tree_view,
     "ShareCalibration": _check_calibration,
     "Steps": _check_steps,

@@ -3,11 +3,13 @@
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
 from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from committee.ensembles.boosting.ranker import GradientBoostingRanker
+from committee.ensembles.boosting.survival import GradientBoostingSurvivalAnalysis
 
 __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRanker",
     "GradientBoostingRegressor",
+    "GradientBoostingSurvivalAnalysis",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
 ]
