@@ -25,7 +25,6 @@ GROUPS = (
     ("Boosting of text", "committee.ensembles.boostexter", "/text"),
     ("Gradient boosting", "committee.ensembles.boosting", "/methods/gradient_boosting"),
     ("Combining models", "committee.ensembles.combining", "/methods/stacking"),
-    ("Tuning", "committee.search", None),
     ("Inspection", "committee.inspection", "/methods/understanding"),
     ("Plots", "committee.plots", "/gallery/index"),
     ("Model files", "committee.io", "/model_files"),
@@ -33,6 +32,7 @@ GROUPS = (
     ("Clusters", "committee.engines", "/cluster"),
     ("Predictions of partitions", "committee.ensembles.partition_predictions", "/cluster"),
     ("Scores of known predictions", "committee.scoring", None),
+    ("Searches over parameters", "committee.search", "/howto/tuning"),
     ("Bundled tables", "committee.datasets", None),
     ("Errors", "committee.exceptions", None),
 )

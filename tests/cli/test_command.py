@@ -30,6 +30,7 @@ def test_version(run: Run) -> None:
         ("explain", "committee explain houses.committee new.csv --target price"),
         ("report", "committee report houses.committee new.csv --target price"),
         ("bench", "committee bench --only boosting --rows 100000"),
+        ("tune", "committee tune houses.csv --target price"),
         ("lab", "committee lab 'data=spirals&method=forest&depth=8'"),
     ],
 )

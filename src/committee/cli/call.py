@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from committee.cli import certificate_commands, study_commands  # noqa: F401  they add their commands
+from committee.cli import certificate_commands, study_commands, tune_command  # noqa: F401  they add their commands
 from committee.cli.app import app
 from committee.cli.errors import DATA, USAGE, CommandError, shorten_names
 from committee.cli.show import make_console

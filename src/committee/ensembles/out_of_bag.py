@@ -121,13 +121,18 @@ class OutOfBag:
                 UserWarning,
             )
         counts, scores = zip(*self._trace, strict=True)
-        fitted = {
+        fitted: dict[str, Any] = {
             "oob_score_": scores[-1],
             "oob_trace_": Bunch(n_estimators=np.array(counts, dtype=np.intp), score=np.array(scores)),
         }
         mean = self.average()
         if isinstance(self.target, ClassTarget):
-            return {**fitted, "oob_decision_function_": _stack_outputs(split_outputs(mean, self.target.n_classes))}
+            fitted["oob_decision_function_"] = _stack_outputs(split_outputs(mean, self.target.n_classes))
+            if self.target.n_outputs == 1:
+                # Prediction sets compare the probability of each row's own class; -1 for a row that does not count.
+                labels = self.target.labels[:, 0].astype(np.int32)
+                fitted["_oob_labels"] = labels if self._scored is None else np.where(self._scored, labels, np.int32(-1))
+            return fitted
         return {**fitted, "oob_prediction_": mean[:, 0] if self.target.n_outputs == 1 else mean}
 
     def _average(self, rows: Rows) -> FloatArray:

@@ -33,6 +33,7 @@ ATTRIBUTES: dict[str, str] = {
     "_texts": "TextReader",
     "_method": "text",
     "_oob_errors": "f[*]|f[*,*]",
+    "_oob_labels": "i[*]",
     "_oof_errors": "f[*,*]",
     "_draws": "IsolationSamples",
     "max_samples_": "count",

@@ -4,6 +4,7 @@ from committee.search.default_spaces import default_space
 from committee.search.run import SearchReport
 from committee.search.searches import HalvingSearch, RandomSearch, TPESearch
 from committee.search.space import IntegerRange, RealRange
+from committee.search.threshold import TunedThreshold
 
 __all__ = [
     "HalvingSearch",
@@ -12,5 +13,6 @@ __all__ = [
     "RealRange",
     "SearchReport",
     "TPESearch",
+    "TunedThreshold",
     "default_space",
 ]

@@ -137,6 +137,10 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         callbacks = [*(self.callbacks or ()), *([_print_report] if self.verbose else [])]
         run = SearchRun(evaluator, self._clock, self.budget, callbacks)
         run.evaluate([run.begin({})])
+        if evaluator.failures and run.find_best() is None:
+            raise DataError(
+                f"The estimator as it was given to {type(self).__name__} cannot be fitted: {evaluator.failures[0]}"
+            )
         if space.names:
             self._choose_candidates(run, space, seed)
         return self._conclude(run, seed, began)
@@ -182,8 +186,7 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
     def _conclude(self, run: SearchRun, seed: int, began: float) -> Self:
         best, evaluator = run.find_best(), run.evaluator
         if best is None:
-            reason = f" The first failure was {evaluator.failures[0]}" if evaluator.failures else ""
-            raise DataError(f"No candidate of {type(self).__name__} has a score: all fits failed.{reason}")
+            raise DataError(f"No candidate of {type(self).__name__} has a score that is a number.")
         params = evaluator.describe_winner(best)
         fitted: dict[str, Any] = {
             "cv_results_": format_results(run),

@@ -58,7 +58,7 @@ SearchRefit: TypeAlias = Annotated[
 SearchBudget: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None, closed="neither")] | None,
     "Seconds that `fit` may take. No fit is begun that would, by the time of those before, end after it; the last fit "
-    "of the winner is part of it. The first candidate is always fitted. None: no limit.",
+    "of the winner is part of it. The first candidate is always begun. None: no limit.",
 ]
 SearchBins: TypeAlias = Annotated[
     Literal["shared", "fold"],

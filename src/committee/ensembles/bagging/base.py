@@ -109,7 +109,14 @@ def members_have(method: str) -> Callable[[BaseBagging], bool]:
     return lambda bag: hasattr(bag._choose_member(), method)
 
 
-_OPTIONAL = ("oob_score_", "oob_trace_", "oob_decision_function_", "oob_prediction_", "feature_names_in_")
+_OPTIONAL = (
+    "oob_score_",
+    "oob_trace_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "feature_names_in_",
+    "_oob_labels",
+)
 """Fitted attributes that not every fit has."""
 
 

@@ -22,6 +22,7 @@ from committee.ensembles.bagging.base import (
     ValueSampling,
     members_have,
 )
+from committee.ensembles.prediction_sets import PredictionSetMixin
 from committee.exceptions import DataError
 from committee.learners.tree_estimator import split_outputs
 from committee.params import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 
-class BaggingClassifier(ClassifierMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
+class BaggingClassifier(PredictionSetMixin, ClassifierMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
     """Classifiers that vote, each fitted on a sample of its own [Breiman1996].
 
     Members with `predict_proba` vote with probabilities (soft voting), others with their class. Members learn the

@@ -25,6 +25,7 @@ from committee.engines.tree_model import TreeModel
 from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.ensembles.boosting.leaf_refit import BoostingLeafRefit
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.learners.training_arrays import target_attributes
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["BaseBoosting"]
 
 
-class BaseBoosting(TreeEstimator):
+class BaseBoosting(BoostingLeafRefit, TreeEstimator):
     """A sum of trees and a baseline, with a loss that turns its scores into predictions.
 
     A subclass has the constructor and a `fit`, chooses the loss (`_make_loss`) and sets the engine's parameters

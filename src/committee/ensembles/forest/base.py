@@ -18,6 +18,7 @@ from committee.data.sampling import SamplePlan, plan_samples
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
 from committee.ensembles.fit_callbacks import FitInput
+from committee.ensembles.forest.leaf_refit import ForestLeafRefit
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.member_chunks import plan_chunks
@@ -66,11 +67,12 @@ _OPTIONAL = (
     "_calibration",
     "_leaf_record",
     "_oob_errors",
+    "_oob_labels",
 )
 """Fitted attributes that exist for some parameters only: a new fit removes those of the last one."""
 
 
-class BaseForest(MemberAccessMixin, TreeEstimator):
+class BaseForest(ForestLeafRefit, MemberAccessMixin, TreeEstimator):
     """All that forests share; a subclass adds the kind of target, the kind of split and the constructor."""
 
     _splitter: ClassVar[Splitter]

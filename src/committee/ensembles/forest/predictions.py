@@ -14,6 +14,7 @@ from committee.ensembles.forest.calibration import ProbabilityCalibration
 from committee.ensembles.forest.importance import OobImportanceMixin
 from committee.ensembles.forest.intervals import estimate_variance, find_intervals
 from committee.ensembles.forest.quantiles import LeafRecord, record_leaves
+from committee.ensembles.prediction_sets import PredictionSetMixin
 from committee.exceptions import DataError, NotFittedError, ParameterError
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeRegressorMixin
 from committee.learners.tree_rows import apply_trees, predict_trees
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ClassForest", "ValueForest"]
 
 
-class ClassForest(TreeClassifierMixin, OobImportanceMixin, BaseForest):
+class ClassForest(PredictionSetMixin, TreeClassifierMixin, OobImportanceMixin, BaseForest):
     """A forest of class trees; its probabilities may be calibrated on out-of-bag predictions."""
 
     calibration: Calibration

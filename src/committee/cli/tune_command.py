@@ -1,0 +1,112 @@
+"""The command tune; importing this module adds it to the command."""
+
+import json
+from typing import Annotated, Literal
+
+import typer
+
+from committee.cli import options
+from committee.cli.app import app
+from committee.cli.fit_observer import FitObserver, FitObserverGroup
+from committee.cli.fit_places import OutputOptions, choose_places
+from committee.cli.problem import Roles, define_problem
+from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
+from committee.cli.table import read_source
+
+_EstimatorOption = Annotated[
+    str, typer.Option("--estimator", "-e", metavar="NAME", help="What is tuned, as in committee fit.")
+]
+_BudgetOption = Annotated[
+    float, typer.Option("--budget", "-b", metavar="SECONDS", min=0.001, help="Time of the search.")
+]
+_CandidatesOption = Annotated[
+    int | None,
+    typer.Option("--candidates", metavar="N", min=1, help="The most candidates; by default only time ends it."),
+]
+_MethodOption = Annotated[
+    Literal["tpe", "halving", "random"], typer.Option("--method", help="Who proposes the candidates.")
+]
+_OutOfBagOption = Annotated[
+    bool, typer.Option("--oob", metavar="", help="Score bags and forests by out-of-bag rows, without folds.")
+]
+
+_TUNE_EXAMPLES = """[bold]Examples[/]
+
+  committee tune houses.csv --target price                      a minute
+
+  committee tune houses.csv -t price --budget 600 --metric mae
+
+  committee tune wine -e random-forest --oob --method halving
+
+  committee tune churn.csv -t left --set learning_rate=0.1      one parameter is fixed
+"""
+
+
+@app.command(epilog=_TUNE_EXAMPLES)
+def tune(
+    context: typer.Context,
+    table: options.TableNameArgument,
+    target: options.TargetOption = None,
+    estimator: _EstimatorOption = "gradient-boosting",
+    settings: options.SettingsOption = None,
+    metric: options.MetricNameOption = None,
+    budget: _BudgetOption = 60.0,
+    candidates: _CandidatesOption = None,
+    method: _MethodOption = "tpe",
+    oob: _OutOfBagOption = False,
+    groups: options.GroupsOption = None,
+    weights: options.WeightsOption = None,
+    drop: options.DropOption = None,
+    task: options.TaskNameOption = "auto",
+    folds: options.FoldsOption = 5,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+    encoding: options.EncodingOption = "utf-8",
+    header: options.HeaderOption = None,
+    output: options.ModelOutOption = None,
+    report: options.ReportOutOption = None,
+    no_report: options.NoReportOption = False,
+    no_save: options.NoSaveOption = False,
+    licence: options.LicenceOption = None,
+    as_json: options.AsJsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Search the parameters of an estimator, then fit it as committee fit does.
+
+    The estimator as given, with what --set sets, is the first candidate. All candidates and folds share one set of
+    bins. Where the estimator chooses its number of rounds, the folds choose it instead.
+
+    The winner is fitted and scored in the folds, and the model and a report of it are written under the name of the
+    table. No file is written over unless it is named: a number is added.
+    """
+    del debug  # read from sys.argv by `run`
+    places = choose_places(table, None, OutputOptions(output, report, no_report, no_save))
+    roles = Roles(target, groups, weights, drop or ())
+    problem = define_problem(read_source(table, encoding, header), roles, task)
+    # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
+    from committee.cli.fit import fit_problem
+    from committee.cli.fit_output import write_fit
+    from committee.cli.model_setup import Plan
+    from committee.cli.report import FoldObserver, read_reproduction
+    from committee.cli.tuning import TuningOptions, show_candidates, tune_problem, write_candidates
+
+    plan = Plan(estimator, options.parse_settings(settings), folds, seed, jobs, metric)
+    console = make_console()
+    printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
+    for printer in printers:
+        printer.on_start()
+    tuned = tune_problem(problem, plan, TuningOptions(method, budget, candidates, oob))
+    if not as_json:
+        show_candidates(console, tuned)
+    fold_observers = [] if places.report is None else [FoldObserver(problem, tuned.plan)]
+    results = fit_problem(problem, tuned.plan, FitObserverGroup([*fold_observers]))
+    if not as_json:
+        show_fit_results(console, results, folds)
+    observer = fold_observers[0] if fold_observers else None
+    files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
+    if as_json:
+        paths = (None if file is None else str(file.path) for file in files)
+        document = json.loads(write_json(problem, results, *paths))
+        typer.echo(json.dumps({**document, "tuning": write_candidates(tuned)}, indent=2))
+    else:
+        show_files(console, *files)

@@ -1,0 +1,72 @@
+"""Leaves of an arena of trees: which one a row ends in, and new values for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from committee.data.weights import count_as_rows, read_sample_weight
+from committee.exceptions import DataError, ParameterError
+from committee.learners.tree_rows import apply_trees
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from committee.engines import Trees
+    from committee.typing import FloatArray, FloatMatrix, SparseMatrix
+
+__all__ = ["blend_leaves", "encode_labels", "find_leaf_indices", "read_refit_weights", "replace_leaf_values"]
+
+
+def find_leaf_indices(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
+    """The leaf that each row ends in, in each tree, as the number of its row in ``trees.values``."""
+    nodes = apply_trees(trees, rows, n_jobs) + np.asarray(trees.node_offsets[:-1], dtype=np.intp)
+    inside = np.asarray(trees.nodes["left"], dtype=np.intp).take(nodes)
+    return inside + np.asarray(trees.leaf_offsets[:-1], dtype=np.intp)
+
+
+def replace_leaf_values(trees: Trees, values: FloatArray) -> Trees:
+    """The same splits with other leaf values; the training weights of the leaves stay."""
+    weights = np.asarray(trees.leaf_weights)
+    if not len(weights) and len(trees.outputs):
+        weights = np.asarray(trees.values, dtype=np.float64).sum(axis=1)
+    return trees.with_leaf_values(np.ascontiguousarray(values), weights if len(weights) else None)
+
+
+def blend_leaves(old: FloatArray, new: FloatArray, counts: FloatArray, decay_rate: float) -> FloatArray:
+    """Old values times the rate plus new ones times the rest; leaves without new rows stay as they are.
+
+    Examples
+    --------
+    >>> blend_leaves(np.array([[1.0], [2.0]]), np.array([[3.0], [0.0]]), np.array([5.0, 0.0]), 0.5)
+    array([[2.],
+           [2.]])
+    """
+    return np.where((counts > 0.0)[:, None], decay_rate * old + (1.0 - decay_rate) * new, old)
+
+
+def encode_labels(y: ArrayLike, classes: NDArray[Any], owner: str) -> NDArray[np.intp]:
+    """The number of each label among the classes that a model knows."""
+    labels = np.asarray(y)
+    found = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    unknown = np.asarray(classes[found] != labels)
+    if unknown.any():
+        raise DataError(
+            f"y has the class {labels[unknown][0]!r}, which this {owner} was not fitted on; refit_leaves keeps its "
+            f"classes: {classes!r}."
+        )
+    return found.astype(np.intp)
+
+
+def read_refit_weights(
+    sample_weight: ArrayLike | None, n_rows: int, decay_rate: float, shape: tuple[int, ...]
+) -> FloatArray:
+    """As how many rows each row counts, after a check of the arguments of `refit_leaves`."""
+    if not 0.0 <= decay_rate <= 1.0:
+        raise ParameterError(f"decay_rate must be a number in [0, 1]; got {decay_rate!r}.")
+    if shape[0] != n_rows:
+        raise DataError(f"X has {n_rows} rows and y {shape[0]}; they must have the same number.")
+    if sample_weight is None:
+        return np.ones(n_rows)
+    return count_as_rows(read_sample_weight(sample_weight, n_rows))
