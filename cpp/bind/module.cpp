@@ -9,6 +9,7 @@ void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_forest_import(nb::module_& m);
 void bind_isolation(nb::module_& m);
 void bind_route(nb::module_& m);
 void bind_shap(nb::module_& m);
@@ -34,6 +35,7 @@ NB_MODULE(_core, m) {
   bind_predict(m);
   bind_grower(m);
   bind_forest(m);
+  bind_forest_import(m);
   bind_isolation(m);
   bind_route(m);
   bind_shap(m);

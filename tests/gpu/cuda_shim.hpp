@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -193,6 +194,10 @@ template <class T>
 inline T __shfl_up_sync(unsigned, T value, unsigned delta) {
   const unsigned lane = cuda_shim::current % cuda_shim::kWarp;
   return cuda_shim::exchange(value, lane >= delta ? lane - delta : lane);
+}
+template <class T>
+inline T __shfl_sync(unsigned, T value, unsigned lane) {
+  return cuda_shim::exchange(value, lane);
 }
 template <class T>
 inline T __shfl_xor_sync(unsigned, T value, unsigned mask) {

@@ -8,21 +8,16 @@
 #include "committee/criteria/all.hpp"
 #include "committee/grower.hpp"
 #include "split/categorical_order.hpp"
+#include "tree/finish_tree.hpp"
 #include "tree/growth_scratch.hpp"
+#include "tree/sample_kind.hpp"
 #include "tree/tree_builder.hpp"
 
 namespace committee {
 
 namespace {
 
-constexpr WeightBits kClassWeightBits{52, 52, 52};   // sums stay exact in a double
-constexpr WeightBits kMomentWeightBits{35, 32, 32};  // as MomentAccumulator has room for
 constexpr double kMinThreadWork = 4e6;  // row-features over all depths that pay for a thread
-constexpr double kWeightRounding = 1.0 - 1e-9;  // limits of weight: below it by what sums are off
-
-bool is_classification(const Target& target) {
-  return !target.labels.empty();
-}
 
 void check_features(std::span<const u32> features, std::size_t n_features, const char* sentence) {
   if (std::any_of(features.begin(), features.end(), [&](u32 f) { return f >= n_features; }))
@@ -107,16 +102,6 @@ void check_growth(const GrowInput& input, const GrowParams& params) {
 
 namespace {
 
-// How much one unit of a finder's decrease is, in the units of weight times impurity.
-double measure_decrease_unit(const std::string& criterion, double weight_unit, double target_unit,
-                             u32 n_outputs) {
-  const double per_output = weight_unit / n_outputs;
-  if (criterion == SquaredError::kName || criterion == FriedmanMse::kName) {
-    return per_output * target_unit * target_unit;
-  }
-  return per_output * target_unit;  // Poisson, absolute error
-}
-
 template <class Accumulator>
 SampleFacts describe_sample(const Sample<Accumulator>& sample, double total) {
   const Accumulator& accumulator = sample.accumulator;
@@ -180,86 +165,12 @@ AnySample make_sample(const GrowthPlan& plan) {
     return make_moment_sample<true>(source, centre);
   }
   const FixedWeights weights = fix_weights(input, kClassWeightBits);
-  const bool counted = plan.params.min_samples_leaf > 1;
+  const bool counted = counts_rows(input.target, plan.params);
   const SampleSource source{input.target, weights, input.data->n_rows, counted};
-  const auto& n_classes = input.target.n_classes;
-  const u32 most_classes = *std::max_element(n_classes.begin(), n_classes.end());
-  const bool small = weights.integral && weights.largest < (1u << 16) &&
-                     weights.total < (u64{1} << 32) && most_classes < (1u << 16);
-  if (small && n_classes.size() == 1 && n_classes[0] == 2 && (!counted || weights.weights.empty()))
-    return make_binary_sample(source);
-  if (small) return make_class_sample<u32>(source);
+  const SampleKind kind = choose_kind(input.target, weights, counted);
+  if (kind == SampleKind::binary) return make_binary_sample(source);
+  if (kind == SampleKind::classes) return make_class_sample<u32>(source);
   return make_class_sample<u64>(source);
-}
-
-void clip_values(TreePart& part, bool classes) {
-  GrownTree& tree = part.tree;
-  for (u32 node = 0; node < tree.size() && !part.lower.empty(); ++node) {
-    double* value = tree.values.data() + static_cast<std::size_t>(node) * tree.width;
-    if (classes) {
-      const double w = value[0] + value[1];
-      const double p = std::clamp(value[1] / w, part.lower[node], part.upper[node]);
-      if (p != value[1] / w) value[1] = p * w, value[0] = w - value[1];
-    } else {
-      value[0] = std::clamp(value[0], part.lower[node], part.upper[node]);
-    }
-  }
-}
-
-// Values and impurities of a regression tree from the moments of its leaves, children before
-// parents.
-void fill_values(TreePart& part, const GrowParams& params) {
-  GrownTree& tree = part.tree;
-  const u32 n_outputs = tree.width;
-  const bool poisson = params.criterion == Poisson::kName;
-  for (u32 node = static_cast<u32>(tree.size()); node-- > 0;) {
-    double* own = part.moments.data() + static_cast<std::size_t>(node) * 2 * n_outputs;
-    if (!tree.is_leaf(node)) {
-      const u32 left = tree.left[node], right = tree.right[node];
-      tree.weight[node] = tree.weight[left] + tree.weight[right];
-      for (u32 k = 0; k < 2 * n_outputs; ++k) {
-        own[k] = part.moments[static_cast<std::size_t>(left) * 2 * n_outputs + k] +
-                 part.moments[static_cast<std::size_t>(right) * 2 * n_outputs + k];
-      }
-    }
-    const double w = tree.weight[node];
-    double impurity = 0.0;
-    for (u32 o = 0; o < n_outputs; ++o) {
-      double& value = tree.values[static_cast<std::size_t>(node) * n_outputs + o];
-      const double sum = own[2 * o], second = own[2 * o + 1];
-      if (!tree.is_leaf(node)) value = sum / w + part.offsets[o];
-      impurity += poisson ? (sum > 0.0 ? (second - sum * natural_log(sum / w)) / w : 0.0)
-                          : second / w - (sum / w) * (sum / w);
-    }
-    tree.impurity[node] = std::max(0.0, impurity / n_outputs);
-  }
-}
-
-// Sums of weighted impurity decreases, over the nodes depth-first: an order that depends on the
-// tree alone.
-std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_features) {
-  std::vector<double> importances(n_features, 0.0);
-  const auto add = [&](u32 node) {
-    const u32 left = tree.left[node], right = tree.right[node];
-    const double decrease = tree.weight[node] * tree.impurity[node] -
-                            tree.weight[left] * tree.impurity[left] -
-                            tree.weight[right] * tree.impurity[right];
-    importances[tree.splits[node].feature] += std::max(0.0, decrease);
-  };
-  if (tree.depth_first) {
-    for (u32 node = 0; node < tree.size(); ++node)
-      if (!tree.is_leaf(node)) add(node);
-    return importances;
-  }
-  for (std::vector<u32> open{0}; !open.empty();) {
-    const u32 node = open.back();
-    open.pop_back();
-    if (tree.is_leaf(node)) continue;
-    add(node);
-    open.push_back(tree.right[node]);
-    open.push_back(tree.left[node]);
-  }
-  return importances;
 }
 
 }  // namespace
@@ -284,17 +195,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
     result.importances = input.scratch->extra_trees.tree().importances();
     return result;
   }
-  GrownTree& tree = part.tree;
-  const bool classes = is_classification(input.target);
-  if (classes) {
-    measure_class_impurities(params.criterion, tree.values, input.target.n_classes, tree.impurity);
-  } else if (!has_no_histograms(params.criterion)) {
-    fill_values(part, params);
-  }
-  clip_values(part, classes);
-  if (params.ccp_alpha > 0.0) prune_tree(tree, params.ccp_alpha);
-  result.importances = measure_importances(tree, input.data->n_cols);
-  result.tree = std::move(tree);
+  finish_tree(part, input, params, result);
   return result;
 }
 

@@ -1,19 +1,21 @@
 // Weighted 0/1 error: the stump's criterion in the lectures on boosting [FreundSchapire1997].
 #pragma once
-#include "../types.hpp"
+#include "../scalar.hpp"
 
 namespace committee {
 
 struct ZeroOneError {
   static constexpr const char* kName = "error";
   static constexpr double kBase = 1.0;
-  template <class Count>
-  double impurity_term(const Count* c, u32 n_classes, double) const {
-    Count most = 0;
-    for (u32 k = 0; k < n_classes; ++k) most = c[k] > most ? c[k] : most;
+  template <class Counts>
+  COMMITTEE_HD double impurity_term(const Counts& c, u32 n_classes, double) const {
+    auto most = c[0];
+    for (u32 k = 1; k < n_classes; ++k) most = c[k] > most ? c[k] : most;
     return static_cast<double>(most);
   }
-  double score(double left, double right, double, double, double) const { return left + right; }
+  COMMITTEE_HD double score(double left, double right, double, double, double) const {
+    return left + right;
+  }
 };
 
 }  // namespace committee

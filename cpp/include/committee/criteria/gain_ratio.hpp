@@ -6,8 +6,8 @@ namespace committee {
 
 struct GainRatio : Entropy {
   static constexpr const char* kName = "gain_ratio";
-  double score(double left, double right, double parent, double left_weight,
-               double right_weight) const {
+  COMMITTEE_HD double score(double left, double right, double parent, double left_weight,
+                            double right_weight) const {
     const double gain = left + right - parent;
     const double weight = left_weight + right_weight;
     const double split_entropy =

@@ -6,10 +6,11 @@ namespace committee {
 
 struct Poisson {
   static constexpr const char* kName = "poisson";
+  static constexpr u64 kMinusInfinity = u64{0xFFF} << 52;  // as bits
   // Sum of w y log(y / mean) = sum of w y log y - impurity_term. A child whose mean is zero would
   // predict an impossible rate, so its impurity_term is minus infinity.
-  double impurity_term(double wy, double w) const {
-    return wy > 0.0 ? wy * natural_log(wy / w) : -std::numeric_limits<double>::infinity();
+  COMMITTEE_HD double impurity_term(double wy, double w) const {
+    return wy > 0.0 ? wy * natural_log(wy / w) : from_bits(kMinusInfinity);
   }
 };
 

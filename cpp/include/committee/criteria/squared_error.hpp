@@ -1,6 +1,6 @@
 // Squared error [Breiman1984]: the variance of the targets in a node.
 #pragma once
-#include "../types.hpp"
+#include "../scalar.hpp"
 
 namespace committee {
 
@@ -8,9 +8,9 @@ struct SquaredError {
   static constexpr const char* kName = "squared_error";
   // Moments of a node: weight w, weighted target sum wy. Impurity = sum of w y^2 / w -
   // impurity_term / w.
-  double impurity_term(double wy, double w) const { return wy * wy / w; }
+  COMMITTEE_HD double impurity_term(double wy, double w) const { return wy * wy / w; }
   // The impurity_term of both children, by one division.
-  double score_sums(double left, double right, double wl, double wr) const {
+  COMMITTEE_HD double score_sums(double left, double right, double wl, double wr) const {
     return (left * left * wr + right * right * wl) / (wl * wr);
   }
 };

@@ -6,6 +6,7 @@
 #include "split/feature_sampler.hpp"
 #include "split/threshold.hpp"
 #include "tree/fast/presorted_subtree.hpp"
+#include "tree/leaf_moments.hpp"
 #include "tree/node_partition.hpp"
 #include "tree/node_search.hpp"
 #include "tree/node_writer.hpp"
@@ -318,20 +319,15 @@ void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) c
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     const double offset = context_.sample.targets.offsets[0];
     const double first = copied_leaf_rows_[items_[node.begin].row].value;
-    double weight = 0.0, sum = 0.0, second = 0.0, above_first = 0.0;
+    LeafMoments moments(first, offset, writer_.is_poisson());
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const LeafRow& row = copied_leaf_rows_[items_[i].row];
-      const double centred = row.value - offset;
-      weight += row.weight;
-      sum += row.weight * centred;
-      second += row.weight * (writer_.is_poisson() ? x_ln_x(centred) : centred * centred);
-      above_first += row.weight * (row.value - first);
+      moments.add(row.value, row.weight);
     }
-    part.moments[2 * std::size_t{node.id}] = sum;
-    part.moments[2 * std::size_t{node.id} + 1] = second;
-    part.tree.weight[node.id] = weight;
-    // A division less where there is one row, as in most leaves.
-    part.tree.values[node.id] = first + (node.size() == 1 ? 0.0 : above_first / weight);
+    part.moments[2 * std::size_t{node.id}] = moments.sum;
+    part.moments[2 * std::size_t{node.id} + 1] = moments.second;
+    part.tree.weight[node.id] = moments.weight;
+    part.tree.values[node.id] = moments.value(node.size());
   }
 }
 

@@ -1,0 +1,105 @@
+"""Random forests and extra-trees on a device, with the CPU's bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from committee import _core
+from committee.engines.gpu.device import open_device
+from committee.engines.gpu.forest_grower import ForestGrower
+from committee.engines.gpu.forest_limits import find_forest_obstacle
+from committee.exceptions import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from committee.engines.gpu.device import Device
+    from committee.typing import FloatArray, IndexArray
+
+__all__ = ["grow_device_forest"]
+
+_MOST_TREES = 128
+"""Trees that are grown together, at most: more of them do not use a device better."""
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Target and weights of all rows, as arguments of the core."""
+
+    labels: IndexArray | None
+    n_classes: Sequence[int]
+    values: FloatArray | None
+    weights: FloatArray | None
+
+    @property
+    def arguments(self) -> tuple[IndexArray | None, Sequence[int], FloatArray | None, FloatArray | None]:
+        return self.labels, self.n_classes, self.values, self.weights
+
+
+def _copy_plan(plan: _core.ForestPlan, first: int, n_trees: int) -> _core.ForestPlan:
+    own = _core.ForestPlan()
+    own.sampling, own.balance_classes = plan.sampling, plan.balance_classes
+    own.first_tree, own.n_trees = first, n_trees
+    return own
+
+
+def _list_runs(kinds: IndexArray) -> Iterator[tuple[int, int]]:
+    """Neighbours of one kind."""
+    ends = [*np.flatnonzero(np.diff(kinds)) + 1, len(kinds)]
+    first = 0
+    for last in ends:
+        yield first, int(last)
+        first = int(last)
+
+
+def grow_device_forest(
+    data: _core.BinnedMatrix,
+    presort: _core.Presort | None,
+    labels: IndexArray | None,
+    n_classes: Sequence[int],
+    values: FloatArray | None,
+    weights: FloatArray | None,
+    params: _core.GrowParams,
+    plan: _core.ForestPlan,
+    progress: Callable[[int], object] | None = None,
+    device: Device | None = None,
+) -> tuple[_core.Trees, FloatArray]:
+    """The trees of the plan and their importances, as `_core.grow_forest`, grown on a GPU.
+
+    Parameters
+    ----------
+    data, presort, labels, n_classes, values, weights, params, plan, progress
+        As `_core.grow_forest` has them.
+    device : Device, optional
+        By default the current CUDA device.
+
+    Raises
+    ------
+    EngineError
+        If there is no GPU, if it does not do what is asked, or if it has too little memory.
+    """
+    target = labels if labels is not None else values
+    n_outputs = 1 if target is None or target.ndim == 1 else target.shape[1]
+    most_classes = max(n_classes, default=1) if labels is not None else 1
+    obstacle = find_forest_obstacle(data, n_outputs, most_classes, params, plan)
+    if obstacle is not None:
+        raise EngineError(obstacle)
+    given = _Target(labels, n_classes, values, weights)
+    grower = ForestGrower(open_device() if device is None else device, data, labels, values, params, most_classes)
+    parts: list[tuple[_core.Trees, FloatArray]] = []
+    first, last = plan.first_tree, plan.first_tree + plan.n_trees
+    while first < last:
+        batch = _copy_plan(plan, first, min(grower.count_trees_at_once(_MOST_TREES), last - first))
+        sample = _core.sample_forest(data, *given.arguments, params, batch)
+        for start, end in _list_runs(sample.kinds):
+            own = _copy_plan(plan, first + start, end - start)
+            grown = grower.grow(sample, start, end, first + start)
+            parts.append(_core.assemble_forest(data, *given.arguments, params, own, *grown.arguments))
+        first += batch.n_trees
+        if progress is not None:
+            progress(first - plan.first_tree)
+    trees = parts[0][0] if len(parts) == 1 else _core.concatenate_trees([part[0] for part in parts])
+    return trees, np.concatenate([part[1] for part in parts])
