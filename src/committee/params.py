@@ -39,6 +39,7 @@ __all__ = [
     "Exact",
     "FeatureShare",
     "ForestClassWeight",
+    "ForestEngine",
     "HasMethods",
     "Hint",
     "HoldOutFraction",
@@ -237,6 +238,12 @@ OobPatience: TypeAlias = Annotated[
     Interval(1, None),
     Hint("None grows all members."),
     "Stop growing when this many members have come without a better out-of-bag score. None: grow all.",
+]
+ForestEngine: TypeAlias = Annotated[
+    Literal["cpu", "gpu", "auto"],
+    "Where the trees are grown; they are the same to the bit. ``'gpu'``: on a CUDA device, with CuPy; an error where "
+    "there is none, or where the GPU engine does not support what the fit asks of it. ``'auto'``: there if rows and "
+    'trees are many, a device is there and supports it, else on the CPU; the logger "committee" says which.',
 ]
 Calibration: TypeAlias = Annotated[
     Literal["isotonic", "sigmoid"] | None,

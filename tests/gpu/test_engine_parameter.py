@@ -1,8 +1,9 @@
-"""The parameter ``engine`` of the boosted estimators."""
+"""The parameter ``engine`` of boosted estimators and forests."""
 
 from __future__ import annotations
 
 import logging
+import pickle
 import sys
 from typing import Any
 
@@ -11,10 +12,14 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 from committee import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 from committee.engines import choice
 from committee.exceptions import EngineError, ParameterError
@@ -70,6 +75,48 @@ def test_without_cupy_the_gpu_is_an_error_and_auto_is_the_cpu(
         found = model.set_params(engine="auto").fit(X, y).predict_proba(X)
         assert "engine='auto': the CPU" in caplog.text
         np.testing.assert_array_equal(found, expected)
+
+
+FORESTS = {
+    RandomForestClassifier: ({"oob_score": True}, load_iris),
+    RandomForestRegressor: ({"max_features": 3, "min_samples_leaf": 2}, load_diabetes),
+    ExtraTreesClassifier: ({}, load_iris),
+    ExtraTreesRegressor: ({}, load_diabetes),
+}
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler that could build the kernels")
+@pytest.mark.parametrize("family", FORESTS, ids=lambda family: family.__name__)
+def test_a_forest_of_the_gpu_has_the_bytes_of_the_cpus(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("committee.engines.gpu.forest.open_device", ShimDevice)
+    params, load = FORESTS[family]
+    X, y = load(return_X_y=True)
+    cpu, gpu = (family(4, engine=engine, random_state=0, **params).fit(X, y) for engine in ("cpu", "gpu"))
+    assert pickle.dumps(cpu._trees) == pickle.dumps(gpu._trees)
+    np.testing.assert_array_equal(cpu.feature_importances_, gpu.feature_importances_)
+    if "oob_score" in params:
+        assert cpu.oob_score_ == gpu.oob_score_
+    for model in (cpu, gpu):
+        model.set_params(warm_start=True, n_estimators=6).fit(X, y)
+    assert pickle.dumps(cpu._trees) == pickle.dumps(gpu._trees)
+
+
+def test_forests_say_which_engine_they_took(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    X, y = load_iris(return_X_y=True)
+    model = RandomForestClassifier(3, random_state=0, engine="gpu")
+    with pytest.raises(EngineError, match="needs CuPy, which is not installed"):
+        model.fit(X, y)
+    expected = model.set_params(engine="cpu").fit(X, y).predict_proba(X)
+    caplog.set_level(logging.INFO, "committee")
+    for least in (10**7, 1):  # too few rows, and no GPU
+        monkeypatch.setattr(choice, "_LEAST_ROWS", least)
+        caplog.clear()
+        found = model.set_params(engine="auto").fit(X, y).predict_proba(X)
+        assert "engine='auto': the CPU" in caplog.text
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(EngineError, match="best-first growth"):
+        RandomForestClassifier(3, max_leaf_nodes=4, engine="gpu").fit(X, y)
 
 
 OPTIONS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -9,14 +9,19 @@ from committee import _core
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
-    from committee._core import Boosting
+    from collections.abc import Callable, Sequence
 
-__all__ = ["start_boosting"]
+    from committee._core import Boosting
+    from committee.typing import FloatArray, IndexArray
+
+__all__ = ["grow_planned_forest", "start_boosting"]
 
 _logger = logging.getLogger("committee")
 
 _LEAST_CELLS = 10_000_000
 """Values of a table from which on ``engine="auto"`` tries the GPU."""
+_LEAST_ROWS = 2_000_000
+"""Rows of all trees of a forest together from which on it does."""
 
 
 def start_boosting(engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatrix, *arguments: Any) -> Boosting:
@@ -50,3 +55,44 @@ def start_boosting(engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatr
         _logger.info("engine='auto': the GPU.")
     boosting: Boosting = state
     return boosting
+
+
+def grow_planned_forest(
+    engine: Literal["cpu", "gpu", "auto"],
+    bins: _core.BinnedMatrix,
+    presort: _core.Presort | None,
+    labels: IndexArray | None,
+    n_classes: Sequence[int],
+    values: FloatArray | None,
+    weights: FloatArray | None,
+    params: _core.GrowParams,
+    plan: _core.ForestPlan,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[_core.Trees, FloatArray]:
+    """The trees of a plan on the CPU or on a GPU, with the same bytes, and their importances.
+
+    Parameters
+    ----------
+    engine : {"cpu", "gpu", "auto"}
+        As in `start_boosting`.
+    bins, presort, labels, n_classes, values, weights, params, plan, progress
+        The arguments of `_core.grow_forest`.
+    """
+    arguments = (bins, presort, labels, n_classes, values, weights, params, plan, progress)
+    if engine == "cpu":
+        return _core.grow_forest(*arguments)
+    if engine == "auto" and bins.n_rows * plan.n_trees < _LEAST_ROWS:
+        _logger.info("engine='auto': the CPU, since the trees have fewer than %d rows together.", _LEAST_ROWS)
+        return _core.grow_forest(*arguments)
+    from committee.engines.gpu import grow_device_forest
+
+    try:
+        grown = grow_device_forest(*arguments)
+    except EngineError as error:
+        if engine == "gpu":
+            raise
+        _logger.info("engine='auto': the CPU. %s", error)
+        return _core.grow_forest(*arguments)
+    if engine == "auto":
+        _logger.info("engine='auto': the GPU.")
+    return grown

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
+from committee.engines.choice import grow_planned_forest
 from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
@@ -53,6 +54,8 @@ class ForestBuilder:
         The trees so far, in the order of their numbers.
     importances : list of ndarray or CSR array of shape (n_trees, n_features)
         Decrease of impurity by each feature in the trees of each chunk.
+    engine : {"cpu", "gpu", "auto"}
+        Where trees are grown.
     """
 
     dataset: Dataset
@@ -63,6 +66,7 @@ class ForestBuilder:
     samples: SamplePlan
     chunks: list[Trees] = field(default_factory=list)
     importances: list[MemberImportances] = field(default_factory=list)
+    engine: Literal["cpu", "gpu", "auto"] = "cpu"
 
     def __len__(self) -> int:
         return sum(chunk.n_trees for chunk in self.chunks)
@@ -80,7 +84,7 @@ class ForestBuilder:
         params = self.params
         progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
-        hosts = choose_tree_hosts(self, n_trees - first)
+        hosts = choose_tree_hosts(self, n_trees - first) if self.engine == "cpu" else None
         if hosts is None:
             grown = self._grow_here(arrays, first, n_trees, progress)
         else:
@@ -102,7 +106,7 @@ class ForestBuilder:
         for start in range(first, last, step):
             plan.first_tree, plan.n_trees = start, min(step, last - start)
             progress = None if on_progress is None else partial(_report_trees, on_progress, start)
-            trees, importances = engine.grow_forest(*arrays, self.weights, self.params, plan, progress)
+            trees, importances = grow_planned_forest(self.engine, *arrays, self.weights, self.params, plan, progress)
             parts.append((trees, keep_importances(importances)))
         plan.first_tree, plan.n_trees = first, last - first
         grown = [trees for trees, _ in parts]

@@ -97,7 +97,7 @@ def grow_device_forest(
         for start, end in _list_runs(sample.kinds):
             own = _copy_plan(plan, first + start, end - start)
             grown = grower.grow(sample, start, end, first + start)
-            parts.append(_core.assemble_forest(data, *given.arguments, params, own, *grown.arguments))
+            parts.append(_core.assemble_forest(data, *given.arguments, params, own, **grown))
         first += batch.n_trees
         if progress is not None:
             progress(first - plan.first_tree)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -12,6 +11,10 @@ from committee.engines.gpu.layout import BINS, BLOCK, LANES
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from committee import _core
     from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram, KernelArgument
     from committee.typing import AnyArray, FloatArray, IndexArray
@@ -37,11 +40,18 @@ _FAILURES = ("", "there was no room for open nodes", "it has more nodes than wer
 """By their numbers in `cuda/forest.cuh`."""
 
 
-@dataclass(frozen=True)
-class GrownForest:
+class GrownForest(TypedDict):
     """What the device has grown, as the last arguments of `_core.assemble_forest`."""
 
-    arguments: tuple[int, AnyArray, AnyArray, AnyArray, int, AnyArray, AnyArray, AnyArray, AnyArray]
+    kind: int
+    nodes: NDArray[np.uint8]
+    node_offsets: NDArray[np.uint64]
+    totals: NDArray[np.uint8]
+    n_elements: int
+    rows: NDArray[np.uint32]
+    row_offsets: NDArray[np.uint64]
+    weight_unit: FloatArray
+    offset: FloatArray
 
 
 class ForestGrower:
@@ -177,13 +187,18 @@ class ForestGrower:
         listed = self._list_memory(self._n_rows, 1, n_elements, wide if self._has_numbers else narrow)
         # What is packed for the host is as large as nodes and totals, and each row has a weight.
         packed = listed["nodes"] + listed["totals"] + 4 * self._n_rows
-        free = _FREE_SHARE * self._device.count_free_bytes() + sum(memory.n_bytes for memory in self._memories.values())
-        return int(max(1, min(most, free // (sum(listed.values()) + packed))))
+        held = [*listed, "packed_nodes", "packed_totals", "packed_rows", "weights"]
+        free = self._device.count_free_bytes() + self._count_held(held)
+        return int(max(1, min(most, _FREE_SHARE * free // (sum(listed.values()) + packed))))
+
+    def _count_held(self, names: Iterable[str]) -> int:
+        """Bytes of memory that an earlier batch has taken."""
+        return sum(self._memories[name].n_bytes for name in names if name in self._memories)
 
     # Growth.
 
     def grow(self, sample: _core.ForestSample, start: int, end: int, first_tree: int) -> GrownForest:
-        """Trees ``start`` to ``end - 1`` of a sample, which are of one kind; the first has that number in the forest."""
+        """Trees ``start`` to ``end - 1`` of a sample, all of one kind; the first is ``first_tree`` of the forest."""
         kind, n_trees = int(sample.kinds[start]), end - start
         sizes = self._choose_program(kind)
         n_elements = self._count_elements(kind, sample.counted)
@@ -207,12 +222,11 @@ class ForestGrower:
     ) -> None:
         job, n_trees = self._job, trees.stop - trees.start
         listed = self._list_memory(n_items, n_trees, n_elements, sizes)
-        held = sum(self._memories[name].n_bytes for name in listed if name in self._memories)
-        needed, free = sum(listed.values()), self._device.count_free_bytes() + held
+        needed, free = sum(listed.values()), self._device.count_free_bytes() + self._count_held(listed)
         if needed > free:
             raise EngineError(
-                f"Growing {n_trees} trees needs {needed / 1e9:.1f} GB of the GPU's memory beside the table; "
-                f"{free / 1e9:.1f} GB are free. Draw fewer rows for each tree, or set engine='cpu'."
+                f"A forest needs {needed / 1e9:.3g} GB of the GPU's memory beside the table for {n_trees} of its trees; "
+                f"{free / 1e9:.3g} GB are free. Draw fewer rows for each tree, or set engine='cpu'."
             )
         for name, n_bytes in listed.items():
             self._take(name, n_bytes)
@@ -227,7 +241,9 @@ class ForestGrower:
             self._put("weights", np.asarray(sample.weights)[trees.start * width : trees.stop * width])
         self._put("offsets", sample.offset[trees])
         # Units are powers of two: a half times two to the power of the exponent.
-        self._put("shifts", (1 - np.frexp(np.where(sample.target_unit == 0, 1, sample.target_unit)[trees])[1]).astype(float))
+        self._put(
+            "shifts", (1 - np.frexp(np.where(sample.target_unit == 0, 1, sample.target_unit)[trees])[1]).astype(float)
+        )
         self._put("min_weights", sample.min_weight_leaf[trees])
         factors: FloatArray = np.stack([sample.decrease_unit[trees], sample.total_weight[trees]], axis=1)
         self._put("decrease_factors", np.ascontiguousarray(factors))
@@ -259,7 +275,12 @@ class ForestGrower:
         of_warp = in_cells + -(-4 * self._n_features // element) * element
         launches: list[tuple[str, int, int, int]] = [
             ("grow_few", FEW_WARPS * LANES, FEW_WARPS * of_warp, 16 * n),
-            ("grow_some", _SOME_BLOCK, self._count_shared(int(self._job["chunk_some"][0]), n_elements, element), 16 * n),
+            (
+                "grow_some",
+                _SOME_BLOCK,
+                self._count_shared(int(self._job["chunk_some"][0]), n_elements, element),
+                16 * n,
+            ),
             ("grow_many", BLOCK, self._count_shared(int(self._job["chunk_many"][0]), n_elements, element), 2 * n),
         ]
         parity = 0
@@ -298,17 +319,15 @@ class ForestGrower:
         self._send()
         self._launch("pack_forest", n_trees * max(1, 16 * device.n_multiprocessors // n_trees), 256)
         return GrownForest(
-            (
-                kind,
-                device.copy_out(self._memories["packed_nodes"], np.uint8, total * FOREST_NODE.itemsize),
-                node_offsets,
-                device.copy_out(self._memories["packed_totals"], np.uint8, total * cell),
-                n_elements,
-                device.copy_out(self._memories["packed_rows"], np.uint32, int(row_offsets[-1])),
-                row_offsets,
-                sample.weight_unit[trees],
-                sample.offset[trees],
-            )
+            kind=kind,
+            nodes=device.copy_out(self._memories["packed_nodes"], np.uint8, total * FOREST_NODE.itemsize),
+            node_offsets=node_offsets,
+            totals=device.copy_out(self._memories["packed_totals"], np.uint8, total * cell),
+            n_elements=n_elements,
+            rows=device.copy_out(self._memories["packed_rows"], np.uint32, int(row_offsets[-1])),
+            row_offsets=row_offsets,
+            weight_unit=sample.weight_unit[trees],
+            offset=sample.offset[trees],
         )
 
     def _count_blocks(self, block: int, n: int) -> int:

@@ -23,7 +23,7 @@ def find_forest_obstacle(
     obstacles = {
         "several outputs": n_outputs != 1,
         "exact splits": params.exact,
-        "the criterion 'absolute_error'": params.criterion == "absolute_error",
+        f"the criterion {params.criterion!r}": params.criterion in ("absolute_error", "log_rank"),
         "best-first growth (max_leaf_nodes)": params.max_leaf_nodes > 0,
         "pruning (ccp_alpha)": params.ccp_alpha > 0.0,
         "monotone constraints": any(params.monotonic),

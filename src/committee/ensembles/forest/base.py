@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from committee.ensembles.progress import ProgressCallback
     from committee.learners.tree_base import BaseTree
     from committee.params import (
+        ForestEngine,
         MaxSamples,
         NEstimators,
         OobPatience,
@@ -90,6 +91,7 @@ class BaseForest(ForestLeafRefit, MemberAccessMixin, TreeEstimator):
     verbose: Verbose
     warm_start: WarmStart
     random_state: RandomState
+    engine: ForestEngine = "cpu"
 
     _seed: int
     _samples: SamplePlan
@@ -241,7 +243,7 @@ class BaseForest(ForestLeafRefit, MemberAccessMixin, TreeEstimator):
         plan = engine.ForestPlan()
         plan.sampling = samples.fill(engine.RowSampling())
         plan.balance_classes = bool(self.bootstrap) and getattr(self, "class_weight", None) == "balanced_subsample"
-        builder = self._builder(dataset, self.max_bins, weights, params, plan, samples)
+        builder = self._builder(dataset, self.max_bins, weights, params, plan, samples, engine=self.engine)
         if keeps_trees:
             self._check_kept_trees(dataset)
             builder.keep(self._trees, self._importances)

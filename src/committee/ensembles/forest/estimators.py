@@ -17,6 +17,7 @@ from committee.params import (
     ClassCriterion,
     Exact,
     ForestClassWeight,
+    ForestEngine,
     InteractionCst,
     KeepLeafSamples,
     MaxBins,
@@ -118,6 +119,7 @@ class RandomForestClassifier(ClassForest):
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
         calibration: Calibration = None,
+        engine: ForestEngine = "cpu",
     ) -> None:
         self._store_params(locals())
 
@@ -190,6 +192,7 @@ class RandomForestRegressor(ValueForest):
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
         keep_leaf_samples: KeepLeafSamples = False,
+        engine: ForestEngine = "cpu",
     ) -> None:
         self._store_params(locals())
 
@@ -266,6 +269,7 @@ class ExtraTreesClassifier(ClassForest):
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
         calibration: Calibration = None,
+        engine: ForestEngine = "cpu",
     ) -> None:
         self._store_params(locals())
 
@@ -337,5 +341,6 @@ class ExtraTreesRegressor(ValueForest):
         oob_tol: OobTol = 0.0,
         oob_patience: OobPatience = None,
         keep_leaf_samples: KeepLeafSamples = False,
+        engine: ForestEngine = "cpu",
     ) -> None:
         self._store_params(locals())
