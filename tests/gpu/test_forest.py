@@ -125,9 +125,7 @@ def test_trees_are_grown_in_batches_of_the_memory(device: Device) -> None:
     assert seen == [1, 2, 3]
     assert pickle.dumps(found) == pickle.dumps(_core.grow_forest(*arguments)[0])
     device.free_bytes = 1000
-    with pytest.raises(
-        EngineError, match=r"A forest needs .* GB of the GPU's memory beside the table for 1 of its trees"
-    ):
+    with pytest.raises(EngineError, match=r"A forest needs .* GB of the GPU's memory beside the table for 1 trees"):
         grow_device_forest(*arguments, device=device)
 
 

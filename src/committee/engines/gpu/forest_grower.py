@@ -225,7 +225,7 @@ class ForestGrower:
         needed, free = sum(listed.values()), self._device.count_free_bytes() + self._count_held(listed)
         if needed > free:
             raise EngineError(
-                f"A forest needs {needed / 1e9:.3g} GB of the GPU's memory beside the table for {n_trees} of its trees; "
+                f"A forest needs {needed / 1e9:.3g} GB of the GPU's memory beside the table for {n_trees} trees; "
                 f"{free / 1e9:.3g} GB are free. Draw fewer rows for each tree, or set engine='cpu'."
             )
         for name, n_bytes in listed.items():
