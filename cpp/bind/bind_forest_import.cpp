@@ -54,14 +54,8 @@ void bind_sample(nb::module_& m) {
 #undef COMMITTEE_BIND
 }
 
-}  // namespace
-
-}  // namespace committee
-
-void bind_forest_import(nanobind::module_& m) {
-  using namespace committee;
+void bind_sampling_of_forest(nb::module_& m) {
   using namespace nb::literals;
-  bind_sample(m);
   m.def(
       "sample_forest",
       [](const BinnedMatrix& data, std::optional<Matrix<u32>> labels, std::vector<u32> n_classes,
@@ -82,6 +76,34 @@ void bind_forest_import(nanobind::module_& m) {
                                                                                            " " COMMITTEE_NDARRAY(
                                                                                                float64) " | None, params: GrowParams, plan: ForestPlan) -> ForestSample"),
       "The samples that grow_forest would grow the planned trees from.");
+}
+
+// As the device has grown them; views of the arguments.
+ForestNodes view_forest_nodes(u32 kind, const ByteVector& nodes, const ByteVector& totals,
+                              u32 n_elements) {
+  const std::size_t n_nodes = nodes.shape(0) / sizeof(ForestNode), element = kind == 2 ? 8 : 4;
+  if (kind > 3 || nodes.shape(0) % sizeof(ForestNode) != 0 ||
+      (kind != 3 && totals.shape(0) != n_nodes * n_elements * element) ||
+      reinterpret_cast<std::uintptr_t>(nodes.data()) % alignof(ForestNode) != 0 ||
+      reinterpret_cast<std::uintptr_t>(totals.data()) % element != 0)
+    throw nb::value_error("nodes and totals must be whole and aligned");
+  ForestNodes grown;
+  grown.kind = static_cast<SampleKind>(kind);
+  grown.nodes = {reinterpret_cast<const ForestNode*>(nodes.data()), n_nodes};
+  grown.totals = totals.data();
+  grown.n_elements = n_elements;
+  return grown;
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_forest_import(nanobind::module_& m) {
+  using namespace committee;
+  using namespace nb::literals;
+  bind_sample(m);
+  bind_sampling_of_forest(m);
   m.def(
       "assemble_forest",
       [](const BinnedMatrix& data, std::optional<Matrix<u32>> labels, std::vector<u32> n_classes,
@@ -92,19 +114,8 @@ void bind_forest_import(nanobind::module_& m) {
          const Vector<double>& offset) {
         const TargetArrays target{std::move(labels), std::move(n_classes), std::move(values)};
         const GrowInput input = view_input(data, nullptr, target, weights);
-        const std::size_t n_nodes = nodes.shape(0) / sizeof(ForestNode);
-        const std::size_t element = kind == 2 ? 8 : 4;
-        if (kind > 3 || nodes.shape(0) % sizeof(ForestNode) != 0 ||
-            (kind != 3 && totals.shape(0) != n_nodes * n_elements * element) ||
-            reinterpret_cast<std::uintptr_t>(nodes.data()) % alignof(ForestNode) != 0 ||
-            reinterpret_cast<std::uintptr_t>(totals.data()) % element != 0)
-          throw nb::value_error("nodes and totals must be whole and aligned");
-        ForestNodes grown;
-        grown.kind = static_cast<SampleKind>(kind);
-        grown.nodes = {reinterpret_cast<const ForestNode*>(nodes.data()), n_nodes};
+        ForestNodes grown = view_forest_nodes(kind, nodes, totals, n_elements);
         grown.node_offsets = view_vector(node_offsets);
-        grown.totals = totals.data();
-        grown.n_elements = n_elements;
         grown.rows = view_vector(rows);
         grown.row_offsets = view_vector(row_offsets);
         grown.weight_unit = view_vector(weight_unit);

@@ -1,6 +1,7 @@
 #include "committee/forest_import.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "forest/member_input.hpp"
 #include "split/threshold.hpp"
@@ -27,15 +28,80 @@ u64 count_present(const FixedWeights& weights, std::size_t n_rows) {
       std::count_if(weights.weights.begin(), weights.weights.end(), [](u64 w) { return w > 0; }));
 }
 
-template <class Word>
-void store_weights(const std::vector<FixedWeights>& all, ForestSample& sample) {
-  sample.weight_bytes = sizeof(Word);
-  sample.weights = AlignedBuffer<u8>(all.size() * sample.n_rows * sizeof(Word));
-  Word* to = reinterpret_cast<Word*>(sample.weights.data());
-  for (const FixedWeights& own : all) {
-    for (std::size_t row = 0; row < sample.n_rows; ++row) *to++ = static_cast<Word>(own[row]);
+constexpr u64 kSmallWeight = 0xFF, kNarrowWeight = 0xFFFFFFFFu;
+
+// Weights of all trees in words of one size: bytes, into which those of most forests fit, or
+// larger.
+class SampleWeights {
+ public:
+  SampleWeights(std::size_t n_trees, std::size_t n_rows)
+      : n_rows_(n_rows), bytes_(n_trees * n_rows), large_(n_trees), largest_(n_trees, 0) {}
+
+  // Each tree once, by any thread.
+  void store(std::size_t tree, FixedWeights&& weights) {
+    largest_[tree] = weights.weights.empty() ? 0 : weights.largest;
+    u8* const to = bytes_.data() + tree * n_rows_;
+    if (weights.largest > kSmallWeight) {
+      large_[tree] = std::move(weights.weights);
+    } else if (weights.weights.empty()) {
+      std::fill_n(to, n_rows_, u8{1});
+    } else {
+      for (std::size_t row = 0; row < n_rows_; ++row)
+        to[row] = static_cast<u8>(weights.weights[row]);
+    }
   }
-}
+  void finish(ForestSample& sample) {
+    const u64 largest = *std::max_element(largest_.begin(), largest_.end());
+    if (largest == 0) return;  // all rows weigh one
+    if (largest > kNarrowWeight) return widen<u64>(sample);
+    if (largest > kSmallWeight) return widen<u32>(sample);
+    sample.weight_bytes = 1;
+    sample.weights = std::move(bytes_);
+  }
+
+ private:
+  template <class Word>
+  void widen(ForestSample& sample) const {
+    sample.weight_bytes = sizeof(Word);
+    sample.weights = AlignedBuffer<u8>(bytes_.size() * sizeof(Word));
+    Word* to = reinterpret_cast<Word*>(sample.weights.data());
+    for (std::size_t tree = 0; tree < large_.size(); ++tree) {
+      const std::vector<u64>& own = large_[tree];
+      for (std::size_t row = 0; row < n_rows_; ++row)
+        *to++ = own.empty() ? bytes_[tree * n_rows_ + row] : static_cast<Word>(own[row]);
+    }
+  }
+
+  std::size_t n_rows_;
+  AlignedBuffer<u8> bytes_;              // [tree][row]
+  std::vector<std::vector<u64>> large_;  // of trees whose weights are larger
+  std::vector<u64> largest_;             // 0: all rows weigh one
+};
+
+// Memory that one tree leaves to the next: fresh pages cost as much as writing nodes into them.
+class TreePool {
+ public:
+  TreePart take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return {};
+    TreePart part = std::move(free_.back());
+    free_.pop_back();
+    return part;
+  }
+  void give_back(GrownTree&& tree, std::vector<double>&& moments) {
+    TreePart part;
+    part.tree = std::move(tree);
+    part.tree.clear();
+    part.moments = std::move(moments);
+    part.moments.clear();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(part));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<TreePart> free_;
+};
 
 // A tree under construction from nodes by bins.
 class TreeAssembly {
@@ -50,11 +116,10 @@ class TreeAssembly {
         nodes_(grown.nodes.subspan(first_, grown.node_offsets[tree + 1] - first_)) {}
 
   // Depth-first, left before right, as most of a tree is grown on the CPU.
-  TreePart build() {
+  void build(TreePart& part) {
     struct Waiting {
       u32 node, parent;
     };
-    TreePart part;
     part.tree.depth_first = true;
     part.tree.width = is_classes() ? input_.target.n_classes[0] : 1;
     part.tree.reserve(nodes_.size(), part.tree.width);
@@ -74,7 +139,7 @@ class TreeAssembly {
         continue;
       }
       if (!is_classes()) close_leaf(own, id, part);
-      if (open.empty()) return part;
+      if (open.empty()) return;
       node = open.back().node;
       parent = open.back().parent;
       open.pop_back();
@@ -202,13 +267,13 @@ ForestSample sample_forest(const GrowInput& input, const GrowParams& params, con
   for (auto* column : {&sample.weight_unit, &sample.offset, &sample.target_unit,
                        &sample.total_weight, &sample.min_weight_leaf, &sample.decrease_unit})
     column->assign(plan.n_trees, 0.0);
-  std::vector<FixedWeights> all(plan.n_trees);
+  SampleWeights all(plan.n_trees, sample.n_rows);
   const bool is_fold = is_fold_of(input, plan);
   parallel_for(plan.n_trees, choose_member_threads(input, params, plan), [&](std::size_t k) {
     watch.poll();
     const MemberInput member(input, params, plan, plan.first_tree + k, is_fold);
-    FixedWeights& weights = all[k];
-    weights = fix_weights(member.input, classes ? kClassWeightBits : kMomentWeightBits);
+    FixedWeights weights =
+        fix_weights(member.input, classes ? kClassWeightBits : kMomentWeightBits);
     const double unit = weights.unit;
     sample.kinds[k] = choose_kind(input.target, weights, sample.counted);
     sample.n_items[k] = count_present(weights, sample.n_rows);
@@ -216,24 +281,15 @@ ForestSample sample_forest(const GrowInput& input, const GrowParams& params, con
     sample.total_weight[k] = static_cast<double>(weights.total) * unit;
     sample.min_weight_leaf[k] = params.min_weight_leaf / unit * kWeightRounding;
     sample.decrease_unit[k] = unit;
-    if (classes) return;
+    if (classes) return all.store(k, std::move(weights));
     const FixedTargets targets =
         fix_targets(input.target.values, 1, weights, params.criterion != Poisson::kName);
     sample.offset[k] = targets.offsets[0];
     sample.target_unit[k] = targets.unit;
     sample.decrease_unit[k] = measure_decrease_unit(params.criterion, unit, targets.unit, 1);
+    all.store(k, std::move(weights));
   });
-  const bool weighted = std::any_of(all.begin(), all.end(),
-                                    [](const FixedWeights& own) { return !own.weights.empty(); });
-  u64 largest = 0;
-  for (const FixedWeights& own : all) largest = std::max(largest, own.largest);
-  if (weighted && largest < 0x100) {
-    store_weights<u8>(all, sample);
-  } else if (weighted && largest <= 0xFFFFFFFFu) {
-    store_weights<u32>(all, sample);
-  } else if (weighted) {
-    store_weights<u64>(all, sample);
-  }
+  all.finish(sample);
   return sample;
 }
 
@@ -248,6 +304,7 @@ ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
   options.n_features = n_features;
   options.outputs = input.target.n_classes;
   std::vector<Trees> members(plan.n_trees);
+  TreePool pool;
   ForestResult result;
   result.importances.resize(plan.n_trees * n_features);
   const bool is_fold = is_fold_of(input, plan);
@@ -258,11 +315,13 @@ ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
     if (grown.kind == SampleKind::moments)
       member.emplace(input, params, plan, plan.first_tree + k, is_fold);
     const GrowInput& own = member ? member->input : input;
-    TreePart part = TreeAssembly(own, params, grown, k).build();
+    TreePart part = pool.take();
+    TreeAssembly(own, params, grown, k).build(part);
     part.offsets.assign(1, grown.offset.empty() ? 0.0 : grown.offset[k]);
     GrowResult finished;
     finish_tree(part, own, params, finished);
     members[k] = compact_trees({&finished.tree, 1}, options);
+    pool.give_back(std::move(finished.tree), std::move(part.moments));
     std::copy(finished.importances.begin(), finished.importances.end(),
               result.importances.begin() + static_cast<std::ptrdiff_t>(k * n_features));
   });

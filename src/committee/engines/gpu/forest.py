@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,18 @@ from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from committee.engines.gpu.device import Device
+    from committee.engines.gpu.forest_grower import GrownForest
     from committee.typing import FloatArray, IndexArray
 
 __all__ = ["grow_device_forest"]
 
 _MOST_TREES = 128
 """Trees that are grown together, at most: more of them do not use a device better."""
+_ROWS_TOGETHER, _LEAST_TREES = 32_000_000, 16
+"""Rows of these trees, about, and how many trees they are then at least."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,52 @@ def _list_runs(kinds: IndexArray) -> Iterator[tuple[int, int]]:
     for last in ends:
         yield first, int(last)
         first = int(last)
+
+
+def _count_trees_together(grower: ForestGrower, n_rows: int) -> int:
+    """Trees of a batch: few where they are large, so that the host works on one while the device grows another."""
+    few = max(_LEAST_TREES, _ROWS_TOGETHER // max(1, n_rows))
+    return grower.count_trees_at_once(min(_MOST_TREES, few))
+
+
+def _grow_batches(
+    grower: ForestGrower,
+    data: _core.BinnedMatrix,
+    given: _Target,
+    params: _core.GrowParams,
+    plan: _core.ForestPlan,
+    progress: Callable[[int], object] | None,
+) -> list[tuple[_core.Trees, FloatArray]]:
+    """Trees and importances, batch by batch: samples are drawn ahead and arenas made behind the device."""
+    last, step = plan.first_tree + plan.n_trees, _count_trees_together(grower, data.n_rows)
+    starts = range(plan.first_tree, last, step)
+    batches = [_copy_plan(plan, first, min(step, last - first)) for first in starts]
+    done: list[tuple[int, Future[tuple[_core.Trees, FloatArray]]]] = []
+
+    def draw(batch: _core.ForestPlan) -> _core.ForestSample:
+        return _core.sample_forest(data, *given.arguments, params, batch)
+
+    def assemble(own: _core.ForestPlan, grown: GrownForest) -> tuple[_core.Trees, FloatArray]:
+        return _core.assemble_forest(data, *given.arguments, params, own, **grown)
+
+    with ThreadPoolExecutor(1) as drawing, ThreadPoolExecutor(1) as assembling:
+        sample = drawing.submit(draw, batches[0])
+        for number, batch in enumerate(batches):
+            drawn = sample.result()
+            if number + 1 < len(batches):
+                sample = drawing.submit(draw, batches[number + 1])
+            for start, end in _list_runs(drawn.kinds):
+                own = _copy_plan(plan, batch.first_tree + start, end - start)
+                grown = grower.grow(drawn, start, end, own.first_tree)
+                if len(done) > 1:
+                    done[-2][1].result()  # not more than two of them wait in memory
+                done.append((own.first_tree + own.n_trees - plan.first_tree, assembling.submit(assemble, own, grown)))
+            if progress is not None:
+                progress(max((n for n, part in done if part.done()), default=0))
+        parts = [part.result() for _, part in done]
+    if progress is not None:
+        progress(plan.n_trees)
+    return parts
 
 
 def grow_device_forest(
@@ -89,17 +140,6 @@ def grow_device_forest(
         raise EngineError(obstacle)
     given = _Target(labels, n_classes, values, weights)
     grower = ForestGrower(open_device() if device is None else device, data, labels, values, params, most_classes)
-    parts: list[tuple[_core.Trees, FloatArray]] = []
-    first, last = plan.first_tree, plan.first_tree + plan.n_trees
-    while first < last:
-        batch = _copy_plan(plan, first, min(grower.count_trees_at_once(_MOST_TREES), last - first))
-        sample = _core.sample_forest(data, *given.arguments, params, batch)
-        for start, end in _list_runs(sample.kinds):
-            own = _copy_plan(plan, first + start, end - start)
-            grown = grower.grow(sample, start, end, first + start)
-            parts.append(_core.assemble_forest(data, *given.arguments, params, own, **grown))
-        first += batch.n_trees
-        if progress is not None:
-            progress(first - plan.first_tree)
+    parts = _grow_batches(grower, data, given, params, plan, progress)
     trees = parts[0][0] if len(parts) == 1 else _core.concatenate_trees([part[0] for part in parts])
     return trees, np.concatenate([part[1] for part in parts])
