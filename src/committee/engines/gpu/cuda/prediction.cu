@@ -55,29 +55,49 @@ __device__ inline bool holds_level(const Prediction& job, u32 set, double x) {
   return ((job.category_words[first + code / 32] >> (code % 32)) & 1u) != 0;
 }
 
-// The number of the leaf that a row ends in, within its tree.
-__device__ inline u32 find_end(const Prediction& job, u32 tree, Size row) {
-  const u32 size = job.double_thresholds ? 16 : 12;
-  const u8* const nodes = job.nodes + job.node_offsets[tree] * size;
-  const u8* at = nodes;
-  for (;;) {
-    const u32* const rest = reinterpret_cast<const u32*>(at + size - 8);
+// Some trees side by side: each is a chain of loads that wait for one another, and the chains wait at the same time.
+struct TreeWalks {
+  const u8* nodes[kTreesAtOnce];  // of each tree
+  const u8* at[kTreesAtOnce];
+  u32 leaf[kTreesAtOnce];
+  u32 n_open;
+
+  // One step of a walk that has not ended.
+  __device__ void step(const Prediction& job, Size row, u32 size, int k) {
+    const u32* const rest = reinterpret_cast<const u32*>(at[k] + size - 8);
     const u32 left = rest[0], tag = rest[1];
-    if (tag & kLeafTag) return left;
+    if (tag & kLeafTag) {
+      leaf[k] = left;
+      at[k] = nullptr;
+      --n_open;
+      return;
+    }
     const double x = job.read(row, tag & kFeatureTag);
     bool goes_left;
     if (x != x) {
       goes_left = (tag & kMissingLeftTag) != 0;
     } else if (tag & kCategoryTag) {
-      goes_left = holds_level(job, *reinterpret_cast<const u32*>(at), x);
+      goes_left = holds_level(job, *reinterpret_cast<const u32*>(at[k]), x);
     } else {
-      const double threshold = job.double_thresholds ? *reinterpret_cast<const double*>(at)
-                                                     : static_cast<double>(*reinterpret_cast<const float*>(at));
+      const double threshold = job.double_thresholds ? *reinterpret_cast<const double*>(at[k])
+                                                     : static_cast<double>(*reinterpret_cast<const float*>(at[k]));
       goes_left = x <= threshold;
     }
-    at = nodes + (left + (goes_left ? 0 : 1)) * static_cast<Size>(size);
+    at[k] = nodes[k] + (left + (goes_left ? 0 : 1)) * static_cast<Size>(size);
   }
-}
+  // The leaves of trees first .. first + n - 1, by their numbers within their trees.
+  __device__ void walk(const Prediction& job, Size row, u32 first, u32 n) {
+    const u32 size = job.double_thresholds ? 16 : 12;
+#pragma unroll
+    for (int k = 0; k < kTreesAtOnce; ++k)
+      nodes[k] = at[k] = k < n ? job.nodes + job.node_offsets[first + k] * size : nullptr;
+    for (n_open = n; n_open > 0;) {
+#pragma unroll
+      for (int k = 0; k < kTreesAtOnce; ++k)
+        if (at[k] != nullptr) step(job, row, size, k);
+    }
+  }
+};
 
 // Thresholds of a feature that are less than x: x <= threshold k if they are k at most. 255: missing.
 __device__ inline u32 find_code(const Prediction& job, u32 feature, double x) {
@@ -104,14 +124,56 @@ extern "C" __global__ void __launch_bounds__(256) sum_trees(const Prediction* gi
        row += gridDim.x * Size{256}) {
     double* const out = job.out + row * job.n_columns;
     for (i64 k = 0; k < job.n_columns; ++k) out[k] = 0.0;
-    for (u32 tree = 0; tree < job.n_trees; ++tree) {
-      const double* const terms = job.terms + (job.leaf_offsets[tree] + find_end(job, tree, row)) * job.width;
-      double* const to = out + (job.slots ? job.slots[tree] : 0);
-      for (i64 k = 0; k < job.width; ++k) to[k] += terms[k];
+    for (u32 first = 0; first < job.n_trees; first += kTreesAtOnce) {
+      const u32 n = job.n_trees - first < kTreesAtOnce ? job.n_trees - first : kTreesAtOnce;
+      TreeWalks walks;
+      walks.walk(job, row, first, n);
+#pragma unroll
+      for (int t = 0; t < kTreesAtOnce; ++t) {
+        if (t >= n) continue;
+        const double* const terms = job.terms + (job.leaf_offsets[first + t] + walks.leaf[t]) * job.width;
+        double* const to = out + (job.slots ? job.slots[first + t] : 0);
+        for (i64 k = 0; k < job.width; ++k) to[k] += terms[k];
+      }
     }
     for (i64 k = 0; k < job.n_columns; ++k) out[k] = job.finish(out[k], k);
   }
 }
+
+namespace committee::gpu {
+
+// Adds what n complete trees in shared memory say of this thread's row.
+template <bool kMayMiss>
+__device__ inline double add_complete(const u32* words, const u16* heaps, const double* terms, u32 n, double sum) {
+  const u32* const own = words + threadIdx.x;
+  for (u32 tree = 0; tree < n; tree += kTreesAtOnce) {
+    const u16* heap[kTreesAtOnce];
+    u32 at[kTreesAtOnce];
+#pragma unroll
+    for (int k = 0; k < kTreesAtOnce; ++k) {
+      // Past the last tree: that one again, whose value is not taken.
+      heap[k] = heaps + (tree + k < n ? tree + k : n - 1) * kHeap;
+      at[k] = 0;
+    }
+#pragma unroll
+    for (int depth = 0; depth < COMMITTEE_DEPTH; ++depth) {
+#pragma unroll
+      for (int k = 0; k < kTreesAtOnce; ++k) {
+        const u32 node = heap[k][at[k]];
+        const u32 code = (own[(node >> 11) * kBlock] >> ((node >> 6) & 24u)) & 255u;
+        u32 right = code > (node & 255u) ? 1u : 0u;
+        if constexpr (kMayMiss) right ^= code == 255u ? (node >> 8) & 1u : 0u;
+        at[k] = 2 * at[k] + 1 + right;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kTreesAtOnce; ++k)
+      if (tree + k < n) sum += terms[(tree + k) * kHeap + at[k] - (kHeap - 1)];
+  }
+  return sum;
+}
+
+}  // namespace committee::gpu
 
 // A block has kBlock rows. Shared memory: their codes [word of four features][row], then n_chunk trees.
 extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Prediction* given) {
@@ -124,12 +186,18 @@ extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Pr
   for (Size begin = blockIdx.x * Size{kBlock}; begin < static_cast<Size>(job.n_rows); begin += gridDim.x * Size{kBlock}) {
     const Size row = begin + t;
     const bool there = row < static_cast<Size>(job.n_rows);
+    bool missing = false;
     for (u32 w = 0; w < n_words; ++w) {
       u32 word = 0;
-      for (u32 f = 4 * w; there && f < 4 * w + 4 && f < job.n_used; ++f)
-        word |= find_code(job, f, job.read(row, job.features[f])) << (8 * (f % 4));
+      for (u32 f = 4 * w; there && f < 4 * w + 4 && f < job.n_used; ++f) {
+        const u32 code = find_code(job, f, job.read(row, job.features[f]));
+        missing = missing || code == 255;
+        word |= code << (8 * (f % 4));
+      }
       words[w * kBlock + t] = word;
     }
+    // Of any row of the warp; its lanes go the same way then.
+    const bool has_missing = __ballot_sync(kAll, missing) != 0;
     for (u32 column = 0; column < job.n_columns; ++column) {
       const u32 last = job.slot_offsets[column + 1];
       double sum = 0.0;
@@ -141,25 +209,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Pr
           heaps[i] = job.heaps[first * static_cast<Size>(kHeap) + i];
         }
         __syncthreads();
-        for (u32 tree = 0; tree < n; tree += kTreesAtOnce) {
-          u32 at[kTreesAtOnce];
-          // Past the last tree: that one again, whose value is not taken.
-#pragma unroll
-          for (int k = 0; k < kTreesAtOnce; ++k) at[k] = 0;
-#pragma unroll
-          for (int depth = 0; depth < COMMITTEE_DEPTH; ++depth) {
-#pragma unroll
-            for (int k = 0; k < kTreesAtOnce; ++k) {
-              const u32 node = heaps[(tree + k < n ? tree + k : n - 1) * kHeap + at[k]];
-              const u32 code = (words[(node >> 11) * kBlock + t] >> ((node >> 6) & 24u)) & 255u;
-              const u32 right = (code > (node & 255u) ? 1u : 0u) ^ (code == 255u ? (node >> 8) & 1u : 0u);
-              at[k] = 2 * at[k] + 1 + right;
-            }
-          }
-#pragma unroll
-          for (int k = 0; k < kTreesAtOnce; ++k)
-            if (tree + k < n) sum += terms[(tree + k) * kHeap + at[k] - (kHeap - 1)];
-        }
+        sum = has_missing ? add_complete<true>(words, heaps, terms, n, sum) : add_complete<false>(words, heaps, terms, n, sum);
       }
       if (there) job.out[row * job.n_columns + column] = job.finish(sum, column);
     }
