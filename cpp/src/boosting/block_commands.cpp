@@ -10,11 +10,11 @@ void BoostingBlock::State::list_growth(Commands& commands) {
   commands["split"] = [](State& s, const BlockValues& a) { return s.split(a); };
   commands["split_held_out"] = [](State& s, const BlockValues& a) {
     const SplitMessage message = read_splits(a);
-    for (const LeafSplit& how : message.splits) s.leaves().split_held_out(how);
+    s.leaves().split_held_out(message.splits);
     return BlockValues{};
   };
   commands["unsplit"] = [](State& s, const BlockValues& a) {
-    s.leaves().unsplit(read_u32(a, 0));
+    s.leaves().unsplit(std::vector<u32>{read_u32(a, 0)});
     return BlockValues{};
   };
   commands["add_rows"] = [](State& s, const BlockValues& a) {

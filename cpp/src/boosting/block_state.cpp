@@ -84,34 +84,30 @@ BlockValues BoostingBlock::State::reopen_root() {
           sum_levels(0)};
 }
 
-// Several leaves go to a thread each; all threads share a single one.
 BlockValues BoostingBlock::State::split(const BlockValues& args) {
   const SplitMessage message = read_splits(args);
-  const std::size_t n_splits = message.splits.size();
-  std::vector<std::size_t> places;  // of the histograms
   std::size_t n_built = 0;
-  for (const LeafSplit& how : message.splits)
-    places.push_back(how.built == Side::none ? n_built : n_built++);
-  std::vector<i64> sums(2 * n_splits), histograms(n_built * n_entries(), 0), levels;
-  std::vector<std::vector<i64>> own_levels(n_built);
-  const bool shared = n_splits == 1 && n_threads > 1;
-  parallel_for(n_splits, shared ? 1 : n_threads, [&](std::size_t s) {
-    LeafSplit how = message.splits[s];
-    const Side built = how.built;
-    i64* const histogram = histograms.data() + places[s] * n_entries();
-    if (!shared) how.built = Side::none;
-    const SplitSums sides =
-        leaves().split(how, shared, shared && built != Side::none ? histogram : nullptr);
-    sums[2 * s] = static_cast<i64>(sides.n_left);
-    sums[2 * s + 1] = static_cast<i64>(sides.left_weight);
-    if (built == Side::none) return;
-    const u32 child = built == Side::left ? how.left : how.right;
-    if (!shared) leaves().add_rows(child, histogram);
-    own_levels[places[s]] = sum_levels(child);
+  for (const LeafSplit& how : message.splits) n_built += how.built != Side::none;
+  std::vector<i64> sums, histograms(n_built * n_entries(), 0), levels;
+  std::vector<StepSplit> splits;
+  i64* next = histograms.data();
+  for (const LeafSplit& how : message.splits) {
+    splits.push_back({how, next, {}, {}});
+    if (how.built != Side::none) next += n_entries();
+  }
+  leaves().split_leaves(splits);
+  for (const StepSplit& split : splits) {
+    sums.push_back(static_cast<i64>(split.sums.n_left));
+    sums.push_back(static_cast<i64>(split.sums.left_weight));
+  }
+  std::vector<std::vector<i64>> own_levels(splits.size());
+  parallel_for(splits.size(), n_threads, [&](std::size_t s) {
+    const LeafSplit& how = splits[s].how;
+    if (how.built == Side::none) return;
+    for (const i64* part : splits[s].parts)
+      for (std::size_t i = 0; i < n_entries(); ++i) splits[s].histogram[i] += part[i];
+    own_levels[s] = sum_levels(how.built == Side::left ? how.left : how.right);
   });
-  if (shared && n_built > 0)
-    for (const i64* part : leaves().partial_histograms())
-      for (std::size_t i = 0; i < n_entries(); ++i) histograms[i] += part[i];
   for (const std::vector<i64>& own : own_levels)
     levels.insert(levels.end(), own.begin(), own.end());
   return {std::move(sums), std::move(levels), std::move(histograms)};

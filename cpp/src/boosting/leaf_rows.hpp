@@ -34,6 +34,23 @@ struct SplitSums {
   u64 left_weight = 0;
 };
 
+// A leaf that is split in a step, with others.
+struct StepSplit {
+  LeafSplit how;
+  i64* histogram = nullptr;     // of the child that is wanted: will be written
+  SplitSums sums;               // found
+  std::span<i64* const> parts;  // of the histogram, which have to be added to it
+};
+
+// Leaves that are split in one step, before their time has come: no more than `most_leaves`, and
+// none beyond `enough_rows` rows, with which the step has work for all threads.
+struct StepRules {
+  std::size_t most_leaves = 1;
+  std::size_t enough_rows = std::numeric_limits<std::size_t>::max();
+  // Counting rows is a round trip: only leaves whose time has come are counted.
+  bool counts_late = false;
+};
+
 // Of the gradients and hessians in fixed point, and of the weights.
 struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
@@ -56,20 +73,16 @@ class LeafRows {
   // The same with the words as they are, and without a histogram.
   virtual RootSums reopen_root() = 0;
 
-  // So many leaves are split in one step, before any of them is looked at; none: each when its time
-  // comes.
-  virtual std::size_t leaves_per_step() const { return 0; }
-  virtual void split_ahead(std::span<const LeafSplit>) {}
-  // The rows of both sides, and the histogram of one where it is wanted; `parallel`: by all
-  // threads.
-  virtual SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) = 0;
-  // The rows of the leaf that do not grow the tree go where the split sends them, now that it is
-  // known where it sends missing values that no row of the leaf has.
-  virtual void split_held_out(const LeafSplit& how) = 0;
-  // Parts of the histograms written last, which have to be added to them.
+  virtual StepRules step_rules() const = 0;
+  // Each leaf's rows go to its children; the histogram of one of them where it is wanted.
+  virtual void split_leaves(std::span<StepSplit> splits) = 0;
+  // The rows of the leaves that do not grow the tree go where the splits send them, now that it is
+  // known where these send missing values that no row of the leaf has.
+  virtual void split_held_out(std::span<const LeafSplit> splits) = 0;
+  // Parts of the root's histogram written last, which have to be added to it.
   virtual std::span<i64* const> partial_histograms() const { return {}; }
-  // A leaf gets back the rows of its children, and of theirs.
-  virtual void unsplit(u32 leaf) = 0;
+  // Leaves get back the rows of their children, and of theirs.
+  virtual void unsplit(std::span<const u32> leaves) = 0;
 
   // Adds the rows of a leaf to a histogram.
   virtual void add_rows(u32 leaf, i64* histogram) = 0;

@@ -10,6 +10,8 @@ namespace {
 // Visits of histogram entries (a scan of two nodes counts eight of each) that pay for waking the
 // threads.
 constexpr std::size_t kMinParallelVisits = 15'000;
+// And those that a task has at least.
+constexpr std::size_t kMinTaskVisits = 10'000;
 
 }  // namespace
 
@@ -89,46 +91,62 @@ ColumnView BoostingGrower::describe_column(u32 feature) const {
   return view;
 }
 
-// Searches two siblings, or the root alone. The histogram of a bundle is completed and scanned
-// while it is in the cache; in parallel, threads share the bundles.
-void BoostingGrower::search_siblings(Siblings pair, bool merge) {
-  for (int k = 0; k < 2; ++k) {
-    OpenLeaf* leaf = pair.leaves[k];
-    pair.searched[k] = pair.wanted && leaf && may_split(*leaf);
-    if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
-  }
-  if (width_ > 1) find_totals(pair, merge);
+// Searches two siblings each, or the root alone. The histogram of a bundle is completed and scanned
+// while it is in the cache; threads share the pairs, and the bundles of a pair.
+void BoostingGrower::search_pairs(std::span<Siblings> pairs) {
+  struct Task {
+    const Siblings* pair;
+    std::size_t begin, end;
+  };
   const std::size_t n_bundles = bundle_features_.size();
-  const std::size_t visits = n_entries_ * (8 + static_cast<std::size_t>(n_threads_));
-  const std::size_t n_parts =
-      merge && visits > kMinParallelVisits ? static_cast<std::size_t>(n_threads_) : 1;
-  std::vector<BoostSplit> found(2 * n_parts);
-  parallel_for(n_parts, n_threads_, [&](std::size_t part) {
-    const std::size_t begin = n_bundles * part / n_parts, end = n_bundles * (part + 1) / n_parts;
+  std::size_t visits = 0;
+  for (const Siblings& pair : pairs) visits += n_entries_ * (8 + pair.parts.size());
+  const bool shared = n_threads_ > 1 && visits > kMinParallelVisits;
+  const std::size_t n_tasks =  // of a pair
+      shared ? std::clamp<std::size_t>(visits / pairs.size() / kMinTaskVisits, 1,
+                                       2 * static_cast<std::size_t>(n_threads_) / pairs.size() + 1)
+             : 1;
+  std::vector<Task> tasks;
+  for (Siblings& pair : pairs) {
+    for (int k = 0; k < 2; ++k) {
+      OpenLeaf* leaf = pair.leaves[k];
+      pair.searched[k] = pair.wanted && leaf && may_split(*leaf);
+      if (pair.searched[k]) pair.chosen[k] = choose_features(*leaf);
+    }
+    if (width_ > 1) find_totals(pair);
+    const std::size_t n = std::min(n_tasks, n_bundles);
+    for (std::size_t t = 0; t < n; ++t)
+      tasks.push_back({&pair, n_bundles * t / n, n_bundles * (t + 1) / n});
+  }
+  std::vector<BoostSplit> found(2 * tasks.size());
+  parallel_for(tasks.size(), shared ? n_threads_ : 1, [&](std::size_t t) {
+    const Task& task = tasks[t];
     if (width_ > 1) {
-      search_bundles<VectorSearch>(pair, begin, end, merge, found.data() + 2 * part);
+      search_bundles<VectorSearch>(*task.pair, task.begin, task.end, found.data() + 2 * t);
     } else {
-      search_bundles<NodeSearch>(pair, begin, end, merge, found.data() + 2 * part);
+      search_bundles<NodeSearch>(*task.pair, task.begin, task.end, found.data() + 2 * t);
     }
   });
-  for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i].found() && found[i].beats(pair.leaves[i % 2]->best))
-      pair.leaves[i % 2]->best = std::move(found[i]);
-  for (OpenLeaf* leaf : pair.leaves)
-    if (leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    BoostSplit* const best = found[i].found() ? &tasks[i / 2].pair->leaves[i % 2]->best : nullptr;
+    if (best && found[i].beats(*best)) *best = std::move(found[i]);
+  }
+  for (const Siblings& pair : pairs)
+    for (OpenLeaf* leaf : pair.leaves)
+      if (leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
 }
 
-// Bundles begin .. end - 1. `merge`: the threads' histograms of the first leaf are added up; the
-// second leaf's is that of the parent less the first's. A search is a NodeSearch, or a VectorSearch
-// where leaves are vectors.
+// Bundles begin .. end - 1. The parts of the first leaf's histogram are added up; the second leaf's
+// is that of the parent less the first's. A search is a NodeSearch, or a VectorSearch where leaves
+// are vectors.
 template <class Search>
 void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,
-                                    bool merge, BoostSplit* found) const {
+                                    BoostSplit* found) const {
   std::optional<Search> searches[2];
   for (int k = 0; k < 2; ++k)
     if (pair.searched[k]) start_search(*pair.leaves[k], searches[k]);
   for (std::size_t bundle = begin; bundle < end; ++bundle) {
-    complete_bundle(pair, bundle, merge);
+    complete_bundle(pair, bundle);
     const std::vector<u32>& features = bundle_features_[bundle];
     const bool listed = bundle >= layout_.n_byte_bundles() && bundle < layout_.n_bundles();
     for (std::size_t f = 0; f < features.size(); ++f)
@@ -157,14 +175,13 @@ bool BoostingGrower::is_hopeless(const OpenLeaf& leaf, const u32* starts, const 
   return search.is_too_light(sum) || (starts[1] - starts[0] == 1 && search.is_beaten(sum, best));
 }
 
-void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const {
+void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) const {
   if (bundle >= layout_.n_bundles()) return;
   const auto [first, last] = layout_.entries_of(bundle);
   const std::size_t begin = first * width_, n = (last - first) * width_;
   i64* const histogram = pair.leaves[0]->histogram + begin;
-  if (merge)
-    for (const i64* part : rows_.partial_histograms())
-      for (std::size_t i = 0; i < n; ++i) histogram[i] += part[begin + i];
+  for (const i64* part : pair.parts)
+    for (std::size_t i = 0; i < n; ++i) histogram[i] += part[begin + i];
   if (!pair.leaves[1]) return;
   i64* const rest = pair.leaves[1]->histogram + begin;
   for (std::size_t i = 0; i < n; ++i) rest[i] -= histogram[i];
@@ -187,7 +204,7 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearc
 
 // Sums of all words: of the first leaf over the histogram of any bundle, of its sibling what is
 // left of the parent's, which it has taken over.
-void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
+void BoostingGrower::find_totals(const Siblings& pair) const {
   std::vector<i64>& first = pair.leaves[0]->totals;
   first.assign(width_, 0);
   const auto add = [&](const i64* words) {
@@ -196,8 +213,7 @@ void BoostingGrower::find_totals(const Siblings& pair, bool merge) const {
   if (layout_.n_byte_bundles() > 0) {
     for (std::size_t bin = 0; bin < layout_.entries_per_bundle(); ++bin) {
       add(pair.leaves[0]->histogram + bin * width_);
-      if (merge)
-        for (const i64* part : rows_.partial_histograms()) add(part + bin * width_);
+      for (const i64* part : pair.parts) add(part + bin * width_);
     }
   } else {
     rows_.sum_vectors(pair.leaves[0]->rows, first);

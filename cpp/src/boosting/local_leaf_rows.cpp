@@ -73,17 +73,9 @@ std::size_t LocalLeafRows::bytes() const {
              sizeof(RowItem);
 }
 
-LocalLeafRows::Range LocalLeafRows::range_of(u32 leaf) const {
-  const std::lock_guard lock(ranges_mutex_);
-  return ranges_[leaf];
-}
-
-void LocalLeafRows::set_ranges(std::initializer_list<std::pair<u32, Range>> ranges) {
-  const std::lock_guard lock(ranges_mutex_);
-  for (const auto& [leaf, range] : ranges) {
-    if (ranges_.size() <= leaf) ranges_.resize(2 * leaf + 1);
-    ranges_[leaf] = range;
-  }
+void LocalLeafRows::set_range(u32 leaf, const Range& range) {
+  if (ranges_.size() <= leaf) ranges_.resize(2 * leaf + 1);
+  ranges_[leaf] = range;
 }
 
 std::span<const RowItem> LocalLeafRows::rows_of(u32 leaf) const {
@@ -96,11 +88,11 @@ std::span<const RowItem> LocalLeafRows::held_out_of(u32 leaf) const {
   return {held_out_.data() + range.out_begin, range.out_end - range.out_begin};
 }
 
-u64 LocalLeafRows::sum_row_weights(std::size_t begin, std::size_t end) const {
+u64 LocalLeafRows::sum_row_weights(std::span<const RowItem> rows) const {
   const std::vector<u32>& values = shared_.weights->values;
-  if (values.empty()) return end - begin;
+  if (values.empty()) return rows.size();
   u64 weight = 0;
-  for (std::size_t i = begin; i < end; ++i) weight += values[rows_[i].row];
+  for (const RowItem& item : rows) weight += values[item.row];
   return weight;
 }
 
@@ -168,8 +160,8 @@ i64 LocalLeafRows::add_sample(i64* histogram) {
 
 RootSums LocalLeafRows::describe_root(i64 total) {
   ranges_.clear();
-  set_ranges({{0, {0, n_rows_, 0, n_held_out_}}});
-  return {n_rows_, sum_row_weights(0, n_rows_), total};
+  set_range(0, {0, n_rows_, 0, n_held_out_});
+  return {n_rows_, sum_row_weights({rows_.data(), n_rows_}), total};
 }
 
 RootSums LocalLeafRows::open_root(const TreeStart& start, i64* histogram) {
@@ -182,46 +174,22 @@ RootSums LocalLeafRows::reopen_root() {
   return describe_root(0);
 }
 
-// --- splits -----------------------------------------------------------------------------------
-
-SplitSums LocalLeafRows::split(const LeafSplit& how, bool parallel, i64* histogram) {
-  Range parent = range_of(how.leaf);
-  const std::size_t n_left =
-      partition_rows(rows_.data() + parent.begin, parent.size(), scratch_.data() + parent.begin,
-                     *how.by, {parallel, how.built, histogram});
-  const std::size_t middle = parent.begin + n_left;
-  parent.left = how.left;
-  parent.right = how.right;
-  // Until rows that do not grow the tree are partitioned, they count as those of the right side.
-  set_ranges({{how.leaf, parent},
-              {how.left, {parent.begin, middle, parent.out_begin, parent.out_begin}},
-              {how.right, {middle, parent.end, parent.out_begin, parent.out_end}}});
-  return {n_left, sum_row_weights(parent.begin, middle)};
+// Leaves that were split in vain; each has rows of its own.
+void LocalLeafRows::unsplit(std::span<const u32> leaves) {
+  parallel_for(leaves.size(), n_threads_, [&](std::size_t l) { merge_children(leaves[l]); });
 }
 
-void LocalLeafRows::split_held_out(const LeafSplit& how) {
-  if (n_held_out_ == 0) return;
-  const Range parent = range_of(how.leaf);
-  Range left = range_of(how.left), right = range_of(how.right);
-  left.out_end = right.out_begin =
-      parent.out_begin + partition_rows(held_out_.data() + parent.out_begin,
-                                        parent.out_end - parent.out_begin,
-                                        out_scratch_.data() + parent.out_begin, *how.by, {});
-  set_ranges({{how.left, left}, {how.right, right}});
-}
-
-void LocalLeafRows::unsplit(u32 leaf) {
-  Range range = range_of(leaf);
+void LocalLeafRows::merge_children(u32 leaf) {
+  Range& range = ranges_[leaf];
   if (range.left == range.right) return;
-  unsplit(range.left);
-  unsplit(range.right);
-  const Range left = range_of(range.left);
+  merge_children(range.left);
+  merge_children(range.right);
+  const Range& left = ranges_[range.left];
   std::inplace_merge(rows_.data() + range.begin, rows_.data() + left.end, rows_.data() + range.end,
                      comes_before);
   std::inplace_merge(held_out_.data() + range.out_begin, held_out_.data() + left.out_end,
                      held_out_.data() + range.out_end, comes_before);
   range.left = range.right = 0;
-  set_ranges({{leaf, range}});
 }
 
 // --- sums over the rows of a leaf -------------------------------------------------------------

@@ -1,6 +1,5 @@
 // Rows of leaves in this process: a list of rows in the order of the leaves, ascending in each.
 #pragma once
-#include <mutex>
 
 #include "boosting/leaf_rows.hpp"
 
@@ -30,10 +29,13 @@ class LocalLeafRows final : public LeafRows {
 
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
-  SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) override;
-  void split_held_out(const LeafSplit& how) override;
-  std::span<i64* const> partial_histograms() const override { return thread_histograms_; }
-  void unsplit(u32 leaf) override;
+  StepRules step_rules() const override;
+  void split_leaves(std::span<StepSplit> splits) override;
+  void split_held_out(std::span<const LeafSplit> splits) override;
+  std::span<i64* const> partial_histograms() const override {
+    return std::span(thread_histograms_).first(static_cast<std::size_t>(n_threads_) - 1);
+  }
+  void unsplit(std::span<const u32> leaves) override;
   void add_rows(u32 leaf, i64* histogram) override;
   void count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
                   std::vector<u64>& weights) override;
@@ -60,24 +62,23 @@ class LocalLeafRows final : public LeafRows {
     u32 left = 0, right = 0;  // 0: not split
     std::size_t size() const { return end - begin; }
   };
-  // `built`: each thread adds its rows of that side to a histogram of its own, the first one to
-  // `histogram`.
-  struct Partitioning {
-    bool parallel = false;
-    Side built = Side::none;
-    i64* histogram = nullptr;
-  };
-  Range range_of(u32 leaf) const;
-  void set_ranges(std::initializer_list<std::pair<u32, Range>> ranges);
+  class RowTest;
+  struct StepBlock;
+  const Range& range_of(u32 leaf) const { return ranges_[leaf]; }
+  void set_range(u32 leaf, const Range& range);
+  void set_children(std::span<const StepSplit> splits);
   void reserve_rows();
   i64 fill_root(const TreeStart& start, std::size_t begin, std::size_t end, i64* histogram);
   i64 fill_all(const TreeStart& start, i64* histogram);
   i64 add_sample(i64* histogram);
   RootSums describe_root(i64 total);
-  u64 sum_row_weights(std::size_t begin, std::size_t end) const;  // of the list
+  u64 sum_row_weights(std::span<const RowItem> rows) const;
   void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
-  std::size_t partition_rows(RowItem* rows, std::size_t n, RowItem* scratch, const BoostSplit& best,
-                             const Partitioning& how) const;
+  std::vector<StepBlock> cut_step(std::span<StepSplit> splits);
+  i64* part_histogram(std::size_t part);
+  void split_block(const RowTest& test, Side built, StepBlock& block);
+  void place_block(const StepBlock& block);
+  void merge_children(u32 leaf);
   std::span<const RowItem> held_out_of(u32 leaf) const;
 
   const SharedRows& shared_;
@@ -91,9 +92,8 @@ class LocalLeafRows final : public LeafRows {
   std::vector<u32> sample_, out_sample_;
   AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
   std::vector<Range> ranges_;  // of each leaf
-  mutable std::mutex ranges_mutex_;
   std::vector<AlignedBuffer<i64>> thread_buffers_;
-  std::vector<i64*> thread_histograms_;
+  std::vector<i64*> thread_histograms_;  // of the root by n_threads_ - 1; steps may need more
 };
 
 // The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block

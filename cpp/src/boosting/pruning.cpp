@@ -26,10 +26,12 @@ void BoostingGrower::prune() {
     if (tree_.is_leaf(node)) {
       leaves_.push_back(node_leaves_[before]);
       leaves_.back().node = node;
-      rows_.unsplit(leaves_.back().rows);
+      unsplit_.push_back(leaves_.back().rows);
     }
     tree_.weight[node] = tree_.impurity[node] = 0.0;
   }
+  rows_.unsplit(unsplit_);
+  unsplit_.clear();
   split_bins_ = std::move(split_bins);
   node_gains_ = std::move(gains);
 }

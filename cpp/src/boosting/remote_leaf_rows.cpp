@@ -88,7 +88,6 @@ RemoteLeafRows::RemoteLeafRows(BlockLink& link, const RemoteFacts& facts,
 // Sums of the rows, and over the levels of wide columns.
 RootSums RemoteLeafRows::take_root(const BlockValues& answer) {
   const auto& sums = take_value<std::vector<i64>>(answer, 0);
-  ahead_.clear();
   levels_.clear();
   levels_[0] = take_value<std::vector<i64>>(answer, 1);
   return {static_cast<std::size_t>(sums[0]), static_cast<u64>(sums[1]), sums[2]};
@@ -108,21 +107,19 @@ RootSums RemoteLeafRows::reopen_root() {
   return take_root(link_.ask({"reopen_root", {}, {}}, BlockReduction::sum, true));
 }
 
-void RemoteLeafRows::split_ahead(std::span<const LeafSplit> splits) {
-  const BlockValues answer =
-      link_.ask({"split", write_splits(splits), {}}, BlockReduction::sum, true);
+void RemoteLeafRows::split_leaves(std::span<StepSplit> splits) {
+  std::vector<LeafSplit> how;
+  for (const StepSplit& split : splits) how.push_back(split.how);
+  const BlockValues answer = link_.ask({"split", write_splits(how), {}}, BlockReduction::sum, true);
   const auto& sums = take_value<std::vector<i64>>(answer, 0);
   const auto& levels = take_value<std::vector<i64>>(answer, 1);
   const auto& histograms = take_value<std::vector<i64>>(answer, 2);
   std::size_t n_built = 0;
   for (std::size_t s = 0; s < splits.size(); ++s) {
-    Answer& own = ahead_[splits[s].leaf];
-    own.sums = {static_cast<std::size_t>(sums[2 * s]), static_cast<u64>(sums[2 * s + 1])};
-    own.histogram.clear();
-    if (splits[s].built == Side::none) continue;
-    const i64* const built = histograms.data() + n_built * n_entries_;
-    own.histogram.assign(built, built + n_entries_);
-    take_levels(splits[s], std::span(levels).subspan(n_built * n_levels_, n_levels_));
+    splits[s].sums = {static_cast<std::size_t>(sums[2 * s]), static_cast<u64>(sums[2 * s + 1])};
+    if (how[s].built == Side::none) continue;
+    std::copy_n(histograms.data() + n_built * n_entries_, n_entries_, splits[s].histogram);
+    take_levels(how[s], std::span(levels).subspan(n_built * n_levels_, n_levels_));
     ++n_built;
   }
 }
@@ -137,20 +134,12 @@ void RemoteLeafRows::take_levels(const LeafSplit& split, std::span<const i64> bu
   levels_[is_left ? split.right : split.left] = std::move(rest);
 }
 
-SplitSums RemoteLeafRows::split(const LeafSplit& how, bool, i64* histogram) {
-  const auto found = ahead_.find(how.leaf);
-  const Answer answer = std::move(found->second);
-  ahead_.erase(found);
-  if (histogram) std::copy_n(answer.histogram.data(), n_entries_, histogram);
-  return answer.sums;
+void RemoteLeafRows::split_held_out(std::span<const LeafSplit> splits) {
+  if (facts_.held_out && !splits.empty()) link_.post({"split_held_out", write_splits(splits), {}});
 }
 
-void RemoteLeafRows::split_held_out(const LeafSplit& how) {
-  if (facts_.held_out) link_.post({"split_held_out", write_splits({&how, 1}), {}});
-}
-
-void RemoteLeafRows::unsplit(u32 leaf) {
-  link_.post({"unsplit", {i64{leaf}}, {}});
+void RemoteLeafRows::unsplit(std::span<const u32> leaves) {
+  for (const u32 leaf : leaves) link_.post({"unsplit", {i64{leaf}}, {}});
 }
 
 void RemoteLeafRows::add_rows(u32 leaf, i64* histogram) {

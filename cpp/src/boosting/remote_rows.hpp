@@ -50,11 +50,12 @@ class RemoteLeafRows final : public LeafRows {
                  const Loss& loss, u32 width);
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
-  std::size_t leaves_per_step() const override { return facts_.leaves_per_step; }
-  void split_ahead(std::span<const LeafSplit> splits) override;
-  SplitSums split(const LeafSplit& how, bool parallel, i64* histogram) override;
-  void split_held_out(const LeafSplit& how) override;
-  void unsplit(u32 leaf) override;
+  StepRules step_rules() const override {
+    return {facts_.leaves_per_step, std::numeric_limits<std::size_t>::max(), true};
+  }
+  void split_leaves(std::span<StepSplit> splits) override;
+  void split_held_out(std::span<const LeafSplit> splits) override;
+  void unsplit(std::span<const u32> leaves) override;
   void add_rows(u32 leaf, i64* histogram) override;
   void count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
                   std::vector<u64>& weights) override;
@@ -72,10 +73,6 @@ class RemoteLeafRows final : public LeafRows {
   bool follows_residuals() const { return follows_residuals_; }
 
  private:
-  struct Answer {
-    SplitSums sums;
-    std::vector<i64> histogram;
-  };
   RootSums take_root(const BlockValues& answer);
   void take_levels(const LeafSplit& split, std::span<const i64> built);
 
@@ -87,7 +84,6 @@ class RemoteLeafRows final : public LeafRows {
   // Where the levels of each wide column begin in a row of level sums, and the number of all.
   std::vector<std::size_t> level_offsets_;
   std::size_t n_levels_ = 0;
-  std::map<u32, Answer> ahead_;             // of leaves that were split
   std::map<u32, std::vector<i64>> levels_;  // sums of leaves over the levels of wide columns
   bool follows_residuals_ = false;          // in the tree at hand
 };

@@ -8,8 +8,6 @@ namespace committee {
 
 namespace {
 
-// The threads share a node of more rows; of smaller nodes each thread takes one.
-constexpr std::size_t kMaxSerialRows = 4096;
 // A gain that rounding alone can make is none; in units of one gradient step squared over one
 // hessian step. Gains by values are differences of large numbers.
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
@@ -92,6 +90,8 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
     }
     split(std::move(leaf), queue);
   }
+  rows_.unsplit(unsplit_);
+  unsplit_.clear();
   reclaim_histograms();
   if (params_.ccp_alpha > 0.0) prune();
   return std::move(tree_);
@@ -101,10 +101,6 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
 bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
   if (!params_.level_wise && a.best.gain != b.best.gain) return a.best.gain < b.best.gain;
   return a.order > b.order;
-}
-
-bool BoostingGrower::is_shared(const OpenLeaf& leaf) const {
-  return n_threads_ > 1 && leaf.n_rows > kMaxSerialRows;
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
@@ -131,7 +127,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(LeafQueue& queue) 
 }
 
 void BoostingGrower::close(const OpenLeaf& leaf) {
-  if (leaf.expanded) rows_.unsplit(leaf.rows);  // ahead of time, and in vain
+  if (leaf.expanded) unsplit_.push_back(leaf.rows);  // ahead of time, and in vain
   leaves_.push_back(leaf);
   if (plan_->incremental) collect_histograms(leaf, leaves_.back().kept_histograms);
 }
@@ -146,47 +142,32 @@ void BoostingGrower::collect_histograms(const OpenLeaf& leaf, std::vector<const 
   }
 }
 
-// Makes sure that the leaf that comes next has its children. Small leaves are expanded several at a
-// time, one a thread, in the order in which they would come: should one of them never be split, its
-// children are forgotten, and the tree is the same.
+// Makes sure that the leaf that comes next has its children. Where threads would wait for one
+// another, or rows lie elsewhere, other leaves are expanded with it, in the order in which they
+// would come: should one of them never be split, its children are forgotten, and the tree is the
+// same.
 void BoostingGrower::expand_next(LeafQueue& queue, std::size_t n_left) {
   OpenLeaf& next = *queue.front();
   if (next.expanded || !is_worthwhile(next)) return;
-  if (rows_.leaves_per_step() > 0) {
-    expand_step(queue, n_left);
-    return;
+  bool recounted = std::exchange(next.recount_due, false);
+  if (recounted) {
+    recount(next);
+  } else {
+    const StepRules rules = rows_.step_rules();
+    std::vector<OpenLeaf*> batch = {&next};
+    if (rules.most_leaves > 1) batch = list_ahead(queue, rules, n_left);
+    recounted = expand(batch, n_left == 1);
   }
-  if (n_threads_ == 1 || is_shared(next)) {
-    expand(next, n_left == 1, is_shared(next));
-    return;
-  }
-  const std::vector<OpenLeaf*> batch =
-      list_next(queue, std::min(static_cast<std::size_t>(n_threads_), n_left));
-  parallel_for(batch.size(), n_threads_,
-               [&](std::size_t k) { expand(*batch[k], n_left == 1, false); });
-  // Counting rows may have changed the gain of some.
-  std::make_heap(queue.begin(), queue.end(),
-                 [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-}
-
-// Leaves to be expanded that come next, those that all threads share left out.
-std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(LeafQueue& queue,
-                                                                 std::size_t most) {
-  std::vector<OpenLeaf*> batch;
-  for (const auto& leaf : queue)
-    if (!leaf->expanded && !is_shared(*leaf) && is_worthwhile(*leaf)) batch.push_back(leaf.get());
-  const std::size_t n = std::min(batch.size(), most);
-  std::partial_sort(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(n), batch.end(),
-                    [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*b, *a); });
-  batch.resize(n);
-  return batch;
+  if (recounted)  // the gain of some may have changed
+    std::make_heap(queue.begin(), queue.end(),
+                   [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
 }
 
 // Leaves to be expanded, in the order in which they would come if those that are not expanded yet
 // were to have no children: the open ones, and the children of leaves that were expanded ahead of
 // their time. `n_left`: splits that the tree may still have.
 std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_ahead(const LeafQueue& queue,
-                                                                  std::size_t most,
+                                                                  const StepRules& rules,
                                                                   std::size_t n_left) {
   const auto later = [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*a, *b); };
   std::vector<OpenLeaf*> open, batch;
@@ -197,12 +178,17 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_ahead(const LeafQueu
   };
   for (const auto& leaf : queue) add(leaf.get());
   u64 order = next_order_;
-  for (; !open.empty() && batch.size() < most && n_left > 0; --n_left) {
+  std::size_t n_rows = 0;
+  for (; !open.empty() && batch.size() < rules.most_leaves && n_rows < rules.enough_rows &&
+         n_left > 0;
+       --n_left) {
     std::pop_heap(open.begin(), open.end(), later);
     OpenLeaf* const leaf = open.back();
     open.pop_back();
     if (!leaf->expanded) {
-      if (!leaf->recount_due) batch.push_back(leaf);
+      if (leaf->recount_due) continue;
+      batch.push_back(leaf);
+      n_rows += leaf->n_rows;
       continue;
     }
     for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
@@ -213,41 +199,18 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_ahead(const LeafQueu
   return batch;
 }
 
-// Rows that lie elsewhere are asked for several leaves at once.
-void BoostingGrower::expand_step(LeafQueue& queue, std::size_t n_left) {
-  const auto restore = [&] {
-    std::make_heap(queue.begin(), queue.end(),
-                   [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-  };
-  OpenLeaf& next = *queue.front();
-  if (std::exchange(next.recount_due, false)) {
-    recount(next);
-    restore();
-    return;
-  }
-  const bool last = n_left == 1;
-  std::vector<LeafSplit> splits;
-  const std::vector<OpenLeaf*> batch = list_ahead(queue, rows_.leaves_per_step(), n_left);
-  for (OpenLeaf* leaf : batch) {
-    leaf->partition = plan_split(*leaf, last, true);
-    splits.push_back(leaf->partition);
-  }
-  rows_.split_ahead(splits);
-  for (OpenLeaf* leaf : batch) expand(*leaf, last, true);
-  restore();
-}
-
-// Which child is the smaller one is not known before the rows are partitioned; in parallel its
-// share of the hessians has to tell, so that a thread can add its rows while it has them.
-LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool last, bool parallel) {
+// Which child is the smaller one is not known before the rows are partitioned; where its histogram
+// is wanted with the split its share of the hessians has to tell.
+LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
   LeafSplit split;
   split.leaf = leaf.rows;
-  split.left = next_rows_.fetch_add(2);
-  split.right = split.left + 1;
+  split.left = next_rows_;
+  split.right = next_rows_ + 1;
+  next_rows_ += 2;
   split.by = &leaf.best;
   const bool left_first =
       2 * plan_->halves.hessian(leaf.best.left) <= plan_->halves.hessian(leaf.total);
-  if (parallel && needs_histograms(leaf, last)) split.built = left_first ? Side::left : Side::right;
+  if (builds) split.built = left_first ? Side::left : Side::right;
   return split;
 }
 
@@ -256,24 +219,54 @@ bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
   return plan_->incremental || (!last && leaf.depth + 1 < params_.max_depth);
 }
 
-void BoostingGrower::expand(OpenLeaf& leaf, bool last, bool parallel) {
-  if (rows_.leaves_per_step() == 0) leaf.partition = plan_split(leaf, last, parallel);
-  i64* built = leaf.partition.built == Side::none ? nullptr : borrow_histogram();
-  leaf.sides = rows_.split(leaf.partition, parallel, built);
-  if (!leaf.counted && is_too_small(leaf)) {
-    return_histogram(built);
-    rows_.unsplit(leaf.rows);
-    // Where counting is a round trip, only leaves that do come next are counted.
-    leaf.recount_due = rows_.leaves_per_step() > 0;
-    if (!leaf.recount_due) recount(leaf);
-    return;
+// Splits the rows of some leaves and looks for the best splits of their children. Returns whether
+// the gain of a leaf may have changed, whose best split left too few rows on a side. `last`: the
+// children will not be split.
+bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
+  const StepRules rules = rows_.step_rules();
+  std::vector<StepSplit> splits;
+  for (OpenLeaf* leaf : batch) {
+    leaf->partition = plan_split(*leaf, rules.most_leaves > 1 && needs_histograms(*leaf, last));
+    i64* const built = leaf->partition.built == Side::none ? nullptr : borrow_histogram();
+    splits.push_back({leaf->partition, built, {}, {}});
   }
-  make_children(leaf);
-  leaf.expanded = true;
-  if (needs_histograms(leaf, last)) {
-    fill_children(leaf, built, !last);
+  rows_.split_leaves(splits);
+  std::vector<OpenLeaf*> too_small;
+  std::vector<LeafSplit> done;
+  std::vector<Siblings> pairs;
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    OpenLeaf& leaf = *batch[k];
+    leaf.sides = splits[k].sums;
+    if (!leaf.counted && is_too_small(leaf)) {
+      return_histogram(splits[k].histogram);
+      too_small.push_back(&leaf);
+      continue;
+    }
+    make_children(leaf);
+    done.push_back(leaf.partition);
+    leaf.expanded = true;
+    if (needs_histograms(leaf, last)) {
+      fill_children(leaf, splits[k], !last, pairs);
+    } else {
+      return_histogram(leaf.histogram);
+    }
+  }
+  rows_.split_held_out(done);
+  recount_later(too_small, rules.counts_late);
+  search_pairs(pairs);
+  return !too_small.empty();
+}
+
+// Leaves that have to be counted get their rows back.
+void BoostingGrower::recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come) {
+  if (leaves.empty()) return;
+  std::vector<u32> rows;
+  for (const OpenLeaf* leaf : leaves) rows.push_back(leaf->rows);
+  rows_.unsplit(rows);
+  if (when_they_come) {
+    for (OpenLeaf* leaf : leaves) leaf->recount_due = true;
   } else {
-    return_histogram(leaf.histogram);
+    parallel_for(leaves.size(), n_threads_, [&](std::size_t l) { recount(*leaves[l]); });
   }
 }
 
@@ -290,7 +283,6 @@ bool BoostingGrower::is_too_small(const OpenLeaf& leaf) const {
 void BoostingGrower::make_children(OpenLeaf& leaf) {
   const u64 left_weight = leaf.sides.left_weight;
   if (!leaf.best.has_missing) leaf.best.missing_left = 2 * left_weight > leaf.weight;
-  rows_.split_held_out(leaf.partition);
   leaf.left = std::make_unique<OpenLeaf>();
   leaf.right = std::make_unique<OpenLeaf>();
   leaf.left->rows = leaf.partition.left;
@@ -339,8 +331,10 @@ bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
 }
 
 // Builds the histogram of the smaller child, unless one was built while the rows were partitioned;
-// its sibling's is the parent's less it.
-void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built, bool searched) {
+// its sibling's is the parent's less it. `pairs`: children that are to be searched.
+void BoostingGrower::fill_children(OpenLeaf& leaf, const StepSplit& split, bool searched,
+                                   std::vector<Siblings>& pairs) {
+  i64* built = split.histogram;
   OpenLeaf& left = *leaf.left;
   OpenLeaf& right = *leaf.right;
   const bool left_first = built ? leaf.partition.built == Side::left : left.n_rows <= right.n_rows;
@@ -358,9 +352,7 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, i64* built, bool searched) {
     std::fill_n(first.histogram, n_entries_, i64{0});
     rows_.add_rows(first.rows, first.histogram);
   }
-  Siblings pair{{&first, &second}};
-  pair.wanted = searched;
-  search_siblings(std::move(pair), built != nullptr);
+  pairs.push_back({{&first, &second}, split.parts, searched});
 }
 
 void BoostingGrower::describe_root(OpenLeaf& root, const RootSums& sums) {
@@ -379,7 +371,8 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   const RootSums sums = rows_.open_root({first_score_, n_scores_, tree_number_}, root->histogram);
   root->total = sums.total;
   describe_root(*root, sums);
-  search_siblings({{root.get(), nullptr}}, n_threads_ > 1);
+  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms()};
+  search_pairs({&alone, 1});
   return root;
 }
 
@@ -426,7 +419,6 @@ std::size_t BoostingGrower::bytes() const {
 }
 
 i64* BoostingGrower::borrow_histogram() {
-  const std::lock_guard lock(histograms_mutex_);
   if (free_histograms_.empty()) {
     histograms_.emplace_back(std::max<std::size_t>(1, n_entries_));
     return histograms_.back().data();
@@ -445,7 +437,6 @@ void BoostingGrower::reclaim_histograms() {
 
 void BoostingGrower::return_histogram(i64*& histogram) {
   if (!histogram) return;
-  const std::lock_guard lock(histograms_mutex_);
   free_histograms_.push_back(std::exchange(histogram, nullptr));
 }
 

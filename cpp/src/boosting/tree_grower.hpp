@@ -5,8 +5,6 @@
 // without a tree walk, and histogram entries of one packed word that are scanned four at a time.
 // Its rows are behind an interface (leaf_rows.hpp), and may lie elsewhere.
 #pragma once
-#include <atomic>
-#include <mutex>
 #include <optional>
 
 #include "boosting/leaf_rows.hpp"
@@ -79,34 +77,35 @@ class BoostingGrower {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper};
   }
   u32 add_node(const OpenLeaf& leaf);
-  std::vector<OpenLeaf*> list_next(LeafQueue& queue, std::size_t most);
-  std::vector<OpenLeaf*> list_ahead(const LeafQueue& queue, std::size_t most, std::size_t n_left);
-  void expand_step(LeafQueue& queue, std::size_t n_left);
-  LeafSplit plan_split(const OpenLeaf& leaf, bool last, bool parallel);
+  std::vector<OpenLeaf*> list_ahead(const LeafQueue& queue, const StepRules& rules,
+                                    std::size_t n_left);
+  LeafSplit plan_split(const OpenLeaf& leaf, bool builds);
   void expand_next(LeafQueue& queue, std::size_t n_left);
-  void expand(OpenLeaf& leaf, bool last, bool parallel);
+  bool expand(std::span<OpenLeaf* const> batch, bool last);
+  void recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come);
   void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
   std::unique_ptr<OpenLeaf> pop(LeafQueue& queue) const;
   void push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
   void close(const OpenLeaf& leaf);
   static void collect_histograms(const OpenLeaf& leaf, std::vector<const i64*>& found);
   bool is_worthwhile(const OpenLeaf& leaf) const;
-  bool is_shared(const OpenLeaf& leaf) const;
   bool is_too_small(const OpenLeaf& leaf) const;
   bool needs_histograms(const OpenLeaf& leaf, bool last) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   void make_children(OpenLeaf& leaf);
-  void fill_children(OpenLeaf& leaf, i64* built, bool searched);
   struct Siblings {
-    OpenLeaf* leaves[2];  // the second may be null
+    OpenLeaf* leaves[2];          // the second may be null
+    std::span<i64* const> parts;  // to be added to the first one's histogram
+    bool wanted = true;           // histograms are completed in any case
     bool searched[2] = {};
     std::vector<u8> chosen[2] = {};  // features, as choose_features says
-    bool wanted = true;              // histograms are completed in any case
   };
-  void search_siblings(Siblings pair, bool merge);
+  void fill_children(OpenLeaf& leaf, const StepSplit& split, bool searched,
+                     std::vector<Siblings>& pairs);
+  void search_pairs(std::span<Siblings> pairs);
   template <class Search>
-  void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end, bool merge,
+  void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,
                       BoostSplit* found) const;
   void start_search(const OpenLeaf& leaf, std::optional<NodeSearch>& search) const {
     search.emplace(*plan_, describe_node(leaf));
@@ -117,8 +116,8 @@ class BoostingGrower {
   template <class Search>
   bool is_hopeless(const OpenLeaf& leaf, const u32* starts, const Search& search,
                    const BoostSplit& best) const;
-  void complete_bundle(const Siblings& pair, std::size_t bundle, bool merge) const;
-  void find_totals(const Siblings& pair, bool merge) const;
+  void complete_bundle(const Siblings& pair, std::size_t bundle) const;
+  void find_totals(const Siblings& pair) const;
   ColumnView describe_column(u32 feature) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
                       BoostSplit& best) const;
@@ -153,7 +152,6 @@ class BoostingGrower {
   AlignedBuffer<i64> root_histogram_;  // updated incrementally
   i64 root_total_ = 0;
   std::vector<i64*> free_histograms_;
-  std::mutex histograms_mutex_;
   std::vector<std::vector<u64>> feature_groups_;
   std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
 
@@ -161,7 +159,7 @@ class BoostingGrower {
   std::span<const SearchPlan> scores_;
   const SearchPlan* plan_ = nullptr;  // of the first score
   u32 first_score_ = 0;
-  std::atomic<u32> next_rows_ = 0;  // numbers of leaves
+  u32 next_rows_ = 0;  // numbers of leaves
   double least_gain_ = 0.0;
   u64 tree_number_ = 0, next_order_ = 0;
   std::vector<u32> tree_features_;
@@ -170,6 +168,7 @@ class BoostingGrower {
   std::vector<double> node_gains_;
   std::vector<GrownLeaf> node_leaves_;  // per node, if the tree will be pruned
   std::vector<GrownLeaf> leaves_;
+  std::vector<u32> unsplit_;  // leaves whose rows lie with children that are none
 };
 
 }  // namespace committee

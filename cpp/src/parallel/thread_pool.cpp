@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <list>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -35,11 +36,10 @@ class RegionGuard {
   bool before_;
 };
 
-// One call of parallel_for. Lives on its caller's stack: the caller leaves only after it has taken
-// the job off the pool's list and every helper that had joined has left (`helpers` is 0).
+// One call of parallel_for. Lives on its caller's stack: the caller leaves only when no worker may
+// take a seat any more and every one that had one has left it (`helpers` is 0).
 struct Job {
-  Job(std::size_t tasks, const std::function<void(std::size_t)>& f, int seats)
-      : n_tasks(tasks), task(f), free_seats(seats) {}
+  Job(std::size_t tasks, const std::function<void(std::size_t)>& f) : n_tasks(tasks), task(f) {}
 
   // The caller takes tasks from the front, helpers take them from the back: in calls that follow
   // one another a core then finds most of its rows where it left them.
@@ -68,10 +68,8 @@ struct Job {
   std::atomic<bool> stopped{false};
   std::mutex error_mutex;
   std::exception_ptr error;
-  // Guarded by the pool's mutex.
-  int free_seats;
-  std::atomic<int> helpers{0};  // written under the mutex, looked at without
-  std::condition_variable all_left;
+  std::atomic<int> helpers{0};  // workers that have the job, or had it and have not left it
+  int n_wanted = 0;             // more workers that may take it; guarded by the pool's mutex
 };
 
 // Signals belong to the interpreter's threads; a worker starts with all of them blocked.
@@ -90,120 +88,176 @@ class SignalsBlocked {
 #endif
 };
 
+// Tells the processor that this thread only waits, so that its neighbour on the core gets on.
+inline void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // Looks at `done` for a short while; whether it came true. The next call of a loop that alternates
 // between short calls and a little work of its own comes sooner than a sleeper wakes up.
 template <class Done>
 bool watch_briefly(Done&& done) {
-  constexpr auto kPatience = std::chrono::microseconds(30);
-  constexpr int kLooks = 64;  // between two looks at the clock
+  constexpr auto kPatience = std::chrono::microseconds(50);
+  constexpr int kLooks = 32;  // between two looks at the clock
   const auto end = std::chrono::steady_clock::now() + kPatience;
   do {
-    for (int look = 0; look < kLooks; ++look)
+    for (int look = 0; look < kLooks; ++look) {
       if (done()) return true;
+      pause_briefly();
+    }
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }
 
+// What a worker looks at, and nobody else but a caller who has work for it: threads that would all
+// look at one place, or take one lock in turn, wait for one another longer than short calls last.
+struct alignas(128) Worker {
+  std::atomic<Job*> job{nullptr};  // null: it has none
+  std::atomic<bool> asleep{false};
+  std::mutex mutex;
+  std::condition_variable wake;
+};
+
 class Pool {
  public:
   void run(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
-    Job job(n_tasks, task, n_threads - 1);
-    std::list<Job*>::iterator place;
-    int n_calls;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      grow_to(n_threads - 1);
-      place = jobs_.insert(jobs_.end(), &job);
-      // Who watches looks at the list once more, with the lock, before it sleeps; those whom other
-      // jobs have seats for are not counted upon.
-      const int n_ready = std::max(0, n_watching_ - n_seats_.load(std::memory_order_relaxed));
-      n_calls = std::clamp(n_threads - 1 - n_ready, 0, n_asleep_);
-    }
-    // Not before the mutex is free: who watches would take it at once.
-    n_seats_.fetch_add(n_threads - 1, std::memory_order_relaxed);
-    for (int i = 0; i < n_calls; ++i) work_.notify_one();
+    Job job(n_tasks, task);
+    if (n_workers_.load(std::memory_order_acquire) < n_threads - 1) grow_to(n_threads - 1);
+    const int n_missing = give(job, n_threads - 1);
+    if (n_missing > 0) offer(job, n_missing);
     job.run_tasks(false);
-    {
-      std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-      acquire(lock);
-      jobs_.erase(place);
-      n_seats_.fetch_sub(job.free_seats, std::memory_order_relaxed);
-      const auto is_empty = [&] { return job.helpers.load(std::memory_order_relaxed) == 0; };
-      if (!is_empty() && may_watch_) {
-        lock.unlock();
-        watch_briefly(is_empty);
-        acquire(lock);  // the last helper lets go of it only when it is done with the job
-      }
-      job.all_left.wait(lock, is_empty);
-    }
+    if (n_missing > 0) withdraw(job);
+    await_helpers(job);
     if (job.error) std::rethrow_exception(job.error);
   }
 
  private:
-  // The mutex is never held for long; sleeping until it is free would take longer.
-  void acquire(std::unique_lock<std::mutex>& lock) {
-    constexpr int kTries = 200;
-    for (int i = 0; i < kTries && may_watch_; ++i)
-      if (lock.try_lock()) return;
-    lock.lock();
+  // Gives the job to workers that have none, those that are awake first; returns how many it still
+  // lacks.
+  int give(Job& job, int n_wanted) {
+    const int n_workers = n_workers_.load(std::memory_order_acquire);
+    for (const bool asleep : {false, true}) {
+      for (int w = 0; w < n_workers && n_wanted > 0; ++w) {
+        Worker& worker = *workers_[static_cast<std::size_t>(w)];
+        if (worker.asleep.load(std::memory_order_relaxed) != asleep) continue;
+        if (try_give(job, worker)) --n_wanted;
+      }
+    }
+    return n_wanted;
+  }
+
+  static bool try_give(Job& job, Worker& worker) {
+    Job* none = nullptr;
+    if (worker.job.load() != nullptr) return false;
+    job.helpers.fetch_add(1);
+    if (!worker.job.compare_exchange_strong(none, &job)) {
+      job.helpers.fetch_sub(1);
+      return false;
+    }
+    // It says that it will sleep before it looks for the last time.
+    if (worker.asleep.load()) {
+      {
+        const std::lock_guard lock(worker.mutex);
+      }
+      worker.wake.notify_one();
+    }
+    return true;
+  }
+
+  // Workers that have another job, as that of another caller, may take it later.
+  void offer(Job& job, int n_wanted) {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(&job);
+    n_offered_.fetch_add(1);
+    job.n_wanted = give(job, n_wanted);  // some may have become free before they could see it
+  }
+
+  void withdraw(Job& job) {
+    const std::lock_guard lock(mutex_);
+    std::erase(jobs_, &job);
+    n_offered_.fetch_sub(1);
+  }
+
+  // Called by a worker that has become free.
+  void take_offered(Worker& worker) {
+    if (n_offered_.load() == 0) return;
+    const std::lock_guard lock(mutex_);
+    for (Job* job : jobs_) {
+      if (job->n_wanted == 0) continue;
+      if (try_give(*job, worker)) --job->n_wanted;
+      return;
+    }
+  }
+
+  void await_helpers(const Job& job) {
+    const auto is_left = [&] { return job.helpers.load() == 0; };
+    if (is_left() || (may_watch_ && watch_briefly(is_left))) return;
+    n_waiting_.fetch_add(1);
+    {
+      std::unique_lock lock(done_mutex_);
+      done_.wait(lock, is_left);
+    }
+    n_waiting_.fetch_sub(1);
+  }
+
+  // The last time that a helper touches the job; the caller may be gone after it.
+  void leave(Job& job) {
+    if (job.helpers.fetch_sub(1) != 1 || n_waiting_.load() == 0) return;
+    const std::lock_guard lock(done_mutex_);
+    done_.notify_all();
   }
 
   // A system that grants no more threads leaves the work to those there are: the caller takes part.
-  void grow_to(int n_workers) {
-    if (n_workers_ >= n_workers) return;
+  void grow_to(int n_wanted) {
+    const std::lock_guard lock(mutex_);
     [[maybe_unused]] const SignalsBlocked blocked;
+    int n = n_workers_.load();
     try {
-      for (; n_workers_ < n_workers; ++n_workers_) std::thread([this] { serve(); }).detach();
+      for (; n < n_wanted; ++n) {
+        auto& worker = workers_[static_cast<std::size_t>(n)];
+        if (!worker) worker = std::make_unique<Worker>();
+        std::thread([this, &worker] { serve(*worker); }).detach();
+      }
     } catch (const std::system_error&) {
     }
     // Who looks for work must not keep a core from who has some.
-    may_watch_ = n_workers_ < count_usable_cores();
+    may_watch_ = n < count_usable_cores();
+    n_workers_.store(n, std::memory_order_release);
   }
 
-  Job* find_open_job() {
-    for (Job* job : jobs_) {
-      if (job->free_seats > 0) return job;
-    }
-    return nullptr;
+  void await_job(Worker& worker) {
+    const auto has_job = [&] { return worker.job.load() != nullptr; };
+    if (has_job() || (may_watch_ && watch_briefly(has_job))) return;
+    std::unique_lock lock(worker.mutex);
+    worker.asleep.store(true);
+    worker.wake.wait(lock, has_job);
+    worker.asleep.store(false);
   }
 
-  // Called with the lock held.
-  Job* await_job(std::unique_lock<std::mutex>& lock) {
-    Job* job = find_open_job();
-    if (!job && may_watch_) {
-      ++n_watching_;
-      lock.unlock();
-      watch_briefly([&] { return n_seats_.load(std::memory_order_relaxed) > 0; });
-      acquire(lock);
-      --n_watching_;
-    }
-    ++n_asleep_;
-    work_.wait(lock, [&] { return (job = find_open_job()) != nullptr; });
-    --n_asleep_;
-    return job;
-  }
-
-  void serve() {
-    std::unique_lock<std::mutex> lock(mutex_);
+  void serve(Worker& worker) {
     for (;;) {
-      Job* job = await_job(lock);
-      --job->free_seats;
-      n_seats_.fetch_sub(1, std::memory_order_relaxed);
-      job->helpers.fetch_add(1, std::memory_order_relaxed);
-      lock.unlock();
-      job->run_tasks(true);
-      acquire(lock);
-      if (job->helpers.fetch_sub(1, std::memory_order_relaxed) == 1) job->all_left.notify_one();
+      await_job(worker);
+      Job& job = *worker.job.load();
+      job.run_tasks(true);
+      worker.job.store(nullptr);  // before its caller goes on: the next call finds it free
+      leave(job);
+      take_offered(worker);
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::list<Job*> jobs_;
-  std::atomic<int> n_seats_{0};  // free seats of all jobs; a hint, for it is late by a moment
-  int n_asleep_ = 0, n_watching_ = 0;
-  int n_workers_ = 0;
+  std::array<std::unique_ptr<Worker>, kMaxThreads> workers_;
+  std::atomic<int> n_workers_{0};
   std::atomic<bool> may_watch_{false};
+  std::mutex mutex_;  // of the jobs that are offered, and of growth
+  std::vector<Job*> jobs_;
+  std::atomic<int> n_offered_{0};
+  std::atomic<int> n_waiting_{0};  // callers who sleep until their helpers have left
+  std::mutex done_mutex_;
+  std::condition_variable done_;
 };
 
 // Never destroyed: its detached workers sleep in it until the process ends. After a fork the child
