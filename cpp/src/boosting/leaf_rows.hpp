@@ -47,6 +47,7 @@ struct StepSplit {
 struct StepRules {
   std::size_t most_leaves = 1;
   std::size_t enough_rows = std::numeric_limits<std::size_t>::max();
+  bool builds = false;  // the histogram of a child is best built while the rows are partitioned
   // Counting rows is a round trip: only leaves whose time has come are counted.
   bool counts_late = false;
 };

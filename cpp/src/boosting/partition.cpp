@@ -81,7 +81,7 @@ class LocalLeafRows::RowTest {
 StepRules LocalLeafRows::step_rules() const {
   if (n_threads_ == 1) return {};
   const auto n = static_cast<std::size_t>(n_threads_);
-  return {n, n * kEnoughRows};
+  return {n, n * kEnoughRows, true};
 }
 
 // Some rows of a leaf, which are one thread's.

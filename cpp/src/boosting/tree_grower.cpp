@@ -226,7 +226,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
   const StepRules rules = rows_.step_rules();
   std::vector<StepSplit> splits;
   for (OpenLeaf* leaf : batch) {
-    leaf->partition = plan_split(*leaf, rules.most_leaves > 1 && needs_histograms(*leaf, last));
+    leaf->partition = plan_split(*leaf, rules.builds && needs_histograms(*leaf, last));
     i64* const built = leaf->partition.built == Side::none ? nullptr : borrow_histogram();
     splits.push_back({leaf->partition, built, {}, {}});
   }
