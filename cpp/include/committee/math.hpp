@@ -11,6 +11,18 @@
 
 namespace committee {
 
+// ln(m 2^exponent) of m in [sqrt(1/2), sqrt(2)); of a double, or of several side by side, by the
+// same steps and to the same bits.
+template <class Number>
+[[gnu::always_inline]] COMMITTEE_HD inline Number log_of_parts(Number m, Number exponent) {
+  const Number s = (m - 1.0) / (m + 1.0), z = s * s;
+  Number series = z * (1.0 / 23.0) + 1.0 / 21.0;
+  for (int odd = 19; odd >= 3; odd -= 2) series = series * z + 1.0 / odd;
+  const Number tail = 2.0 * s * z * series;
+  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
+  return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
+}
+
 // Natural logarithm of a finite x > 0, within about one unit in the last place. x = m * 2^e with m
 // in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172, by its power
 // series.
@@ -29,12 +41,7 @@ COMMITTEE_HD inline double natural_log(double x) {
     m *= 2.0;
     --exponent;
   }
-  const double s = (m - 1.0) / (m + 1.0), z = s * s;
-  double series = 1.0 / 23.0;
-  for (int odd = 21; odd >= 3; odd -= 2) series = series * z + 1.0 / odd;
-  const double tail = 2.0 * s * z * series;
-  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  return exponent * kLn2High + (2.0 * s + (tail + exponent * kLn2Low));
+  return log_of_parts(m, static_cast<double>(exponent));
 }
 
 COMMITTEE_HD inline double take_larger(double a, double b) {

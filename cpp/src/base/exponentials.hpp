@@ -44,6 +44,37 @@ class EightDoubles {
   friend EightDoubles operator/(double a, const EightDoubles& b) {
     return combine([a](Pair x) { return a / x; }, b);
   }
+  friend EightDoubles operator/(const EightDoubles& a, const EightDoubles& b) {
+    return combine([](Pair x, Pair y) { return x / y; }, a, b);
+  }
+  // -|a|.
+  friend EightDoubles take_negative(const EightDoubles& a) {
+    return combine([](Pair x) { return x > Pair{} ? -x : x; }, a);
+  }
+  // What `when` says where it is positive, elsewhere what `otherwise` says.
+  friend EightDoubles choose_where_positive(const EightDoubles& a, const EightDoubles& when,
+                                            const EightDoubles& otherwise) {
+    return combine([](Pair x, Pair y, Pair z) { return x > Pair{} ? y : z; }, a, when, otherwise);
+  }
+  // As natural_log has them, of positive normal numbers.
+  friend EightDoubles find_exponent(const EightDoubles& a) {
+    return combine(
+        [](Pair x) {
+          // The field as the last bits of 2^52, which makes a number of it.
+          const Bits field = std::bit_cast<Bits>(x) >> 52 | kWholeNumbers;
+          const Pair exponent = std::bit_cast<Pair>(field) - (0x1p52 + 1022.0);
+          return find_half(x) < kRootOfHalf ? exponent - 1.0 : exponent;
+        },
+        a);
+  }
+  friend EightDoubles find_mantissa(const EightDoubles& a) {
+    return combine(
+        [](Pair x) {
+          const Pair m = find_half(x);
+          return m < kRootOfHalf ? m * 2.0 : m;
+        },
+        a);
+  }
   friend EightDoubles take_larger(const EightDoubles& a, const EightDoubles& b) {
     return combine([](Pair x, Pair y) { return x > y ? x : y; }, a, b);
   }
@@ -76,6 +107,13 @@ class EightDoubles {
  private:
   using Pair [[gnu::vector_size(16)]] = double;
   using Bits [[gnu::vector_size(16)]] = u64;
+  static constexpr u64 kWholeNumbers = u64{1075} << 52;
+  static constexpr Pair kRootOfHalf = {0.70710678118654752440, 0.70710678118654752440};
+  // The mantissa in [1/2, 1).
+  static Pair find_half(Pair x) {
+    constexpr u64 kHidden = u64{1} << 52, kHalf = u64{1022} << 52;
+    return std::bit_cast<Pair>((std::bit_cast<Bits>(x) & (kHidden - 1)) | kHalf);
+  }
   EightDoubles() = default;
   template <class Operation, class... Operands>
   [[gnu::always_inline]] static EightDoubles combine(Operation&& operation,
@@ -105,6 +143,14 @@ inline void store_numbers(double x, double* at) {
 }
 inline void store_numbers(const EightDoubles& x, double* at) {
   x.store(at);
+}
+
+// ln(1 + e^x), each as alone.
+inline EightDoubles log_one_plus_exp(const EightDoubles& x) {
+  const EightDoubles small = exponential(take_negative(x)), y = 1.0 + small;
+  const EightDoubles log =
+      log_of_parts(find_mantissa(y), find_exponent(y)) + (small - (y - 1.0)) / y;
+  return choose_where_positive(x, x + log, log);
 }
 
 // e^x of n numbers, in place, for gradients; each as alone.

@@ -3,6 +3,8 @@
 #include "committee/types.hpp"
 #if defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace committee {
@@ -26,6 +28,27 @@ inline u32 largest_lane(RowLanes lanes) {
 }
 inline u32 add_lanes(RowLanes lanes) {
   return vaddlvq_u8((uint8x16_t)lanes);
+}
+#elif defined(__SSE2__)
+// Folds the upper half upon the lower one until a lane is left.
+template <class Fold>
+inline u32 fold_lanes(RowLanes lanes, Fold&& fold) {
+  __m128i folded = (__m128i)lanes;
+  folded = fold(folded, _mm_srli_si128(folded, 8));
+  folded = fold(folded, _mm_srli_si128(folded, 4));
+  folded = fold(folded, _mm_srli_si128(folded, 2));
+  folded = fold(folded, _mm_srli_si128(folded, 1));
+  return static_cast<u32>(_mm_cvtsi128_si32(folded)) & 0xFF;
+}
+inline u32 least_lane(RowLanes lanes) {
+  return fold_lanes(lanes, [](__m128i a, __m128i b) { return _mm_min_epu8(a, b); });
+}
+inline u32 largest_lane(RowLanes lanes) {
+  return fold_lanes(lanes, [](__m128i a, __m128i b) { return _mm_max_epu8(a, b); });
+}
+inline u32 add_lanes(RowLanes lanes) {
+  const __m128i sums = _mm_sad_epu8((__m128i)lanes, _mm_setzero_si128());  // of both halves
+  return static_cast<u32>(_mm_cvtsi128_si32(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums))));
 }
 #else
 // Folds the upper half upon the lower one until a lane is left.

@@ -75,6 +75,7 @@ struct Boosting::State {
   std::vector<double> gains;  // per feature, of all trees
   std::vector<u64> n_splits;
   std::vector<u32> held_out;
+  RowDrawsAhead draws;
   bool gradients_given = false;  // those of this round are the caller's
   u64 n_grown = 0;               // trees ever grown, for the random keys
 };
@@ -153,9 +154,11 @@ void Boosting::skip_trees(u64 n_trees) {
 void Boosting::draw_rows() {
   State& s = *state_;
   if (!(s.params.subsample < 1.0)) return;
-  RowSample drawn = sample_rows(s.input.weights, s.weights, n_rows(), s.params, s.n_grown);
+  const u64 n_trees = s.params.vector_leaves ? 1 : s.loss->n_scores();
+  RowSample drawn =
+      s.draws.take(s.input.weights, s.weights, n_rows(), s.params, s.n_grown, n_trees, s.n_threads);
   s.held_out = std::move(drawn.held_out);
-  s.rows->choose_rows(drawn.sample, s.held_out);
+  s.rows->choose_rows(std::move(drawn.sample), s.held_out);
 }
 
 void Boosting::compute_gradients() {

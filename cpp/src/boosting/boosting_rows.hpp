@@ -34,7 +34,7 @@ class BoostingRows {
   virtual void take_gradients(const double* gradients, const double* hessians) = 0;
 
   // Rows of the next trees, ascending: those that grow them, and those that are only partitioned.
-  virtual void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) = 0;
+  virtual void choose_rows(std::vector<u32> sample, const std::vector<u32>& held_out) = 0;
   // A sample by the sizes of the gradients (gradient_sampling.hpp); returns the rows that are left
   // out. `tree`: number of the next.
   virtual std::vector<u32> draw_by_gradient(u64 tree) = 0;

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "committee/parallel.hpp"
 #include "committee/row_sampling.hpp"
 
 namespace committee {
 
-RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-                      const BoostingParams& params, u64 tree) {
+namespace {
+
+// Bytes that draws which are made side by side may need meanwhile, and those of a row.
+constexpr std::size_t kMostDrawing = std::size_t{64} << 20, kDrawingRow = 12;
+constexpr std::size_t kListedRows = 1 << 14;  // of a task, a multiple of 64
+
+RowSampling plan_draw(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+                      const BoostingParams& params) {
   RowSampling sampling;
   sampling.replace = false;
   sampling.weights.assign(given.begin(), given.end());
@@ -17,9 +24,95 @@ RowSample sample_rows(std::span<const double> given, const RowWeights& weights, 
                              : n_rows - static_cast<std::size_t>(std::count(
                                             weights.values.begin(), weights.values.end(), 0u)));
   sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(params.subsample * there)));
-  std::vector<u32> counts(n_rows);
+  return sampling;
+}
+
+void draw_round(const RowSampling& sampling, const BoostingParams& params, u64 tree,
+                std::span<u32> counts) {
   draw_rows(sampling, combine_keys(params.seed, static_cast<u64>(Purpose::subsample)), tree,
             counts);
+}
+
+// Both lists, block by block: counted first, then written.
+RowSample list_drawn(std::span<const u64> bits, const RowWeights& weights, std::size_t n_rows,
+                     int n_threads) {
+  const std::size_t n_tasks = (n_rows + kListedRows - 1) / kListedRows;
+  std::vector<std::size_t> n_drawn(n_tasks + 1, 0), n_out(n_tasks + 1, 0);
+  // use(row, whether it was drawn, whether it was left out).
+  const auto visit = [&](std::size_t task, auto&& use) {
+    const std::size_t last = std::min(n_rows, (task + 1) * kListedRows);
+    for (std::size_t row = task * kListedRows; row < last; ++row) {
+      const bool drawn = (bits[row / 64] >> (row % 64) & 1) != 0;
+      use(static_cast<u32>(row), drawn, !drawn && weights[row] > 0);
+    }
+  };
+  parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+    std::size_t own = 0, out = 0;
+    visit(task, [&](u32, bool drawn, bool left_out) {
+      own += drawn;
+      out += left_out;
+    });
+    n_drawn[task + 1] = own;
+    n_out[task + 1] = out;
+  });
+  for (std::size_t task = 0; task < n_tasks; ++task) {
+    n_drawn[task + 1] += n_drawn[task];
+    n_out[task + 1] += n_out[task];
+  }
+  RowSample drawn{std::vector<u32>(n_drawn.back()), std::vector<u32>(n_out.back())};
+  parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+    // A place more: rows are written before it is known whether they stay.
+    u32 own[kListedRows + 1], out[kListedRows + 1];
+    std::size_t n_own = 0, n_left_out = 0;
+    visit(task, [&](u32 row, bool is_drawn, bool left_out) {
+      own[n_own] = out[n_left_out] = row;
+      n_own += is_drawn;
+      n_left_out += left_out;
+    });
+    std::copy_n(own, n_own, drawn.sample.data() + n_drawn[task]);
+    std::copy_n(out, n_left_out, drawn.held_out.data() + n_out[task]);
+  });
+  return drawn;
+}
+
+}  // namespace
+
+RowSample RowDrawsAhead::take(std::span<const double> given, const RowWeights& weights,
+                              std::size_t n_rows, const BoostingParams& params, u64 tree,
+                              u64 n_trees, int n_threads) {
+  if (n_threads == 1) return sample_rows(given, weights, n_rows, params, tree);
+  const bool same = subsample_ == params.subsample && seed_ == params.seed;
+  if (!same || draws_.empty() || draws_.front().tree != tree) {
+    draws_.clear();
+    subsample_ = params.subsample;
+    seed_ = params.seed;
+    // Twice as many each time: a fit of a few rounds makes few in vain.
+    const std::size_t most = std::max<std::size_t>(1, kMostDrawing / (kDrawingRow * n_rows));
+    n_ahead_ = std::min({2 * n_ahead_, most, static_cast<std::size_t>(n_threads)});
+    for (std::size_t k = 0; k < n_ahead_; ++k) draws_.push_back({tree + k * n_trees, {}});
+    draw(given, weights, n_rows, params, n_threads);
+  }
+  RowSample drawn = list_drawn(draws_.front().bits, weights, n_rows, n_threads);
+  draws_.erase(draws_.begin());
+  return drawn;
+}
+
+void RowDrawsAhead::draw(std::span<const double> given, const RowWeights& weights,
+                         std::size_t n_rows, const BoostingParams& params, int n_threads) {
+  const RowSampling sampling = plan_draw(given, weights, n_rows, params);
+  parallel_for(draws_.size(), n_threads, [&](std::size_t k) {
+    std::vector<u32> counts(n_rows);
+    draw_round(sampling, params, draws_[k].tree, counts);
+    draws_[k].bits.assign((n_rows + 63) / 64, 0);
+    for (std::size_t row = 0; row < n_rows; ++row)
+      draws_[k].bits[row / 64] |= u64{counts[row] > 0} << (row % 64);
+  });
+}
+
+RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+                      const BoostingParams& params, u64 tree) {
+  std::vector<u32> counts(n_rows);
+  draw_round(plan_draw(given, weights, n_rows, params), params, tree, counts);
   RowSample drawn{std::vector<u32>(n_rows), std::vector<u32>(n_rows)};
   std::size_t n_sampled = 0, n_held_out = 0;
   for (u32 row = 0; row < n_rows; ++row) {

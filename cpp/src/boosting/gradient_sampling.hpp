@@ -18,6 +18,27 @@ struct RowSample {
 RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
                       const BoostingParams& params, u64 tree);
 
+// The same for round after round. A draw is a chain of steps that one thread makes; those of some
+// rounds to come are made side by side, and kept as a bit a row.
+class RowDrawsAhead {
+ public:
+  // `n_trees`: of a round, by which the number of its first tree grows.
+  RowSample take(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+                 const BoostingParams& params, u64 tree, u64 n_trees, int n_threads);
+
+ private:
+  struct Draw {
+    u64 tree;
+    std::vector<u64> bits;
+  };
+  void draw(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
+            const BoostingParams& params, int n_threads);
+  std::vector<Draw> draws_;  // the next one first
+  std::size_t n_ahead_ = 1;  // made the last time
+  double subsample_ = 1.0;
+  u64 seed_ = 0;
+};
+
 struct GradientSample {
   std::vector<double> factors;        // of the rows' weights; zero: left out
   std::vector<u32> sample, held_out;  // ascending

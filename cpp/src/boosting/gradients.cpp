@@ -17,7 +17,7 @@ constexpr int kWholeBits = 20;
 constexpr int kMostWeightBits = 31;
 // With fewer bits than this a gradient is rounded by chance, which keeps sums right on average.
 constexpr int kEnoughBits = 16;
-constexpr std::size_t kTaskRows = 16 * kLossBlock;
+constexpr std::size_t kTaskRows = 8 * kLossBlock;
 
 int count_bits(u64 total) {
   int bits = 0;

@@ -13,8 +13,21 @@ namespace {
 constexpr std::size_t kFillRows =
     512;  // rows between making their words and adding them to the histogram
 
-bool comes_before(const RowItem& a, const RowItem& b) {
-  return a.row < b.row;
+// Merges the first n_left rows with the others; both ascend. std::inplace_merge would ask for
+// memory.
+void merge_halves(RowItem* rows, std::size_t n_left, std::size_t n, RowItem* scratch) {
+  if (n_left == 0 || n_left == n) return;
+  std::copy_n(rows, n_left, scratch);
+  const RowItem* const left_end = scratch + n_left;
+  const RowItem *left = scratch, *right = rows + n_left, *const right_end = rows + n;
+  RowItem* to = rows;  // never beyond the next of the right
+  while (left != left_end && right != right_end) {
+    const bool from_left = left->row < right->row;
+    *to++ = from_left ? *left : *right;
+    left += from_left;
+    right += !from_left;
+  }
+  std::copy(left, left_end, to);
 }
 
 }  // namespace
@@ -144,12 +157,14 @@ i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
 }
 
 i64 LocalLeafRows::add_sample(i64* histogram) {
-  for (std::size_t i = 0; i < sample_.size(); ++i) rows_[i] = {sample_[i]};
-  for (std::size_t i = 0; i < n_held_out_; ++i) held_out_[i] = {out_sample_[i]};
   const std::size_t n_blocks = static_cast<std::size_t>(n_threads_);
   std::vector<i64> totals(n_blocks, 0);
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
     const std::size_t begin = n_rows_ * block / n_blocks, end = n_rows_ * (block + 1) / n_blocks;
+    for (std::size_t i = begin; i < end; ++i) rows_[i] = {sample_[i]};
+    const std::size_t out_end = n_held_out_ * (block + 1) / n_blocks;
+    for (std::size_t i = n_held_out_ * block / n_blocks; i < out_end; ++i)
+      held_out_[i] = {out_sample_[i]};
     add_listed(rows_.data() + begin, end - begin,
                block == 0 ? histogram : thread_histograms_[block - 1]);
     for (std::size_t i = begin; i < end; ++i)
@@ -185,10 +200,10 @@ void LocalLeafRows::merge_children(u32 leaf) {
   merge_children(range.left);
   merge_children(range.right);
   const Range& left = ranges_[range.left];
-  std::inplace_merge(rows_.data() + range.begin, rows_.data() + left.end, rows_.data() + range.end,
-                     comes_before);
-  std::inplace_merge(held_out_.data() + range.out_begin, held_out_.data() + left.out_end,
-                     held_out_.data() + range.out_end, comes_before);
+  merge_halves(rows_.data() + range.begin, left.size(), range.size(),
+               scratch_.data() + range.begin);
+  merge_halves(held_out_.data() + range.out_begin, left.out_end - left.out_begin,
+               range.out_end - range.out_begin, out_scratch_.data() + range.out_begin);
   range.left = range.right = 0;
 }
 

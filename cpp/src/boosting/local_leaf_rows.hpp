@@ -1,5 +1,7 @@
 // Rows of leaves in this process: a list of rows in the order of the leaves, ascending in each.
 #pragma once
+#include <functional>
+#include <memory>
 
 #include "boosting/leaf_rows.hpp"
 
@@ -64,6 +66,9 @@ class LocalLeafRows final : public LeafRows {
   };
   class RowTest;
   struct StepBlock;
+  struct RowLists {
+    RowItem *rows, *scratch;
+  };
   const Range& range_of(u32 leaf) const { return ranges_[leaf]; }
   void set_range(u32 leaf, const Range& range);
   void set_children(std::span<const StepSplit> splits);
@@ -74,10 +79,15 @@ class LocalLeafRows final : public LeafRows {
   RootSums describe_root(i64 total);
   u64 sum_row_weights(std::span<const RowItem> rows) const;
   void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
-  std::vector<StepBlock> cut_step(std::span<StepSplit> splits);
+  std::vector<StepBlock> cut_lists(
+      std::span<const std::pair<std::size_t, std::size_t>> lists) const;
+  void assign_histograms(std::span<StepBlock> blocks, std::span<StepSplit> splits);
   i64* part_histogram(std::size_t part);
-  void split_block(const RowTest& test, Side built, StepBlock& block);
-  void place_block(const StepBlock& block);
+  std::vector<std::unique_ptr<const RowTest>> make_tests(
+      std::size_t n, const std::function<const BoostSplit&(std::size_t)>& split) const;
+  template <class Use>
+  void partition_blocks(std::span<StepBlock> blocks, const RowLists& lists,
+                        std::span<const std::unique_ptr<const RowTest>> tests, Use&& use);
   void merge_children(u32 leaf);
   std::span<const RowItem> held_out_of(u32 leaf) const;
 

@@ -10,7 +10,7 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kMeasuredRows = 32 * kLossBlock;  // of a task
+constexpr std::size_t kMeasuredRows = 8 * kLossBlock;  // of a task
 
 // Up to kLossBlock rows from anywhere, side by side.
 class GatheredRows {
@@ -111,9 +111,9 @@ void LocalRows::take_gradients(const double* gradients, const double* hessians) 
   gradients_.take(gradients, hessians, weights_, n_threads_);
 }
 
-void LocalRows::choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) {
-  leaves_.choose_rows(sample, held_out);
+void LocalRows::choose_rows(std::vector<u32> sample, const std::vector<u32>& held_out) {
   for (const auto& apart : apart_) apart->leaves.choose_rows(sample, held_out);
+  leaves_.choose_rows(std::move(sample), held_out);
 }
 
 std::vector<double> LocalRows::measure_gradients() const {

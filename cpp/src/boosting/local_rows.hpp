@@ -33,7 +33,7 @@ class LocalRows final : public BoostingRows {
   void adapt_loss() override;
   void compute_gradients() override;
   void take_gradients(const double* gradients, const double* hessians) override;
-  void choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) override;
+  void choose_rows(std::vector<u32> sample, const std::vector<u32>& held_out) override;
   std::vector<u32> draw_by_gradient(u64 tree) override;
   double measure_loss(std::span<const u32> rows) override;
   std::pair<double, double> measure_losses(std::span<const u32> held_out) override;

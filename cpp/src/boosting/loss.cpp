@@ -58,7 +58,17 @@ class ScalarLoss final : public Loss {
     std::fill_n(values, end - begin, 0.0);
     for (u32 k = 0; k < n_scores_; ++k) {
       const std::size_t at = k * view.stride + begin;
-      for (std::size_t i = 0; i < end - begin; ++i)
+      std::size_t i = 0;
+      if constexpr (requires(Function f) { f.value_by_log(0.0, 0.0, 0.0); }) {
+        for (; i + EightDoubles::kSize <= end - begin; i += EightDoubles::kSize) {
+          double logs[EightDoubles::kSize];
+          log_one_plus_exp(EightDoubles(view.scores + at + i)).store(logs);
+          for (std::size_t e = 0; e < EightDoubles::kSize; ++e)
+            values[i + e] +=
+                functions_[k].value_by_log(view.y[at + i + e], view.scores[at + i + e], logs[e]);
+        }
+      }
+      for (; i < end - begin; ++i)
         values[i] += functions_[k].value(view.y[at + i], view.scores[at + i]);
     }
   }

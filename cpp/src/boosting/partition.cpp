@@ -87,38 +87,45 @@ StepRules LocalLeafRows::step_rules() const {
 // Some rows of a leaf, which are one thread's.
 struct LocalLeafRows::StepBlock {
   std::size_t split, begin, end;  // place in the list of rows
-  i64* histogram;                 // of the child that is wanted
   bool alone;                     // the leaf has no other block
+  i64* histogram = nullptr;       // of the child that is wanted
   SplitSums sums = {};
   std::size_t left_to = 0, right_to = 0;  // where its rows will be
 };
 
-// Blocks of about equal size, and of each split the parts of its histogram: those of all of its
-// blocks but the first.
-std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_step(std::span<StepSplit> splits) {
+// Cuts the rows of some leaves, from one place in a list to another, into blocks of about equal
+// size.
+std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
+    std::span<const std::pair<std::size_t, std::size_t>> lists) const {
   std::size_t n_rows = 0;
-  for (const StepSplit& split : splits) n_rows += range_of(split.how.leaf).size();
-  const std::size_t most =
-      n_threads_ == 1 ? n_rows
-                      : std::max(kLeastBlock, n_rows / static_cast<std::size_t>(n_threads_) + 1);
+  for (const auto& [begin, end] : lists) n_rows += end - begin;
+  const auto n_threads = static_cast<std::size_t>(n_threads_);
+  const std::size_t most = n_threads == 1 ? n_rows : std::max(kLeastBlock, n_rows / n_threads + 1);
   std::vector<StepBlock> blocks;
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    const auto [begin, end] = lists[s];
+    const std::size_t n = end - begin;
+    const std::size_t n_blocks = n <= most ? 1 : (n + most - 1) / most;
+    for (std::size_t b = 0; b < n_blocks; ++b)
+      blocks.push_back(
+          {s, begin + n * b / n_blocks, begin + n * (b + 1) / n_blocks, n_blocks == 1});
+  }
+  return blocks;
+}
+
+// The parts of the histogram of a split are those of all of its blocks but the first.
+void LocalLeafRows::assign_histograms(std::span<StepBlock> blocks, std::span<StepSplit> splits) {
   std::vector<std::size_t> n_parts(splits.size(), 0);
   std::size_t n_used = 0;
-  for (std::size_t s = 0; s < splits.size(); ++s) {
-    const Range range = range_of(splits[s].how.leaf);
-    const std::size_t n_blocks = std::max<std::size_t>(1, (range.size() + most - 1) / most);
-    const bool built = splits[s].how.built != Side::none;
-    for (std::size_t b = 0; b < n_blocks; ++b) {
-      i64* histogram = built ? splits[s].histogram : nullptr;
-      if (built && b > 0) histogram = part_histogram(n_used + n_parts[s]++);
-      blocks.push_back({s, range.begin + range.size() * b / n_blocks,
-                        range.begin + range.size() * (b + 1) / n_blocks, histogram, n_blocks == 1});
-    }
-    n_used += n_parts[s];
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::size_t s = blocks[b].split;
+    if (splits[s].how.built == Side::none) continue;
+    const bool first = b == 0 || blocks[b - 1].split != s;
+    blocks[b].histogram = first ? splits[s].histogram : part_histogram(n_used++);
+    if (!first) ++n_parts[s];
   }
   for (std::size_t s = 0, first = 0; s < splits.size(); first += n_parts[s++])
     splits[s].parts = std::span(thread_histograms_).subspan(first, n_parts[s]);
-  return blocks;
 }
 
 i64* LocalLeafRows::part_histogram(std::size_t part) {
@@ -128,42 +135,13 @@ i64* LocalLeafRows::part_histogram(std::size_t part) {
   return thread_histograms_[part];
 }
 
-// Partitions the rows of a block: in place where it is its leaf's only one, else into the scratch
-// list. Those of the wanted child are added to its histogram while they are in the cache.
-void LocalLeafRows::split_block(const RowTest& test, Side built, StepBlock& block) {
-  RowItem* const rows = rows_.data() + block.begin;
-  RowItem* const scratch = scratch_.data() + block.begin;
-  const std::size_t n = block.end - block.begin;
-  const std::size_t n_left = test.apply([&](auto&& goes_left) {
-    return block.alone ? partition_items(rows, n, scratch, goes_left)
-                       : divide_items(rows, n, scratch, goes_left);
-  });
-  const RowItem* const from = block.alone ? rows : scratch;
-  block.sums = {n_left, sum_row_weights({from, n_left})};
-  if (built == Side::none) return;
-  std::fill_n(block.histogram, n_entries_, i64{0});
-  if (built == Side::left) {
-    add_listed(from, n_left, block.histogram);
-  } else {
-    add_listed(from + n_left, n - n_left, block.histogram);
-  }
-}
-
-// From the scratch list to where the rows belong.
-void LocalLeafRows::place_block(const StepBlock& block) {
-  const RowItem* const from = scratch_.data() + block.begin;
-  const std::size_t n = block.end - block.begin, n_left = block.sums.n_left;
-  std::copy_n(from, n_left, rows_.data() + block.left_to);
-  std::reverse_copy(from + n_left, from + n, rows_.data() + block.right_to);
-}
-
-void LocalLeafRows::split_leaves(std::span<StepSplit> splits) {
-  std::vector<StepBlock> blocks = cut_step(splits);
-  std::vector<std::unique_ptr<const RowTest>> tests(splits.size());
-  const bool dear = shared_.data->entries != nullptr;  // columns have to be written out
-  parallel_for(splits.size(), dear ? n_threads_ : 1, [&](std::size_t s) {
-    tests[s] = std::make_unique<const RowTest>(*shared_.data, *splits[s].how.by);
-  });
+// Partitions the rows of all blocks: in place those that are their leaf's only one, the others
+// first into the scratch list, and when all are counted from there to where they belong. use(block,
+// rows): looks at the rows of a block while they are in the cache, those that go left first.
+template <class Use>
+void LocalLeafRows::partition_blocks(std::span<StepBlock> blocks, const RowLists& lists,
+                                     std::span<const std::unique_ptr<const RowTest>> tests,
+                                     Use&& use) {
   // The largest are begun first: all threads but one take blocks from the last on.
   std::vector<StepBlock*> order;
   for (StepBlock& block : blocks) order.push_back(&block);
@@ -171,28 +149,69 @@ void LocalLeafRows::split_leaves(std::span<StepSplit> splits) {
     return a->end - a->begin < b->end - b->begin;
   });
   parallel_for(order.size(), n_threads_, [&](std::size_t b) {
-    split_block(*tests[order[b]->split], splits[order[b]->split].how.built, *order[b]);
+    StepBlock& block = *order[b];
+    RowItem* const rows = lists.rows + block.begin;
+    RowItem* const scratch = lists.scratch + block.begin;
+    const std::size_t n = block.end - block.begin;
+    block.sums.n_left = tests[block.split]->apply([&](auto&& goes_left) {
+      return block.alone ? partition_items(rows, n, scratch, goes_left)
+                         : divide_items(rows, n, scratch, goes_left);
+    });
+    use(block, block.alone ? rows : scratch);
   });
+  std::erase_if(order, [](const StepBlock* block) { return block->alone; });
+  if (order.empty()) return;
+  for (std::size_t b = 0, last = 0; b < blocks.size(); b = last) {
+    std::size_t left_to = blocks[b].begin, right_to = left_to;
+    for (; last < blocks.size() && blocks[last].split == blocks[b].split; ++last)
+      right_to += blocks[last].sums.n_left;
+    for (StepBlock& block : blocks.subspan(b, last - b)) {
+      block.left_to = std::exchange(left_to, left_to + block.sums.n_left);
+      block.right_to = right_to;
+      right_to += block.end - block.begin - block.sums.n_left;
+    }
+  }
+  parallel_for(order.size(), n_threads_, [&](std::size_t b) {
+    const StepBlock& block = *order[b];
+    RowItem* const from = lists.scratch + block.begin;
+    RowItem* const middle = from + block.sums.n_left;
+    std::copy(from, middle, lists.rows + block.left_to);
+    std::reverse_copy(middle, lists.scratch + block.end, lists.rows + block.right_to);
+  });
+}
+
+std::vector<std::unique_ptr<const LocalLeafRows::RowTest>> LocalLeafRows::make_tests(
+    std::size_t n, const std::function<const BoostSplit&(std::size_t)>& split) const {
+  std::vector<std::unique_ptr<const RowTest>> tests(n);
+  const bool dear = shared_.data->entries != nullptr;  // columns have to be written out
+  parallel_for(n, dear ? n_threads_ : 1, [&](std::size_t s) {
+    tests[s] = std::make_unique<const RowTest>(*shared_.data, split(s));
+  });
+  return tests;
+}
+
+void LocalLeafRows::split_leaves(std::span<StepSplit> splits) {
+  std::vector<std::pair<std::size_t, std::size_t>> lists;
+  for (const StepSplit& split : splits)
+    lists.emplace_back(range_of(split.how.leaf).begin, range_of(split.how.leaf).end);
+  std::vector<StepBlock> blocks = cut_lists(lists);
+  assign_histograms(blocks, splits);
+  const auto tests = make_tests(
+      splits.size(), [&](std::size_t s) -> const BoostSplit& { return *splits[s].how.by; });
+  partition_blocks(
+      blocks, {rows_.data(), scratch_.data()}, tests, [&](StepBlock& block, const RowItem* rows) {
+        const std::size_t n_left = block.sums.n_left, n = block.end - block.begin;
+        block.sums.left_weight = sum_row_weights({rows, n_left});
+        if (!block.histogram) return;
+        const bool is_left = splits[block.split].how.built == Side::left;
+        std::fill_n(block.histogram, n_entries_, i64{0});
+        add_listed(is_left ? rows : rows + n_left, is_left ? n_left : n - n_left, block.histogram);
+      });
   for (const StepBlock& block : blocks) {
     splits[block.split].sums.n_left += block.sums.n_left;
     splits[block.split].sums.left_weight += block.sums.left_weight;
   }
   set_children(splits);
-  std::erase_if(order, [](const StepBlock* block) { return block->alone; });
-  if (order.empty()) return;
-  std::size_t left_to = 0, right_to = 0;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    StepBlock& block = blocks[b];
-    if (b == 0 || blocks[b - 1].split != block.split) {
-      left_to = block.begin;
-      right_to = block.begin + splits[block.split].sums.n_left;
-    }
-    block.left_to = left_to;
-    block.right_to = right_to;
-    left_to += block.sums.n_left;
-    right_to += block.end - block.begin - block.sums.n_left;
-  }
-  parallel_for(order.size(), n_threads_, [&](std::size_t b) { place_block(*order[b]); });
 }
 
 void LocalLeafRows::set_children(std::span<const StepSplit> splits) {
@@ -210,16 +229,19 @@ void LocalLeafRows::set_children(std::span<const StepSplit> splits) {
 
 void LocalLeafRows::split_held_out(std::span<const LeafSplit> splits) {
   if (n_held_out_ == 0) return;
-  parallel_for(splits.size(), n_threads_, [&](std::size_t s) {
-    const LeafSplit& how = splits[s];
-    const Range& parent = ranges_[how.leaf];
-    const RowTest test(*shared_.data, *how.by);
-    const std::size_t n_left = test.apply([&](auto&& goes_left) {
-      return partition_items(held_out_.data() + parent.out_begin, parent.out_end - parent.out_begin,
-                             out_scratch_.data() + parent.out_begin, goes_left);
-    });
-    ranges_[how.left].out_end = ranges_[how.right].out_begin = parent.out_begin + n_left;
-  });
+  std::vector<std::pair<std::size_t, std::size_t>> lists;
+  for (const LeafSplit& how : splits)
+    lists.emplace_back(range_of(how.leaf).out_begin, range_of(how.leaf).out_end);
+  std::vector<StepBlock> blocks = cut_lists(lists);
+  const auto tests =
+      make_tests(splits.size(), [&](std::size_t s) -> const BoostSplit& { return *splits[s].by; });
+  partition_blocks(blocks, {held_out_.data(), out_scratch_.data()}, tests,
+                   [](StepBlock&, const RowItem*) {});
+  std::vector<std::size_t> n_left(splits.size(), 0);
+  for (const StepBlock& block : blocks) n_left[block.split] += block.sums.n_left;
+  for (std::size_t s = 0; s < splits.size(); ++s)
+    ranges_[splits[s].left].out_end = ranges_[splits[s].right].out_begin =
+        lists[s].first + n_left[s];
 }
 
 }  // namespace committee

@@ -194,7 +194,7 @@ void RemoteRows::take_gradients(const double* gradients, const double* hessians)
 // --- samples ----------------------------------------------------------------------------------
 
 // Two bits a row travel: whether it grows the trees, or is only partitioned.
-void RemoteRows::choose_rows(const std::vector<u32>& sample, const std::vector<u32>& held_out) {
+void RemoteRows::choose_rows(std::vector<u32> sample, const std::vector<u32>& held_out) {
   std::vector<u8> places(n_rows(), 0);
   for (const u32 row : sample) places[row] = 1;
   for (const u32 row : held_out) places[row] = 2;

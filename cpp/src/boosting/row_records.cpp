@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace committee {
 namespace {
 
 constexpr std::size_t kCopyRows = 1024;
+constexpr std::size_t kJoinedRows = std::size_t{1} << 16;  // of a task
 
 // The bin that most of the first rows have.
 u8 find_common(const u8* bins, std::size_t n) {
@@ -74,9 +76,14 @@ void copy_eight_rows(BundleBlock& block, const u8* const* sources,
 // Joins columns by the rows of a table, whose codes it keeps.
 class RowJoiner {
  public:
-  RowJoiner(const BinnedMatrix& data, const RowWeights& weights)
-      : data_(data), weights_(weights), encodings_(describe_columns(*data.bins)) {
-    for (std::size_t i = 0; i < data.n_rows; ++i) n_present_ += weights[i] > 0;
+  RowJoiner(const BinnedMatrix& data, const RowWeights& weights, int n_threads)
+      : data_(data),
+        weights_(weights),
+        n_threads_(n_threads),
+        encodings_(describe_columns(*data.bins)) {
+    const std::vector<u32>& values = weights.values;
+    n_present_ = static_cast<u32>(
+        data.n_rows - static_cast<std::size_t>(std::count(values.begin(), values.end(), 0u)));
   }
   bool try_join(JointColumns& joint, u32 column, u32 most_codes);
   std::vector<std::vector<u8>> codes;  // of each joint, per row
@@ -85,6 +92,7 @@ class RowJoiner {
   static constexpr u32 kMostEntries = 256 * 32;  // codes, and bins of a column
   const BinnedMatrix& data_;
   const RowWeights& weights_;
+  const int n_threads_;
   const std::vector<ColumnEncoding> encodings_;
   std::vector<u32> n_rows_;  // of each code of the joint at hand, that weigh something
   u32 n_present_ = 0;
@@ -103,13 +111,23 @@ bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
   // Rows of the most frequent bin keep their codes, and are not looked at.
   const u8 common = find_common(bins, data_.n_rows);
   const u8 rest = read_bin(common, encoding);
-  std::array<u32, kMostEntries> counts{};
-  const auto visit_others = [&](auto&& use) {
-    for_each_other(bins, data_.n_rows, common, [&](std::size_t i) {
-      if (weights_[i] > 0) use(row_codes[i], read_bin(bins[i], encoding));
-    });
+  std::vector<u32> counts(std::size_t{n_old} * n_entries, 0);
+  const auto visit_others = [&](std::size_t task, auto&& use) {
+    const std::size_t first = task * kJoinedRows;
+    for_each_other(bins + first, std::min(kJoinedRows, data_.n_rows - first), common,
+                   [&](std::size_t i) {
+                     if (weights_[first + i] > 0)
+                       use(row_codes[first + i], read_bin(bins[first + i], encoding));
+                   });
   };
-  visit_others([&](u8 code, u8 bin) { ++counts[code * n_entries + bin]; });
+  const std::size_t n_tasks = (data_.n_rows + kJoinedRows - 1) / kJoinedRows;
+  std::mutex mutex;
+  parallel_for(n_tasks, n_threads_, [&](std::size_t task) {
+    std::vector<u32> own(counts.size(), 0);
+    visit_others(task, [&](u8 code, u8 bin) { ++own[code * n_entries + bin]; });
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < own.size(); ++i) counts[i] += own[i];
+  });
   std::array<u32, kMostEntries> code_of{};
   std::vector<u32> n_rows = n_rows_;
   std::vector<std::vector<u8>> code_bins = joint.code_bins;
@@ -132,7 +150,10 @@ bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
       code_of[code * n_entries + bin] = to;
     }
   }
-  visit_others([&](u8& code, u8 bin) { code = static_cast<u8>(code_of[code * n_entries + bin]); });
+  parallel_for(n_tasks, n_threads_, [&](std::size_t task) {
+    visit_others(
+        task, [&](u8& code, u8 bin) { code = static_cast<u8>(code_of[code * n_entries + bin]); });
+  });
   n_rows_ = std::move(n_rows);
   joint.code_bins = std::move(code_bins);
   joint.columns.push_back(column);
@@ -157,7 +178,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Opti
     copy_bytes(data, {}, n_threads);
     return;
   }
-  RowJoiner joiner(data, weights);
+  RowJoiner joiner(data, weights, n_threads);
   std::vector<JointColumns> joints;
   if (options.join)
     joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {

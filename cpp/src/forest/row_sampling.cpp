@@ -13,25 +13,31 @@ namespace {
 // Whole weights are laid out place by place if that takes at most this many numbers a row.
 constexpr double kMostPlaces = 8.0;
 
-// n_draws times from `population`, into counts.
-void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& rng,
-               std::span<u32> counts) {
+// n_draws different ones from `population`, which is shuffled, into counts.
+void draw_different(std::vector<u32> population, u32 n_draws, Rng& rng, std::span<u32> counts) {
   const u32 size = static_cast<u32>(population.size());
   if (size == 0 && n_draws > 0) throw std::invalid_argument("there is nothing to draw from");
-  if (replace) {
-    for (u32 k = 0; k < n_draws; ++k) ++counts[population[rng.below(size)]];
-    return;
-  }
   if (n_draws > size) {
     throw std::invalid_argument("cannot draw " + std::to_string(n_draws) + " of " +
                                 std::to_string(size) + " rows without replacement");
   }
   // Knuth's selection sampling would read every row; a partial shuffle reads n_draws of them.
-  std::vector<u32> shuffled(population.begin(), population.end());
   for (u32 k = 0; k < n_draws; ++k) {
-    std::swap(shuffled[k], shuffled[k + rng.below(size - k)]);
-    counts[shuffled[k]] = 1;
+    std::swap(population[k], population[k + rng.below(size - k)]);
+    counts[population[k]] = 1;
   }
+}
+
+// n_draws times from `population`, into counts.
+void draw_from(std::span<const u32> population, u32 n_draws, bool replace, Rng& rng,
+               std::span<u32> counts) {
+  if (!replace) {
+    draw_different({population.begin(), population.end()}, n_draws, rng, counts);
+    return;
+  }
+  const u32 size = static_cast<u32>(population.size());
+  if (size == 0 && n_draws > 0) throw std::invalid_argument("there is nothing to draw from");
+  for (u32 k = 0; k < n_draws; ++k) ++counts[population[rng.below(size)]];
 }
 
 // As draw_from, with replacement, a row's chance proportional to its weight. Whole weights are
@@ -88,7 +94,7 @@ void draw_present(const RowSampling& sampling, std::span<const u32> population, 
     for (const u32 row : population) {
       if (sampling.weights[row] > 0.0) present.push_back(row);
     }
-    draw_from(present, n_draws, false, rng, counts);
+    draw_different(std::move(present), n_draws, rng, counts);
   }
 }
 
@@ -148,7 +154,11 @@ void draw_rows(const RowSampling& sampling, u64 seed, u64 member, std::span<u32>
   } else {
     std::vector<u32> all(n);
     std::iota(all.begin(), all.end(), 0u);
-    draw_present(sampling, all, sampling.n_draws, rng, counts);
+    if (sampling.weights.empty()) {
+      draw_different(std::move(all), sampling.n_draws, rng, counts);
+    } else {
+      draw_present(sampling, all, sampling.n_draws, rng, counts);
+    }
   }
 }
 

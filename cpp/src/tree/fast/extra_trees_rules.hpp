@@ -207,6 +207,33 @@ inline u32* list_rows(RowLanes set, const u32* rows, u32* to) {
     vst1q_u8(reinterpret_cast<u8*>(to), vqtbl1q_u8(from, vld1q_u8(kPick[subset].data())));
     to += kCount[subset];
   }
+#elif defined(__SSE2__)
+  // A bit a row; where the rows of four go follows from their bits alone, so that no row waits for
+  // the one before.
+  struct Places {
+    u8 at[4], count;
+  };
+  static constexpr auto kPlaces = [] {
+    std::array<Places, 16> table{};
+    for (u32 subset = 0; subset < 16; ++subset) {
+      u8 n = 0;
+      for (u32 lane = 0; lane < 4; ++lane) {
+        table[subset].at[lane] = n;
+        n = static_cast<u8>(n + (subset >> lane & 1));
+      }
+      table[subset].count = n;
+    }
+    return table;
+  }();
+  const u32 subsets = static_cast<u32>(_mm_movemask_epi8((__m128i)set));
+  if (subsets == 0) return to;
+#pragma GCC unroll 4
+  for (int quad = 0; quad < 4; ++quad) {
+    const Places& places = kPlaces[subsets >> (4 * quad) & 0xF];
+#pragma GCC unroll 4
+    for (int lane = 0; lane < 4; ++lane) to[places.at[lane]] = rows[4 * quad + lane];
+    to += places.count;
+  }
 #else
   u8 lanes[kRowLanes];
   std::memcpy(lanes, &set, sizeof lanes);
