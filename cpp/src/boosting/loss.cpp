@@ -12,6 +12,14 @@ namespace committee {
 
 namespace {
 
+// Without AVX-512 x86-64 has no conversion of 64-bit integers to doubles, and compilers leave a
+// loop over logarithms scalar; elsewhere they vectorise it better than by hand.
+#if defined(__x86_64__)
+constexpr bool kLogsByHand = true;
+#else
+constexpr bool kLogsByHand = false;
+#endif
+
 template <class Function>
 class ScalarLoss final : public Loss {
  public:
@@ -59,7 +67,7 @@ class ScalarLoss final : public Loss {
     for (u32 k = 0; k < n_scores_; ++k) {
       const std::size_t at = k * view.stride + begin;
       std::size_t i = 0;
-      if constexpr (requires(Function f) { f.value_by_log(0.0, 0.0, 0.0); }) {
+      if constexpr (kLogsByHand && requires(Function f) { f.value_by_log(0.0, 0.0, 0.0); }) {
         for (; i + EightDoubles::kSize <= end - begin; i += EightDoubles::kSize) {
           double logs[EightDoubles::kSize];
           log_one_plus_exp(EightDoubles(view.scores + at + i)).store(logs);
