@@ -116,11 +116,14 @@ bool watch_briefly(Done&& done) {
 // What a worker looks at, and nobody else but a caller who has work for it: threads that would all
 // look at one place, or take one lock in turn, wait for one another longer than short calls last.
 struct alignas(128) Worker {
-  std::atomic<Job*> job{nullptr};  // null: it has none
+  std::atomic<Job*> job{nullptr};  // null: it has none, kBusy: it runs one
   std::atomic<bool> asleep{false};
   std::mutex mutex;
   std::condition_variable wake;
 };
+
+// Stands for a job that a worker has begun: until then its caller may take it back.
+Job* const kBusy = reinterpret_cast<Job*>(std::uintptr_t{1});
 
 class Pool {
  public:
@@ -131,6 +134,7 @@ class Pool {
     if (n_missing > 0) offer(job, n_missing);
     job.run_tasks(false);
     if (n_missing > 0) withdraw(job);
+    take_back(job);
     await_helpers(job);
     if (job.error) std::rethrow_exception(job.error);
   }
@@ -166,6 +170,18 @@ class Pool {
       worker.wake.notify_one();
     }
     return true;
+  }
+
+  // From workers that have not woken up yet: nothing is left to do for them, and waiting for them
+  // would take longer than most calls.
+  void take_back(Job& job) {
+    if (job.helpers.load() == 0) return;
+    const int n_workers = n_workers_.load(std::memory_order_acquire);
+    for (int w = 0; w < n_workers; ++w) {
+      Job* own = &job;
+      if (workers_[static_cast<std::size_t>(w)]->job.compare_exchange_strong(own, nullptr))
+        job.helpers.fetch_sub(1);
+    }
   }
 
   // Workers that have another job, as that of another caller, may take it later.
@@ -241,10 +257,12 @@ class Pool {
   void serve(Worker& worker) {
     for (;;) {
       await_job(worker);
-      Job& job = *worker.job.load();
-      job.run_tasks(true);
+      Job* job = worker.job.load();
+      if (job == nullptr || !worker.job.compare_exchange_strong(job, kBusy))
+        continue;  // taken back
+      job->run_tasks(true);
       worker.job.store(nullptr);  // before its caller goes on: the next call finds it free
-      leave(job);
+      leave(*job);
       take_offered(worker);
     }
   }
