@@ -1,0 +1,229 @@
+"""Survival models, compared with scikit-survival and XGBoost: `python benchmarks/survival.py`; --quick is a smoke test.
+
+The data are made by a script: 27 columns, censored Weibull times whose scale depends on products and thresholds of
+some. All contenders have the same trees, depth or leaves, learning rate and threads. One function scores all: Harrell's
+concordance of the risks and the integrated Brier score of the survival functions, on rows that were not trained on.
+
+scikit-survival needs other versions of packages than this library's environment may have: `--peer-python` names the
+interpreter of an environment that has it; without, its cases are left out, and the page says so. The scikit-survival
+forest of 50,000 rows takes a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if not __package__:
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+OURS, XGBOOST, SCIKIT_SURVIVAL = "committee", "XGBoost", "scikit-survival"
+N_COLUMNS, N_TIMES = 27, 20
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows to learn from, rows to score, trees of a forest, rounds of boosting, threads."""
+
+    n_rows: int = 50_000
+    n_scored: int = 5_000
+    n_trees: int = 100
+    n_rounds: int = 100
+    threads: int = 2
+
+
+QUICK = Sizes(n_rows=400, n_scored=200, n_trees=5, n_rounds=5, threads=1)
+
+#: By name: who fits it, and in which environment.
+CASES = {
+    "forest": (OURS, SCIKIT_SURVIVAL),
+    "boosting, Cox": (OURS, XGBOOST, SCIKIT_SURVIVAL),
+    "boosting, failure times": (OURS, XGBOOST),
+    "boosting, hazards": (OURS,),
+}
+
+
+def make_rows(n_rows: int, seed: int) -> dict[str, np.ndarray]:
+    """Columns, whether the event was observed, and the time, in whole hundredths."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, N_COLUMNS))
+    signal = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.7 * np.abs(X[:, 3]) - 0.5 * (X[:, 4] > 0.0)
+    times = rng.weibull(1.5, size=n_rows) * np.exp(-signal / 1.5)
+    censoring = rng.exponential(1.2, size=n_rows)
+    return {"X": X, "event": times <= censoring, "time": np.ceil(100.0 * np.minimum(times, censoring)) / 100.0}
+
+
+# --- fits: in a process of their own, which may be one of another environment --------------------------------------
+
+
+def fit_case(case: str, contender: str, folder: Path, sizes: Sizes) -> dict[str, Any]:
+    """Fit one contender on the rows in the folder; seconds of the fit, risks and, if it has any, survival functions."""
+    train, test = (dict(np.load(folder / f"{name}.npz")) for name in ("train", "test"))
+    times = np.load(folder / "times.npy")
+    fit = {OURS: _fit_ours, XGBOOST: _fit_xgboost, SCIKIT_SURVIVAL: _fit_scikit_survival}[contender]
+    fit(case, {name: values[:200] for name, values in train.items()}, QUICK)  # loads the libraries
+    start = time.perf_counter()
+    predict = fit(case, train, sizes)
+    seconds = time.perf_counter() - start
+    risk, survival = predict(test["X"], times)
+    np.save(folder / "risk.npy", risk)
+    if survival is not None:
+        np.save(folder / "survival.npy", survival)
+    return {"seconds": seconds, "has_survival": survival is not None}
+
+
+def _fit_ours(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -> Any:
+    from committee import GradientBoostingSurvivalAnalysis, RandomSurvivalForest, make_survival_target
+
+    y = make_survival_target(rows["event"], rows["time"])
+    model: Any
+    if case == "forest":
+        model = RandomSurvivalForest(sizes.n_trees, n_jobs=sizes.threads, random_state=0)
+    else:
+        options = {"boosting, Cox": {"loss": "cox"}, "boosting, hazards": {"loss": "hazard"}}
+        chosen: Any = options.get(case, {"loss": "aft", "distribution": "extreme"})
+        model = GradientBoostingSurvivalAnalysis(n_estimators=sizes.n_rounds, n_jobs=sizes.threads, **chosen)
+    model.fit(rows["X"], y)
+    return lambda X, times: (model.predict(X), model.predict_survival_function(X, times))
+
+
+def _fit_xgboost(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -> Any:
+    import xgboost
+
+    common = {"max_depth": 3, "eta": 0.1, "nthread": sizes.threads, "tree_method": "hist", "max_bin": 255}
+    if case == "boosting, Cox":
+        table = xgboost.DMatrix(rows["X"], label=np.where(rows["event"], rows["time"], -rows["time"]))
+        booster = xgboost.train({**common, "objective": "survival:cox"}, table, sizes.n_rounds)
+        return lambda X, times: (booster.predict(xgboost.DMatrix(X), output_margin=True), None)
+    table = xgboost.DMatrix(rows["X"])
+    table.set_float_info("label_lower_bound", rows["time"])
+    table.set_float_info("label_upper_bound", np.where(rows["event"], rows["time"], np.inf))
+    params = {**common, "objective": "survival:aft", "aft_loss_distribution": "extreme"}
+    booster = xgboost.train(params, table, sizes.n_rounds)
+
+    def predict(X: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        location = booster.predict(xgboost.DMatrix(X), output_margin=True)
+        return -location, np.exp(-np.exp(np.log(times) - location[:, None]))
+
+    return predict
+
+
+def _fit_scikit_survival(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -> Any:
+    from sksurv.ensemble import GradientBoostingSurvivalAnalysis, RandomSurvivalForest
+    from sksurv.util import Surv
+
+    y = Surv.from_arrays(rows["event"], rows["time"])
+    model: Any
+    if case == "forest":
+        # Curves of all leaves at all event times would not fit into memory: risks only.
+        low = len(rows["X"]) > 10_000
+        model = RandomSurvivalForest(sizes.n_trees, n_jobs=sizes.threads, random_state=0, low_memory=low)
+        model.fit(rows["X"], y)
+        if low:
+            return lambda X, times: (model.predict(X), None)
+    else:
+        model = GradientBoostingSurvivalAnalysis(n_estimators=sizes.n_rounds, random_state=0).fit(rows["X"], y)
+
+    def predict(X: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        curves = model.predict_survival_function(X)
+        return model.predict(X), np.stack([curve(times) for curve in curves])
+
+    return predict
+
+
+# --- parent process ----------------------------------------------------------------------------------------------
+
+
+def run_case(case: str, contender: str, folder: Path, sizes: Sizes, peer_python: str | None) -> dict[str, Any] | None:
+    """Fit in a child process and score here; None if there is no environment for the contender."""
+    python = peer_python if contender == SCIKIT_SURVIVAL else sys.executable
+    if python is None:
+        return None
+    (folder / "survival.npy").unlink(missing_ok=True)
+    words = [str(Path(__file__).resolve()), "--child", case, contender, str(folder), json.dumps(vars(sizes))]
+    found = subprocess.run([python, *words], check=True, capture_output=True, text=True)
+    outcome: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    from committee import make_survival_target
+    from committee.scoring import concordance_index, integrated_brier_score
+
+    train, test = (dict(np.load(folder / f"{name}.npz")) for name in ("train", "test"))
+    y_train, y = (make_survival_target(rows["event"], rows["time"]) for rows in (train, test))
+    outcome["concordance"] = concordance_index(y, np.load(folder / "risk.npy"))
+    if outcome["has_survival"]:
+        times = np.load(folder / "times.npy")
+        outcome["brier"] = integrated_brier_score(y_train, y, np.load(folder / "survival.npy"), times)
+    return outcome
+
+
+def run_suite(sizes: Sizes, peer_python: str | None) -> dict[str, dict[str, dict[str, Any] | None]]:
+    """All cases, one after the other."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train, test = make_rows(sizes.n_rows, 0), make_rows(sizes.n_scored, 1)
+        np.savez(folder / "train.npz", **train)
+        np.savez(folder / "test.npz", **test)
+        np.save(folder / "times.npy", np.quantile(test["time"], np.linspace(0.1, 0.8, N_TIMES)))
+        return {
+            case: {who: run_case(case, who, folder, sizes, peer_python) for who in contenders}
+            for case, contenders in CASES.items()
+        }
+
+
+def render(outcomes: dict[str, dict[str, dict[str, Any] | None]], sizes: Sizes, machine: str) -> str:
+    """The page of the results."""
+    lines = [
+        "# Survival models",
+        "",
+        f"{machine} Made by `python benchmarks/survival.py`: {sizes.n_rows:,} rows of {N_COLUMNS} columns, "
+        f"{sizes.n_trees} trees or {sizes.n_rounds} rounds, {sizes.threads} threads (scikit-survival boosts on one). "
+        f"Scores are of {sizes.n_scored:,} other rows; the Brier score is smaller for better survival functions.",
+        "",
+        "| model | by | fit, seconds | concordance | integrated Brier score |",
+        "|---|---|---|---|---|",
+    ]
+    for case, found in outcomes.items():
+        for who, outcome in found.items():
+            if outcome is None:
+                lines.append(f"| {case} | {who} | not measured | | |")
+                continue
+            brier = f"{outcome['brier']:.4f}" if "brier" in outcome else ""
+            lines.append(f"| {case} | {who} | {outcome['seconds']:.2f} | {outcome['concordance']:.4f} | {brier} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
+    parser.add_argument("--rows", type=int, help="rows to learn from")
+    parser.add_argument("--peer-python", help="Python of an environment with scikit-survival")
+    parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    if arguments.child:
+        case, contender, folder, sizes = arguments.child
+        print(json.dumps(fit_case(case, contender, Path(folder), Sizes(**json.loads(sizes)))))
+        return
+    from benchmarks.machine import show_machine
+    from benchmarks.report import RESULTS
+
+    chosen = QUICK if arguments.quick else Sizes()
+    chosen = chosen if arguments.rows is None else Sizes(**{**vars(chosen), "n_rows": arguments.rows})
+    page = render(run_suite(chosen, arguments.peer_python), chosen, show_machine())
+    folder = arguments.out or (None if arguments.quick else RESULTS)
+    if folder is not None:
+        (folder / "survival.md").write_text(page, encoding="utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The benchmark of survival models on tiny data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.survival import CASES, OURS, QUICK, SCIKIT_SURVIVAL, fit_case, make_rows, render, run_case
+
+
+def write_rows(folder: Path) -> None:
+    train, test = make_rows(QUICK.n_rows, 0), make_rows(QUICK.n_scored, 1)
+    np.savez(folder / "train.npz", **train)
+    np.savez(folder / "test.npz", **test)
+    np.save(folder / "times.npy", np.quantile(test["time"], [0.2, 0.5, 0.8]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_model_of_ours_is_fitted(case: str, tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    outcome = fit_case(case, OURS, tmp_path, QUICK)
+    assert outcome["seconds"] > 0.0
+    assert np.load(tmp_path / "risk.npy").shape == (QUICK.n_scored,)
+    assert np.load(tmp_path / "survival.npy").shape == (QUICK.n_scored, 3)
+
+
+def test_a_peer_without_an_environment_is_not_measured(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    assert run_case("forest", SCIKIT_SURVIVAL, tmp_path, QUICK, None) is None
+    page = render({"forest": {SCIKIT_SURVIVAL: None, OURS: {"seconds": 1.0, "concordance": 0.7}}}, QUICK, "A machine.")
+    assert "| forest | scikit-survival | not measured | | |" in page
+    assert "| forest | committee | 1.00 | 0.7000 |  |" in page
