@@ -35,6 +35,7 @@ def test_every_estimator_without_members_is_listed() -> None:
         and hasattr(cls, "predict")
         and all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
         and not is_outlier_detector(cls())  # which has no target
+        and not name.endswith(("Ranker", "SurvivalAnalysis", "SurvivalForest"))  # which need more than one column
     ]
     assert sorted(alone) == NAMED
 
