@@ -166,7 +166,7 @@ def test_rows_are_halved() -> None:
 def test_a_budget_is_kept(cls: Any) -> None:
     short = with_clock(cls(BOOSTING, SPACE, budget=0.1, n_candidates=60, cv=3, random_state=0), 0.001).fit(X, Y)
     assert 1 < short.n_candidates_ < 60
-    assert short.search_time_ <= 0.11  # a tick goes by at every look at the clock, the last ones included
+    assert short.search_time_ < 0.12  # a tick goes by at every look at the clock, the last ones included
     least = with_clock(cls(BOOSTING, SPACE, budget=1e-6, cv=3, random_state=0), 1.0).fit(X, Y)
     assert least.n_candidates_ == 1
     assert least.best_index_ == 0

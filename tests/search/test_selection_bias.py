@@ -21,7 +21,7 @@ def draw_noise(seed: int, n_rows: int = 120, n_candidates: int = 40) -> tuple[li
 @pytest.mark.parametrize("name", ["accuracy", "roc_auc"])
 def test_on_noise_the_best_score_is_too_good_and_the_estimate_is_not(name: str) -> None:
     naive, honest, covered = [], [], 0
-    for seed in range(20):
+    for seed in range(8):
         tables, y = draw_noise(seed)
         scorer = get_scorer(name)
         scores = [scorer(KnownProbabilities(np.arange(2), own), np.arange(len(y)), y) for own in tables]
@@ -31,7 +31,7 @@ def test_on_noise_the_best_score_is_too_good_and_the_estimate_is_not(name: str) 
         covered += low <= 0.5 <= high
     assert np.mean(naive) > 0.58
     assert abs(np.mean(honest) - 0.5) < 0.03
-    assert covered >= 18
+    assert covered >= 7
 
 
 def test_a_search_on_noise_says_so() -> None:
