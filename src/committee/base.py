@@ -113,8 +113,8 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         optional : iterable of str
             Attributes that not every fit has; those of an earlier fit that are not in `fitted` are removed.
         """
-        # A certificate is of one fit.
-        for name in ("certificate_", *optional):
+        # A certificate and the scores of a distillation are of one fit.
+        for name in ("certificate_", "distillation_", *optional):
             if name not in fitted:
                 self.__dict__.pop(name, None)
         self.__dict__.update(fitted)

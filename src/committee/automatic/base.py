@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
+from committee.automatic.distillation import DistillationMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
@@ -57,7 +58,7 @@ _MIN_PARALLEL_ROWS = 1000
 """Rows from which folds are fitted on a thread each."""
 
 
-class BaseCommittee(FitCallbacksMixin, CommitteeEstimator):
+class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
     accepts_blocks: ClassVar[bool] = False
