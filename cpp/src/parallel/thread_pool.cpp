@@ -238,7 +238,7 @@ class Pool {
         if (!worker) worker = std::make_unique<Worker>();
         std::thread([this, &worker] { serve(*worker); }).detach();
       }
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // std::system_error, or std::bad_alloc
     }
     // Who looks for work must not keep a core from who has some.
     may_watch_ = n < count_usable_cores();
