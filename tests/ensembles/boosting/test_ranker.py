@@ -158,6 +158,18 @@ def test_categories_gaps_files_and_explanations(tmp_path):
     np.testing.assert_array_equal(numbers.predictor().predict(X[3:4]), numbers.predict(X[3:4]))
 
 
+def test_scores_are_exported():
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    X, y, qid = make_queries(20)
+    model = GradientBoostingRanker(n_estimators=5, random_state=0).fit(X, y, qid=qid)
+    exported = committee.io.to_onnx(model)
+    session = runtime.InferenceSession(exported if isinstance(exported, bytes) else exported.SerializeToString())
+    found = session.run(None, {session.get_inputs()[0].name: X})[0]
+    # The runtime adds trees in an order of its own.
+    np.testing.assert_allclose(np.ravel(found), model.predict(X), rtol=1e-12, atol=1e-14)
+
+
 def test_a_fit_goes_on():
     X, y, qid = make_queries(30)
     whole = GradientBoostingRanker(n_estimators=9, random_state=0).fit(X, y, qid=qid)
