@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tempfile
 import traceback
 import warnings
@@ -73,6 +74,13 @@ def save_figures(key: str) -> list[str]:
         plt.figure(number).savefig(RUNS / names[-1], dpi=_DPI, bbox_inches="tight", facecolor="white")
     plt.close("all")
     return names
+
+
+def is_wide(path: Path) -> bool:
+    """Whether a picture has panels side by side, which would be too small to read on a phone."""
+    with path.open("rb") as file:
+        width, height = struct.unpack(">II", file.read(24)[16:])
+    return bool(width > 1.7 * height)
 
 
 class RunDirective(SphinxDirective):
@@ -145,7 +153,9 @@ class RunDirective(SphinxDirective):
             return nodes.paragraph()
         inside, messages = self.parse_inline(caption)
         text = nodes.caption(caption, "", *inside)
-        return nodes.figure("", nodes.image(uri=f"/runs/{name}", alt=text.astext()), text, *messages)
+        classes = ["wide"] if is_wide(RUNS / name) else []
+        image = nodes.image(uri=f"/runs/{name}", alt=text.astext())
+        return nodes.figure("", image, text, *messages, classes=classes)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -28,7 +28,9 @@ FOREIGN = {
     "colsample_bylevel reg_lambda",
     "ranger": "num_trees mtry min_node_size max_depth replace sample_fraction num_threads seed class_weights verbose",
     "randomForest": "ntree mtry replace sampsize nodesize",
-    "scikit-learn": "base_estimator n_iter min_impurity_split",
+    "scikit-learn": "base_estimator n_iter",
+    "sklearn.tree": "min_impurity_split n_iter",
+    "sklearn.boosting": "n_estimators reg_lambda min_samples_split subsample",
 }
 
 

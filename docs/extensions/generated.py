@@ -86,7 +86,17 @@ def _list_other_pages(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = source[0].replace("@other-pages@", "\n".join(f"/{name}" for name in others))
 
 
+def _keep_known_pages(app: Sphinx, page: str, source: list[str]) -> None:
+    """Entries of a list that begin with ``@if-page NAME@`` are kept if there is such a page, and dropped otherwise."""
+
+    def choose(found: re.Match[str]) -> str:
+        return f"{found[2]}\n" if (app.srcdir / f"{found[1]}.md").exists() else ""
+
+    source[0] = re.sub(r"^@if-page (\S+)@ (.*)\n", choose, source[0], flags=re.M)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("foreign-names", ForeignNames)
+    app.connect("source-read", _keep_known_pages)
     app.connect("source-read", _list_other_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

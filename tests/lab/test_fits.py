@@ -32,7 +32,8 @@ def test_the_snippet_makes_the_state(data: str, method: str) -> None:
     fit = fit_rounds(state)
     errors = measure_curves(fit).errors
     snippet = write_snippet(state, fit)
-    for number in {1, fit.n_rounds}:
+    all_rounds = range(1, fit.n_rounds + 1) if method in ("voting", "stacking") else {1, fit.n_rounds}
+    for number in all_rounds:
         made = run_snippet(fill_snippet(snippet, number))
         assert made["training_error"] == pytest.approx(errors["training"][number - 1], abs=1e-12)
         assert made["test_error"] == pytest.approx(errors["test"][number - 1], abs=1e-12)
@@ -117,6 +118,30 @@ def test_one_round_is_that_of_all_rounds(data: str, method: str) -> None:
         np.testing.assert_allclose(fit.predict_member(X, number), members[number - 1], atol=1e-9)
     if isinstance(fit, BagFit):
         np.testing.assert_allclose(fit.predict_round(X, fit.n_rounds), fit._predict_last(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["samme", "discrete", "samme.r", "real", "gentle", "logit"])
+@pytest.mark.parametrize("data", ["moons", "iris"])
+def test_margins_and_members_are_those_of_the_estimator(data: str, algorithm: str) -> None:
+    if data == "iris" and algorithm in ("discrete", "real"):
+        pytest.skip("for two classes")
+    fit = fit_rounds(read_fields({"data": data, "algorithm": algorithm, "n": 60, "rounds": 6, "depth": 2, "flip": 0.2}))
+    X, y = fit.sample.X, fit.sample.y
+    own = np.clip(np.stack(list(fit.model.staged_margins(X, y))), -1.0, 1.0)
+    np.testing.assert_allclose(measure_curves(fit).margins, own, atol=1e-12)
+    members = fit.predict_each_member(X)
+    np.testing.assert_array_equal(members, [fit.predict_member(X, number + 1) for number in range(fit.n_rounds)])
+
+
+@pytest.mark.parametrize("algorithm", ["r2", "rt"])
+def test_rounds_of_boosted_values_are_those_of_the_estimator(algorithm: str) -> None:
+    fit = fit_rounds(LabState("sine", n=80, algorithm=algorithm, rounds=25, depth=4, noise=0.1))
+    assert fit.n_rounds > 5
+    expected = np.stack(list(fit.model.staged_predict(fit.sample.X)))
+    np.testing.assert_allclose(fit.predict_rounds(fit.sample.X, 1, fit.n_rounds), expected, atol=1e-12)
+    np.testing.assert_allclose(fit.predict_rounds(fit.sample.X, 4, 5), expected[3:5], atol=1e-12)
+    members = [member.predict(fit.sample.X) for member in fit.model.estimators_]
+    np.testing.assert_allclose(fit.predict_each_member(fit.sample.X), members, atol=1e-12)
 
 
 def test_a_step_of_boosting_leads_to_the_residuals() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from committee.exceptions import CommitteeError
 from committee.lab.curves import measure_bias, measure_curves
-from committee.lab.fits import fit_rounds
+from committee.lab.fits import fit_rounds, pick_classes
 from committee.lab.snippet import write_snippet
 from committee.lab.state import write_link
 
@@ -25,7 +25,6 @@ __all__ = ["FittedState", "answer_bias", "answer_film", "answer_state", "pack_ar
 
 #: Points along each axis of the surface of the first answer, and of those that follow for all rounds.
 QUICK_SIZE, FILM_SIZE = 48, 96
-_CURVE_POINTS = 241
 # A code of the surface is class * 32 + confidence.
 CONFIDENCES = 32
 # A code of a weight is 51 times its square root: a radius, up to 25 times the mean weight.
@@ -70,7 +69,7 @@ class FittedState:
         grid = make_grid(self.fit, FILM_SIZE)
         shape = (self.fit.n_rounds, FILM_SIZE, FILM_SIZE)
         surface = code_surface(self.fit.predict_rounds(grid, 1, self.fit.n_rounds))
-        members = self.fit.predict_each_member(grid).argmax(axis=2).astype(np.uint8)
+        members = pick_classes(self.fit.predict_each_member(grid)).astype(np.uint8)
         return surface.reshape(shape), members.reshape(shape)
 
     @cached_property
@@ -99,10 +98,9 @@ class FittedState:
         return answer
 
     def _draw_curves(self) -> dict[str, object]:
-        left, right, *_ = self.fit.sample.box
-        x = np.linspace(left, right, _CURVE_POINTS)[:, None]
-        after, members = self.fit.predict_rounds(x, 1, self.fit.n_rounds), self.fit.predict_each_member(x)
-        return {"x": pack_array(x[:, 0]), "after": pack_array(after), "member": pack_array(members)}
+        x = self.fit.curve_x
+        members = self.fit.predict_each_member(x[:, None])
+        return {"x": pack_array(x), "after": pack_array(self.fit.curve_after), "member": pack_array(members)}
 
     def draw_surface(self, number: int) -> dict[str, object]:
         """The surface after one round, on the quick grid, and the class of its member."""
@@ -129,7 +127,8 @@ def make_grid(fit: RoundsFit, size: int) -> FloatArray:
 def code_surface(predicted: FloatArray) -> NDArray[np.uint8]:
     """Class and confidence in one byte: 32 times the class, and 0 to 31 from a tie to certainty."""
     n_classes = predicted.shape[-1]
-    winner, top = predicted.argmax(axis=-1), predicted.max(axis=-1)
+    winner = pick_classes(predicted)
+    top = np.maximum(predicted[..., 0], predicted[..., 1]) if n_classes == 2 else predicted.max(axis=-1)
     share = (top - 1.0 / n_classes) / (1.0 - 1.0 / n_classes)
     level = np.clip(np.round((CONFIDENCES - 1) * share), 0, CONFIDENCES - 1)
     return np.asarray(winner * CONFIDENCES + level, dtype=np.uint8)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from committee.exceptions import DataError
-from committee.inspection import estimate_bias_variance, measure_margins
-from committee.lab.fits import BagFit, BoostFit
+from committee.inspection import estimate_bias_variance
+from committee.lab.fits import BagFit, BoostFit, average_members, pick_classes
 from committee.lab.models import specify_model
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def measure_curves(fit: RoundsFit) -> FitCurves:
     errors: dict[str, FloatArray] = {}
     if isinstance(fit, BagFit):
         members = fit.predict_members(rows)
-        predicted = fit.average_members(members)
+        predicted = average_members(members)
         out_of_bag = _measure_out_of_bag(members[:, :n_train], fit.weights == 0, labels)
         errors = {} if out_of_bag is None else {"out-of-bag": out_of_bag}
     elif _is_adaboost(fit):
         predicted = fit.decide_rounds(rows)
     else:
-        predicted = fit.predict_rounds(rows, 1, fit.n_rounds)
+        predicted = fit.after_rounds
     if len(sample.X_test):
         errors = {"test": _measure_error(predicted[:, n_train:], np.asarray(sample.y_test)), **errors}
     errors = {"training": _measure_error(predicted[:, :n_train], labels), **errors}
@@ -88,7 +88,7 @@ def _is_adaboost(fit: RoundsFit) -> TypeGuard[BoostFit]:
 
 def _measure_error(predicted: FloatArray, target: AnyArray) -> FloatArray:
     if predicted.ndim == 3:
-        return np.asarray((predicted.argmax(axis=2) != target).mean(axis=1), dtype=np.float64)
+        return np.asarray((pick_classes(predicted) != target).mean(axis=1), dtype=np.float64)
     return np.asarray(((predicted - target) ** 2).mean(axis=1))
 
 
@@ -100,7 +100,7 @@ def _measure_out_of_bag(members: FloatArray, is_out: BoolArray, target: AnyArray
     sums = np.cumsum(members * mask, axis=0)
     counts = np.cumsum(is_out, axis=0)
     if members.ndim == 3:
-        losses = (sums.argmax(axis=2) != target).astype(np.float64)
+        losses = (pick_classes(sums) != target).astype(np.float64)
     else:
         losses = (sums / np.maximum(counts, 1) - target) ** 2
     known = counts > 0
@@ -133,14 +133,23 @@ def _measure_log_loss(predicted: FloatArray, labels: AnyArray) -> FloatArray:
 
 
 def _measure_margins(fit: RoundsFit, predicted: FloatArray, labels: AnyArray) -> FloatArray:
-    if _is_adaboost(fit):
-        margins = np.stack([np.array(one) for one in fit.model.staged_margins(fit.sample.X, fit.sample.y)])
+    """Score of the own class minus the largest other one; of AdaBoost relative to that of unanimous members."""
+    each, own = np.arange(len(labels)), labels.astype(np.intp)
+    if predicted.shape[2] == 2:
+        margins = (predicted[..., 1] - predicted[..., 0]) * np.where(own == 1, 1.0, -1.0)
     else:
-        flat = measure_margins(
-            predicted.reshape(-1, predicted.shape[2]), np.tile(labels.astype(np.intp), len(predicted))
-        )
-        margins = flat.reshape(predicted.shape[:2])
+        others = predicted.copy()
+        others[:, each, own] = -np.inf
+        margins = predicted[:, each, own] - others.max(axis=2)
+    if _is_adaboost(fit):
+        margins /= _measure_unanimity(fit)[:, None]
     return np.asarray(np.clip(margins, -1.0, 1.0))
+
+
+def _measure_unanimity(fit: BoostFit) -> FloatArray:
+    """Margin after each round of a point on which all members of AdaBoost agree."""
+    votes = {"samme": len(fit.model.classes_) - 1.0, "discrete": 2.0}
+    return np.asarray(votes.get(fit.state.algorithm, 1.0) * np.cumsum(np.abs(fit.model.estimator_weights_)))
 
 
 def measure_bias(fit_state: LabState, sample_X: FloatArray, sample_y: AnyArray, n_members: int) -> dict[str, float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from committee.lab.models import specify_members, specify_model
 from committee.lab.samples import draw_sample_set
@@ -15,11 +17,27 @@ from committee.lab.samples import draw_sample_set
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from committee.lab.samples import SampleSet
     from committee.lab.state import LabState
     from committee.typing import FloatArray
 
-__all__ = ["BagFit", "BoostFit", "CombinedFit", "RoundsFit", "fit_rounds"]
+__all__ = [
+    "BagFit",
+    "BoostFit",
+    "CombinedFit",
+    "RoundsFit",
+    "average_members",
+    "fit_rounds",
+    "mark_largest",
+    "pick_classes",
+]
+
+
+_CURVE_POINTS = 241
+# As in AdaBoostRegressor: halves of the weight that are equal but for rounding are equal.
+_ROUNDING = 1e-12
 
 
 class RoundsFit(ABC):
@@ -54,6 +72,28 @@ class RoundsFit(ABC):
     @abstractmethod
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
         """Predictions after rounds first to last, both counted from 1 and included, on the first axis."""
+
+    @cached_property
+    def curve_x(self) -> FloatArray:
+        """Where the curve of a fit to values is drawn."""
+        left, right, *_ = self.sample.box
+        return np.linspace(left, right, 0 if self.is_classifier else _CURVE_POINTS)
+
+    @cached_property
+    def _after(self) -> FloatArray:
+        points = [self.sample.X, self.sample.X_test]
+        points += [] if self.is_classifier else [self.curve_x[:, None]]
+        return self.predict_rounds(np.concatenate(points), 1, self.n_rounds)
+
+    @property
+    def after_rounds(self) -> FloatArray:
+        """Predictions after every round for the training points and then the test points."""
+        return self._after[:, : len(self.sample.X) + len(self.sample.X_test)]
+
+    @property
+    def curve_after(self) -> FloatArray:
+        """Predictions after every round at `curve_x`."""
+        return self._after[:, len(self.sample.X) + len(self.sample.X_test) :]
 
     def predict_round(self, X: FloatArray, number: int) -> FloatArray:
         """Predictions after one round; the last is the model as it is."""
@@ -103,7 +143,7 @@ class BoostFit(RoundsFit):
 
     def _count_rounds(self) -> int:
         if self.state.method == "adaboost":
-            return len(self.model.estimators_)
+            return len(self.model.estimator_weights_)
         return int(self.model.n_estimators_)
 
     def _stage(self, X: FloatArray, first: int, last: int) -> Iterator[FloatArray]:
@@ -112,13 +152,21 @@ class BoostFit(RoundsFit):
 
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
         """Predictions after rounds first to last."""
+        if self.state.method == "adaboost" and not self.is_classifier:
+            members, weights = self.predict_each_member(X)[:last], self.model.estimator_weights_[:last]
+            weights = weights if weights[0] > 0.0 else np.ones_like(weights)  # the first may be no better than chance
+            stage = _stage_means if self.state.algorithm == "rt" else _stage_medians
+            return stage(members, weights, np.argsort(X[:, 0]))[first - 1 :]
         output = np.stack([np.array(one) for one in self._stage(X, first, last)])
         return self.spread_classes(output, self.model.classes_) if self.is_classifier else output
 
+    def _score_rounds(self, X: FloatArray) -> FloatArray:
+        # f itself, not its mean over the members: the difference of two rounds is what a member adds.
+        return np.stack(list(self.model._staged_scores(X)))
+
     def decide_rounds(self, X: FloatArray) -> FloatArray:
         """Scores of the classes after every round of AdaBoost, which are quicker than probabilities."""
-        scores: FloatArray = np.stack([np.array(one) for one in self.model.staged_decision_function(X)])
-        scores = np.stack([-scores, scores], axis=-1) if scores.ndim == 2 else scores
+        scores = self._score_rounds(X)
         if scores.shape[-1] == len(self.sample.class_names):
             return scores
         spread = np.full((*scores.shape[:-1], len(self.sample.class_names)), -np.inf)
@@ -128,25 +176,32 @@ class BoostFit(RoundsFit):
     def predict_member(self, X: FloatArray, number: int) -> FloatArray:
         """The member of AdaBoost; for gradient boosting the step of the round, at full length."""
         if self.state.method == "adaboost":
-            return self._predict_voter(self.model.estimators_[number - 1], X)
+            # A round of gentle and logit boosting has a regression for each of several classes.
+            n_in_round = len(self.model.estimators_) // self.n_rounds
+            return self._predict_voter(self.model.estimators_[n_in_round * (number - 1) : n_in_round * number], X)
         return np.asarray(self._measure_steps(X, number, number)[0])
 
     def predict_each_member(self, X: FloatArray) -> FloatArray:
         """Members of AdaBoost, or all steps of gradient boosting."""
-        if self.state.method == "adaboost":
-            return super().predict_each_member(X)
-        return self._measure_steps(X, 1, self.n_rounds)
-
-    def _predict_voter(self, member: Any, X: FloatArray) -> FloatArray:
+        if self.state.method == "boosting":
+            return self._measure_steps(X, 1, self.n_rounds)
         if not self.is_classifier:
-            return np.asarray(member.predict(X), dtype=np.float64)
+            return np.asarray(self.model._predict_members(X).T)
+        # A member votes for the class that it adds most to; its weight is negative where its vote is turned round.
+        added = np.diff(self._score_rounds(X), axis=0, prepend=0.0)
+        added *= np.sign(self.model.estimator_weights_)[:, None, None]
+        return self.spread_classes(mark_largest(added), self.model.classes_)
+
+    def _predict_voter(self, members: Sequence[Any], X: FloatArray) -> FloatArray:
+        if not self.is_classifier:
+            return np.asarray(members[0].predict(X), dtype=np.float64)
         if self.state.algorithm in ("gentle", "logit"):
-            values = np.asarray(member.predict(X), dtype=np.float64)
-            scores = np.column_stack([-values, values]) if values.ndim == 1 or values.shape[1] == 1 else values
-            return self.spread_classes(_mark_largest(scores), self.model.classes_)
-        proba = np.asarray(member.predict_proba(X))
+            values = np.column_stack([np.asarray(member.predict(X), dtype=np.float64) for member in members])
+            scores = np.hstack([-values, values]) if len(members) == 1 else values
+            return self.spread_classes(mark_largest(scores), self.model.classes_)
+        proba = np.asarray(members[0].predict_proba(X))
         # A member votes by numbers of classes or by the classes themselves; both have one column for each.
-        return self.spread_classes(_mark_largest(proba), self.model.classes_)
+        return self.spread_classes(mark_largest(proba), self.model.classes_)
 
     def _measure_steps(self, X: FloatArray, first: int, last: int) -> FloatArray:
         stage = self.model.staged_decision_function if self.is_classifier else self.model.staged_predict
@@ -159,7 +214,7 @@ class BoostFit(RoundsFit):
         if not self.is_classifier:
             return np.asarray(after[:-1] + steps / self.state.rate)
         scores = np.stack([-steps, steps], axis=-1) if steps.ndim == 2 else steps
-        return self.spread_classes(np.stack([_mark_largest(one) for one in scores]), self.model.classes_)
+        return self.spread_classes(mark_largest(scores), self.model.classes_)
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -167,11 +222,12 @@ class BoostFit(RoundsFit):
         if self.state.method == "adaboost":
             weights = np.asarray(self.model.sample_weights_trace_, dtype=np.float64)
             return np.asarray(weights / weights.mean(axis=1, keepdims=True))
-        X, y = self.sample.X, self.sample.y
-        after = self.predict_rounds(X, 1, self.n_rounds)
+        y = self.sample.y
+        after = self.after_rounds[:, : len(y)]
         if self.is_classifier:
             own = after[:, np.arange(len(y)), np.asarray(y, dtype=np.intp)]
-            share = np.mean(np.asarray(y)[:, None] == np.asarray(y), axis=1)
+            labels = np.asarray(y, dtype=np.intp)
+            share = np.bincount(labels)[labels] / len(labels)
             residuals = 1.0 - np.vstack([share, own[:-1]])
         else:
             values = np.asarray(y, dtype=np.float64)
@@ -195,30 +251,31 @@ class BagFit(RoundsFit):
         return output.reshape(len(output), len(X))
 
     def predict_round(self, X: FloatArray, number: int) -> FloatArray:
-        """Mean of the first members."""
+        """Mean of the first members; all of them are the model as it is."""
+        if number == self.n_rounds:
+            return self._predict_last(X)
         return np.asarray(self.predict_members(X)[:number].mean(axis=0))
 
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
         """Mean of the members up to each round."""
-        return self.average_members(self.predict_members(X)[:last])[first - 1 :]
+        return average_members(self.predict_members(X)[:last])[first - 1 :]
 
-    def average_members(self, members: FloatArray) -> FloatArray:
-        """Mean of the first members, for each number of them."""
-        sums = np.cumsum(members, axis=0)
-        sums /= np.arange(1, len(sums) + 1).reshape(-1, *([1] * (sums.ndim - 1)))
-        return sums
+    @property
+    def curve_after(self) -> FloatArray:
+        """Means at `curve_x`; those of the points come from the members, which the out-of-bag curve needs too."""
+        return self.predict_rounds(self.curve_x[:, None], 1, self.n_rounds)
 
     def predict_each_member(self, X: FloatArray) -> FloatArray:
         """All members."""
         members = self.predict_members(X)
-        return np.stack([_mark_largest(one) for one in members]) if self.is_classifier else members
+        return mark_largest(members) if self.is_classifier else members
 
     def predict_member(self, X: FloatArray, number: int) -> FloatArray:
         """The member of a round."""
         member = self.model.estimators_[number - 1]
         if not self.is_classifier:
             return np.asarray(member.predict(X), dtype=np.float64)
-        return self.spread_classes(_mark_largest(np.asarray(member.predict_proba(X))), self.model.classes_)
+        return self.spread_classes(mark_largest(np.asarray(member.predict_proba(X))), self.model.classes_)
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -228,46 +285,115 @@ class BagFit(RoundsFit):
 
 
 class CombinedFit(RoundsFit):
-    """Voting and stacking: a round is one member more."""
+    """Voting and stacking: a round is one member more.
+
+    Each member is fitted once. Voting of fewer members is the mean of fewer predictions; stacking of fewer members is
+    a meta-model that is fitted to fewer columns of the same out-of-fold predictions.
+    """
 
     weights_mean = "the same for all points"
 
     def _fit(self) -> Any:
         n_members = min(self.state.rounds, len(specify_members(self.state)))
-        made = [specify_model(self.state, count + 1).build() for count in range(n_members)]
-        return [model.fit(self.sample.X, self.sample.y) for model in made]
+        model: Any = specify_model(self.state, n_members).build()
+        if self.state.method == "voting":
+            return model.fit(self.sample.X, self.sample.y)
+        meta, _ = model._fit_stack(self.sample.X, self.sample.y, None, None, {})
+        width = meta.X.shape[1] // n_members
+        fewer = [clone(model.final_estimator_).fit(meta.X[:, : width * k], meta.y) for k in range(1, n_members)]
+        self._meta_models = [*fewer, model.final_estimator_]
+        return model
 
     def _count_rounds(self) -> int:
-        return len(self.model)
+        return len(self.model.estimators_)
+
+    def _predict_one(self, member: Any, X: FloatArray) -> FloatArray:
+        return np.asarray(member.predict_proba(X) if self.is_classifier else member.predict(X), dtype=np.float64)
 
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
-        """Predictions of the ensemble of the first members."""
-        return np.stack([self._predict(model, X) for model in self.model[first - 1 : last]])
-
-    def _predict_last(self, X: FloatArray) -> FloatArray:
-        return self._predict(self.model[-1], X)
-
-    def _predict(self, model: Any, X: FloatArray) -> FloatArray:
-        if not self.is_classifier:
-            return np.asarray(model.predict(X), dtype=np.float64)
-        return self.spread_classes(np.asarray(model.predict_proba(X)), model.classes_)
+        """Predictions of the ensembles of the first members."""
+        members = np.stack([self._predict_one(one, X) for one in self.model.estimators_[:last]])
+        if self.state.method == "voting":
+            output = average_members(members)[first - 1 :]
+        else:
+            # Of two classes the meta-model gets the probability of the second alone.
+            columns = members[..., 1:] if self.is_classifier and members.shape[2] == 2 else members
+            table = np.moveaxis(columns, 0, 1).reshape(len(X), -1)
+            width = table.shape[1] // last
+            output = np.stack(
+                [self._predict_one(self._meta_models[k - 1], table[:, : width * k]) for k in range(first, last + 1)]
+            )
+        return self.spread_classes(output, self.model.classes_) if self.is_classifier else output
 
     def predict_member(self, X: FloatArray, number: int) -> FloatArray:
         """The member that joined in a round."""
-        member = self.model[-1].estimators_[number - 1]
-        if not self.is_classifier:
-            return np.asarray(member.predict(X), dtype=np.float64)
-        return self.spread_classes(_mark_largest(np.asarray(member.predict_proba(X))), self.model[-1].classes_)
+        output = self._predict_one(self.model.estimators_[number - 1], X)
+        return self.spread_classes(mark_largest(output), self.model.classes_) if self.is_classifier else output
 
     def member_names(self) -> list[str]:
         """Names of the members."""
         return [name for name, _ in specify_members(self.state)][: self.n_rounds]
 
 
-def _mark_largest(scores: FloatArray) -> FloatArray:
-    marked = np.zeros_like(scores, dtype=np.float64)
-    marked[np.arange(len(scores)), scores.argmax(axis=1)] = 1.0
-    return marked
+def _stage_means(members: FloatArray, weights: FloatArray, _: NDArray[np.intp]) -> FloatArray:
+    """Weighted mean of the first members, for each number of them; sums are taken once for all rounds."""
+    return np.asarray(np.cumsum(members * weights[:, None], axis=0) / np.cumsum(weights)[:, None])
+
+
+def _stage_medians(members: FloatArray, weights: FloatArray, order: NDArray[np.intp]) -> FloatArray:
+    """Weighted median of the first members, for each number of them, at points on a line in a given order.
+
+    All members are steps with the same few places, so that neighbours mostly have the same predictions.
+    """
+    along = members[:, order]
+    is_new = np.concatenate([[True], (along[:, 1:] != along[:, :-1]).any(axis=0)])
+    values = along[:, is_new].T
+    ascending = values.argsort(axis=1, kind="stable")
+    n_rounds, n_points = len(members), len(values)
+    size = math.isqrt(n_rounds - 1) + 1  # places are looked for in blocks, then within a block
+    block = np.empty((n_points, n_rounds), dtype=np.uint8)
+    np.put_along_axis(block, ascending, (np.arange(n_rounds, dtype=np.uint8) // size)[None], axis=1)
+    goals, each = (0.5 - _ROUNDING) * np.cumsum(weights), np.arange(n_points)
+    added = np.where(block.T[:, None] <= np.arange(size, dtype=np.uint8)[:, None], weights[:, None, None], 0.0)
+    reached = np.cumsum(added, axis=0)  # weight of the members up to each block: (n_rounds, size, n_points)
+    half = (reached >= goals[:, None, None]).argmax(axis=1)
+    before = np.where(half > 0, np.take_along_axis(reached, np.maximum(half - 1, 0)[:, None], axis=1)[:, 0], 0.0)
+    # The first place of that block at which half of the weight is reached; no later than the last that has a member.
+    padded = np.full((n_points, size * size), n_rounds)
+    padded[:, :n_rounds] = ascending
+    found, sums = np.zeros((n_rounds, n_points), dtype=np.intp), before
+    rounds, extended = np.arange(n_rounds)[:, None], np.append(weights, 0.0)
+    is_open = np.ones((n_rounds, n_points), dtype=bool)
+    for step in range(size):
+        member = padded[each, half * size + step]
+        counts = is_open & (member <= rounds)
+        sums = sums + np.where(counts, extended[member], 0.0)
+        found = np.where(counts, member, found)
+        is_open &= sums < goals[:, None]
+    medians = values[each, found]
+    staged = np.empty_like(members)
+    staged[:, order] = medians[:, np.cumsum(is_new) - 1]
+    return staged
+
+
+def average_members(members: FloatArray) -> FloatArray:
+    """Mean of the first members, for each number of them."""
+    sums = np.cumsum(members, axis=0)
+    sums /= np.arange(1, len(sums) + 1).reshape(-1, *([1] * (sums.ndim - 1)))
+    return sums
+
+
+def pick_classes(scores: FloatArray) -> NDArray[np.intp]:
+    """Number of the class with the largest score, the first of equals; for two classes quicker than argmax."""
+    if scores.shape[-1] == 2:
+        return (scores[..., 1] > scores[..., 0]).astype(np.intp)
+    winners: NDArray[np.intp] = scores.argmax(axis=-1)
+    return winners
+
+
+def mark_largest(scores: FloatArray) -> FloatArray:
+    """One for the class with the largest score, the first of equals, and zero for the others."""
+    return np.eye(scores.shape[-1])[pick_classes(scores)]
 
 
 def fit_rounds(state: LabState) -> RoundsFit:

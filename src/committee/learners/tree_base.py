@@ -108,6 +108,7 @@ class BaseTree(TreeEstimator):
         seed: int | None = None,
         tree: int = 0,
         row_weight: float | None = None,
+        settings: TreeSettings | None = None,
     ) -> tuple[Trees, FloatArray]:
         """Grow a tree with the parameters of this estimator, without becoming its fitted form.
 
@@ -117,6 +118,8 @@ class BaseTree(TreeEstimator):
             As in `fit_dataset`.
         row_weight : float, optional
             The weight that counts as one row, by default the unit that the weights share.
+        settings : TreeSettings, optional
+            From `tree_settings`, where they were made before: ensembles grow many trees with the same.
 
         Returns
         -------
@@ -126,7 +129,7 @@ class BaseTree(TreeEstimator):
             Decrease of impurity by each feature, not normalised.
         """
         weights = dataset.weights if weights is None else weights
-        params = self._make_params(dataset, weights, seed, tree, row_weight)
+        params = self._make_params(dataset, weights, seed, tree, row_weight, settings)
         arrays = make_training_arrays(dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         return get_engine().grow_tree(*arrays, weights, params)
 
@@ -168,8 +171,9 @@ class BaseTree(TreeEstimator):
         seed: int | None,
         tree: int,
         row_weight: float | None = None,
+        settings: TreeSettings | None = None,
     ) -> GrowParams:
-        settings = self.tree_settings()
+        settings = self.tree_settings() if settings is None else settings
         if seed is None:
             # Without any seed, equal splits go to the lowest feature, so that a fit can be repeated.
             settings.shuffle_ties = settings.shuffle_ties and settings.random_state is not None

@@ -203,15 +203,14 @@ class AdditiveFit:
         algorithm, step = self._algorithm, self._algorithm.step_size(values)
         labels = (values[:, 0] > 0.0).astype(np.intp) if algorithm.width == 1 else values.argmax(axis=1)
         wrong = labels != self._labels
-        error = sum_over_rows(weights.mean(axis=1), wrong) if algorithm.n_classes > 1 else 0.0
+        error = sum_over_rows(self.average_weights(weights), wrong) if algorithm.n_classes > 1 else 0.0
         self._sums = self._sums + step * values
         before, self._loss = self._loss, self._measure_loss()
         return RoundResult(error, step, self._loss / before, np.empty((0, 0)))
 
-    @property
-    def row_weights(self) -> FloatArray:
-        """Weights of the rows in the next round, the mean over its regressions."""
-        return np.asarray(self.working_response()[1].mean(axis=1))
+    def average_weights(self, weights: FloatArray) -> FloatArray:
+        """Weights of the rows in a round, the mean over its regressions."""
+        return weights[:, 0] if weights.shape[1] == 1 else np.asarray(weights.mean(axis=1))
 
     def _measure_loss(self) -> float:
         """Mean of exp(-y f) over the rows and, for several classes, over the one-against-rest problems."""
@@ -219,5 +218,5 @@ class AdditiveFit:
         scores = self._sums if algorithm.width == 1 else algorithm.to_class_scores(self._sums)
         with np.errstate(over="ignore"):
             losses = np.exp(-self._signs * scores)
-        own = np.broadcast_to(self._weights, losses.shape)
+        own = self._weights if algorithm.width == 1 else np.broadcast_to(self._weights, losses.shape)
         return sum_over_rows(losses.ravel(), own.ravel()) / algorithm.width

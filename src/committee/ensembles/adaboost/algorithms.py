@@ -225,7 +225,7 @@ class DiscreteAdaBoost(VotingAlgorithm):
             return None
         alpha = self.learning_rate * 0.5 * np.log((1.0 - error) / error)
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
-            factors = np.exp(alpha * np.where(wrong, 1.0, -1.0))
+            factors = np.where(wrong, np.exp(alpha), np.exp(-alpha))
             return RoundResult(error, float(alpha), weighted_sum(factors), factors)
 
     def _scale(self) -> float:
@@ -246,7 +246,7 @@ class Samme(VotingAlgorithm):
             return None
         alpha = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
-            factors = np.exp(alpha * wrong)
+            factors = np.where(wrong, np.exp(alpha), 1.0)
             loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
 

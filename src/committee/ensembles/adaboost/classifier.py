@@ -167,7 +167,7 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
                 break
             history.append(result)
             if result.factors is not None:
-                if not np.all(np.isfinite(result.factors) & (result.factors > 0.0)):
+                if not (result.factors.min() > 0.0 and result.factors.max() < np.inf):  # or some are no numbers
                     warn_caller(
                         f"Sample weights have reached infinite values, at iteration {t}, causing overflow. Iterations "
                         "stopped. Try lowering the learning rate.",
@@ -191,12 +191,13 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
     ) -> None:
         """Gentle AdaBoost and LogitBoost: fit regressions to the working response and add them to f."""
         for t in range(len(history), int(self.n_estimators)):
-            if self.keep_sample_weights:
-                history.sample_weights.append(additive.row_weights)
             response, weights = additive.working_response()
+            if self.keep_sample_weights:
+                history.sample_weights.append(additive.average_weights(weights))
             n = response.shape[1]
             values = [learner.fit_member(t * n + k, response[:, k], weights[:, k]) for k in range(n)]
-            history.append(additive.add_round(np.stack(values, axis=1), weights))
+            side_by_side = values[0][:, None] if n == 1 else np.stack(values, axis=1)
+            history.append(additive.add_round(side_by_side, weights))
             stops = end_step(on_progress, len(history))
             if stops or (stopping is not None and stopping.update(learner.last_round(), history.weights)):
                 break

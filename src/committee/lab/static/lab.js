@@ -4,6 +4,7 @@
 ((Lab) => {
   const $ = (id) => document.getElementById(id);
   const FILM_ROUNDS = 50;
+  const FILM_QUIET_MS = 120;
   const QUIET_MS = 500;
   const METHOD_NAMES = () => Object.fromEntries([...$("method").options].map((option) => [option.value, option.text]));
 
@@ -181,16 +182,19 @@
   };
 
   let waiting;
-  /** Films of all rounds at once; bias and variance when nothing has changed for a while. */
+  let filming;
+  /** Films of all rounds, then bias and variance, when nothing has changed for a while: a slider that moves asks for neither. */
   const loadMoreSoon = (state, serial) => {
     clearTimeout(waiting);
-    if (page.answer.surface) loadFilms(state, serial);
+    clearTimeout(filming);
+    if (page.answer.surface) filming = setTimeout(() => loadFilms(state, serial), window.LAB_RECORDING ? 0 : FILM_QUIET_MS);
     waiting = setTimeout(() => loadBias(state, serial), QUIET_MS);
   };
 
   const isNew = (serial) => serial === page.serial;
 
   const loadFilms = async (state, serial) => {
+    if (!isNew(serial)) return;
     const { rounds } = page.answer;
     const start = Math.floor((page.round - 1) / FILM_ROUNDS);
     const pieces = [...Array(Math.ceil(rounds / FILM_ROUNDS)).keys()].sort((a, b) => Math.abs(a - start) - Math.abs(b - start));
