@@ -19,9 +19,10 @@ from benchmarks.measure import Outcome
 OURS = "committee"
 BOOSTING = "boosting"
 PEERS = ("CatBoost", "LightGBM", "XGBoost", "sklearn forest", "sklearn boosting")
+PRESETS = (f"{OURS} preset=fast", f"{OURS} preset=best")
 CONTENDERS = (OURS, BOOSTING, *PEERS)
-#: The models that are ranked together: the AutoML estimator, or gradient boosting, with the other libraries.
-CONTESTS = ((OURS, *PEERS), (BOOSTING, *PEERS))
+#: The models that are ranked together: the AutoML estimator with a preset, or gradient boosting, with other libraries.
+CONTESTS = ((OURS, *PEERS), (BOOSTING, *PEERS), *((preset, *PEERS) for preset in PRESETS), (OURS, *PRESETS, *PEERS))
 #: Data sets with numeric and categorical columns, by task.
 CLASS_SETS = (
     "adult", "airlines_2k", "bank_marketing", "covertype", "dna", "german_credit", "heart_cleveland", "higgs_7500",

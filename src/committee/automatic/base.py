@@ -13,9 +13,12 @@ from threadpoolctl import threadpool_limits
 from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
+from committee.automatic.extra_members import list_extra_entries, make_extra_member
 from committee.automatic.intervals import rank_errors
+from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
+from committee.automatic.presets import PRESETS
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
 from committee.automatic.views import TextReader, View, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
@@ -24,7 +27,7 @@ from committee.data import ClassTarget, ValueTarget
 from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
-from committee.data.rows import collect_table
+from committee.data.rows import collect_table, select_rows
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
@@ -41,8 +44,11 @@ if TYPE_CHECKING:
         Combine,
         CommitteeCv,
         CommitteeMetric,
+        ExtraMembers,
+        MaxLatency,
         NMembers,
         Portfolio,
+        PresetName,
         TextColumns,
         TimeBudget,
     )
@@ -53,7 +59,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseCommittee"]
 
-_N_FOLDS = 5
 _MIN_PARALLEL_ROWS = 1000
 """Rows from which folds are fitted on a thread each."""
 
@@ -65,11 +70,14 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
 
     _task: ClassVar[Task]
 
+    preset: PresetName
     n_members: NMembers
     time_budget: TimeBudget
     metric: CommitteeMetric
     combine: Combine
     portfolio: Portfolio
+    extra_members: ExtraMembers
+    max_latency_us: MaxLatency
     cv: CommitteeCv
     text_columns: TextColumns
     categorical_features: CategoricalFeatures
@@ -81,6 +89,7 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
     estimators_: list[EstimatorLike]
     weights_: FloatArray
     power_: float
+    latency_us_: float
     leaderboard_: list[dict[str, Any]]
     score_trace_: list[dict[str, Any]]
     score_estimate_: float
@@ -126,7 +135,7 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
         views = make_views(training, with_words, context.classify)
         members, seconds = self._fit_portfolio(views, folds, context, combiner, started)
         self._set_fitted(
-            dataset, {**self._combine_members(members, seconds, training, folds, combiner, context), "_texts": texts}
+            dataset, {**self._combine_members(members, seconds, views, folds, combiner, context), "_texts": texts}
         )
         return self
 
@@ -134,12 +143,13 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
         self,
         members: list[MemberFit],
         seconds: list[float],
-        training: TrainingSet,
+        views: dict[View, TrainingSet],
         folds: Folds,
         combiner: MemberCombiner,
         context: FitContext,
     ) -> dict[str, Any]:
         """Fitted attributes: the members with weight, the leaderboard and the nested estimate of the score."""
+        training = views["table"]
         known = _find_scored_rows(members, training)
         rows = np.flatnonzero(known)
         if not len(rows):
@@ -148,9 +158,13 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
         # The constant prior changes no ranking and few votes, so that other metrics might add it without effect.
         first = 0 if self.metric is None or len(members) == 1 else 1
         weights = np.zeros(len(members))
-        weights[first:] = combiner.fit_weights(predictions[first:], rows)
+        latencies = None
+        if self.max_latency_us is not None:
+            latencies = np.array([self._time_member(one, views, context) for one in members])
+        kept, fitted_weights = self._weight_members(predictions, rows, combiner, first, latencies)
+        weights[kept] = fitted_weights
         power = combiner.fit_power(np.einsum("m,mrc->rc", weights, predictions), rows)
-        nested, nested_rows = combiner.predict_nested(predictions[first:], rows, folds)
+        nested, nested_rows = combiner.predict_nested(predictions[kept], rows, folds)
         if not len(nested_rows):
             raise DataError(
                 f"The 'cv' parameter of {type(self).__name__} must make at least two folds: weights are fitted to one "
@@ -167,8 +181,35 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
             "score_trace_": trace_scores([one.name for one in members], predictions, rows, folds, combiner, first),
             "score_estimate_": estimate.score,
             "score_error_": estimate.error,
+            **({} if latencies is None else {"latency_us_": float(latencies[chosen].sum())}),
             **self._out_of_fold_attributes(training, nested),
         }
+
+    def _weight_members(
+        self,
+        predictions: FloatArray,
+        rows: NDArray[np.intp],
+        combiner: MemberCombiner,
+        first: int,
+        latencies: FloatArray | None,
+    ) -> tuple[list[int], FloatArray]:
+        """The members that may have weight, from the first one on, and their weights."""
+        possible = list(range(first, len(predictions)))
+        if latencies is None or self.max_latency_us is None:
+            return possible, combiner.fit_weights(predictions[first:], rows)
+        kept, weights = choose_fast_members(
+            latencies[first:],
+            self.max_latency_us,
+            lambda some: combiner.fit_weights(predictions[[possible[k] for k in some]], rows),
+        )
+        return [possible[k] for k in kept], weights
+
+    def _time_member(self, one: MemberFit, views: dict[View, TrainingSet], context: FitContext) -> float:
+        """Microseconds that a fitted member takes to predict one row."""
+        model = one.to_estimator(context.classes)
+        table = views["words" if isinstance(model, WordMember) else "table"].X
+        row = select_rows(table, np.zeros(1, dtype=np.intp))
+        return time_prediction(lambda: predict_member(model, row, one.method, context.classes))
 
     # Training data.
 
@@ -226,6 +267,7 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
             n_jobs=self.n_jobs,
             seed=seed,
             deadline=None if self.time_budget is None else started + self.time_budget,
+            preset=self.preset,
         )
 
     def _plan_folds(self, training: TrainingSet, seed: int) -> Folds:
@@ -240,14 +282,15 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
                 training.weights,
                 subject=f"The 'cv' parameter of {type(self).__name__}",
             )
+        n_most = PRESETS[self.preset].n_folds
         kept = np.arange(training.n_rows) if training.weights is None else np.flatnonzero(training.weights)
         if training.groups is not None:
             n_groups = len(np.unique(np.asarray(training.groups)[kept]))
             if n_groups < 2:
                 raise DataError("All rows are of one group; two are needed, to learn from one and test on the other.")
-            return plan_folds(min(_N_FOLDS, n_groups), training.X, training.y, training.groups, False, training.weights)
+            return plan_folds(min(n_most, n_groups), training.X, training.y, training.groups, False, training.weights)
         order = np.random.default_rng([seed, 0]).permutation(kept)
-        n_folds = min(_N_FOLDS, len(kept))
+        n_folds = min(n_most, len(kept))
         if classify:
             # A class is in as many folds as it has rows, and in the training rows of all folds but one at least.
             order = order[np.argsort(training.y[order], kind="stable")]
@@ -299,8 +342,22 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
         if context.n_classes != 1:
             n_sparse = int(np.prod(training.X.shape, dtype=float)) if issparse(training.X) else 0
             entries += choose_entries(
-                self.portfolio, self.n_members, training.n_rows, n_sparse, classify=context.classify, views=views
+                self.portfolio,
+                self.n_members,
+                training.n_rows,
+                n_sparse,
+                classify=context.classify,
+                views=views,
+                preset=self.preset,
             )
+            extra = list_extra_entries(
+                self.extra_members,
+                classify=context.classify,
+                weighted=training.weights is not None,
+                owner=type(self).__name__,
+            )
+            # They are wanted for certain: a time budget ends the others first.
+            entries = entries + extra if self.time_budget is None else [PRIOR, *extra, *entries[1:]]
         if self.time_budget is None:
             # Cheap members first: boosting stops early if it cannot compete with them.
             entries.sort(key=lambda entry: entry.source == "stages")
@@ -320,12 +377,20 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
     ) -> list[MemberFit]:
         """The member of an entry, or one for each stage of boosting."""
         uses_folds = context.uses_folds(entry)
-        estimator = context.make_member(entry, number)
+        if entry.estimator is None:
+            estimator = context.make_member(entry, number)
+        else:
+            estimator = make_extra_member(entry.estimator, context.seed, number)
         params: dict[str, object] = {} if training.weights is None else {"sample_weight": training.weights}
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
         # Folds of the engine's estimators are fitted in parallel, each on one thread; other estimators use threads
         # within a fit.
-        serial = not uses_folds or isinstance(estimator, BaselineMember) or training.n_rows < _MIN_PARALLEL_ROWS
+        serial = (
+            entry.estimator is not None
+            or not uses_folds
+            or isinstance(estimator, BaselineMember)
+            or training.n_rows < _MIN_PARALLEL_ROWS
+        )
         n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
         if n_jobs > 1:
             estimator.set_params(n_jobs=1)
@@ -354,7 +419,7 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
             fitted["classes_"] = target.classes[0]
         if schema.input_names is not None:
             fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
-        self._replace_fitted(fitted, optional=("feature_names_in_",))
+        self._replace_fitted(fitted, optional=("feature_names_in_", "latency_us_"))
 
     # Predictions.
 

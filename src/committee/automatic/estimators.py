@@ -13,8 +13,11 @@ from committee.automatic.params import (
     Combine,
     CommitteeCv,
     CommitteeMetric,
+    ExtraMembers,
+    MaxLatency,
     NMembers,
     Portfolio,
+    PresetName,
     TextColumns,
     TimeBudget,
 )
@@ -59,6 +62,8 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum one.
+    latency_us_ : float
+        Microseconds that they take to predict one row; only with ``max_latency_us``.
     power_ : float
         The power that mean probabilities are raised to before they are normalised, since a mean of probabilities is
         underconfident. Fitted to out-of-fold predictions for the default metric, one for others.
@@ -88,11 +93,14 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        preset: PresetName = "balanced",
         n_members: NMembers = None,
         time_budget: TimeBudget = None,
         metric: CommitteeMetric = None,
         combine: Combine = "selection",
         portfolio: Portfolio = None,
+        extra_members: ExtraMembers = None,
+        max_latency_us: MaxLatency = None,
         cv: CommitteeCv = None,
         class_weight: ClassWeight = None,
         text_columns: TextColumns = "auto",
@@ -162,6 +170,8 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         The fitted members with positive weight.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum one.
+    latency_us_ : float
+        Microseconds that they take to predict one row; only with ``max_latency_us``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -187,11 +197,14 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        preset: PresetName = "balanced",
         n_members: NMembers = None,
         time_budget: TimeBudget = None,
         metric: CommitteeMetric = None,
         combine: Combine = "selection",
         portfolio: Portfolio = None,
+        extra_members: ExtraMembers = None,
+        max_latency_us: MaxLatency = None,
         cv: CommitteeCv = None,
         text_columns: TextColumns = "auto",
         categorical_features: CategoricalFeatures = "from_dtype",

@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from committee.automatic.portfolio import PORTFOLIO
 from committee.params import CrossValidation, Interval
 
-__all__ = ["Combine", "CommitteeCv", "CommitteeMetric", "NMembers", "Portfolio", "TextColumns", "TimeBudget"]
+__all__ = [
+    "Combine",
+    "CommitteeCv",
+    "CommitteeMetric",
+    "ExtraMembers",
+    "MaxLatency",
+    "NMembers",
+    "Portfolio",
+    "PresetName",
+    "TextColumns",
+    "TimeBudget",
+]
 
+PresetName: TypeAlias = Annotated[
+    Literal["fast", "balanced", "best"],
+    "How much is fitted. ``'fast'``: boosting of at most 240 rounds (also of logs), extra-trees and linear models, "
+    "three folds. ``'balanced'``: the portfolio, five folds. ``'best'``: ten folds, forests of 500 trees. "
+    "``portfolio`` and ``cv`` take precedence.",
+]
+ExtraMembers: TypeAlias = Annotated[
+    Sequence[tuple[str, Any]] | None,
+    "Further models: pairs of a name and an estimator of any library with scikit-learn's interface, which are fitted "
+    "in the same folds and weighted with the others, besides ``n_members``. They get the table as numbers: categories "
+    "as codes, missing values as NaN, texts as topics; and the classes as indices. A model file holds them through "
+    "skops.",
+]
+MaxLatency: TypeAlias = Annotated[
+    float | None,
+    Interval(0.0, None, closed="neither"),
+    "Microseconds that the members with weight may take together to predict one row, as measured at the end of the "
+    "fit; reading the row comes in addition. The result depends on the machine then. None: no limit.",
+]
 NMembers: TypeAlias = Annotated[
     int | None,
     Interval(1, None),

@@ -28,6 +28,7 @@ import numpy as np
 from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
+from committee.automatic.presets import PRESETS
 from committee.automatic.stages import BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
@@ -83,6 +84,8 @@ class PortfolioEntry:
         order.
     view : {"table", "words", "logs"}
         Its training set.
+    estimator : estimator or None
+        One of another library, in place of a kind.
     """
 
     name: str
@@ -91,6 +94,7 @@ class PortfolioEntry:
     params: dict[str, Any] = field(default_factory=dict)
     by_code: bool = False
     view: View = "table"
+    estimator: Any = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ class FitContext:
         Of all random numbers.
     deadline : float or None
         By the clock of `time.perf_counter`: no stage begins after it.
+    preset : str
+        The name of the preset.
     """
 
     n_classes: int
@@ -125,6 +131,7 @@ class FitContext:
     n_jobs: int | None
     seed: int
     deadline: float | None = None
+    preset: str = "balanced"
 
     @property
     def classify(self) -> bool:
@@ -146,6 +153,9 @@ class FitContext:
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
         params = dict(entry.params)
+        n_trees = PRESETS[self.preset].n_trees
+        if entry.source == "oob" and n_trees is not None:
+            params["n_estimators"] = n_trees
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
             params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
@@ -210,6 +220,9 @@ def plan_schedule(training: TrainingSet, context: FitContext, losses: Sequence[f
     If one of them has a negligible loss already, there is one stage only.
     """
     rounds = list_stages(training.n_rows, training.X.shape[1], context.n_classes)
+    most = PRESETS[context.preset].max_rounds
+    if most is not None:
+        rounds = [n_rounds for n_rounds in rounds if n_rounds <= most]
     if not losses:
         return BoostingSchedule(rounds, context.deadline)
     best = min(losses)
@@ -224,6 +237,7 @@ def choose_entries(
     *,
     classify: bool = True,
     views: Collection[str] = ("table",),
+    preset: str = "balanced",
 ) -> list[PortfolioEntry]:
     """The entries to fit, in order.
 
@@ -241,6 +255,8 @@ def choose_entries(
         Whether classes are predicted.
     views : collection of str, default=("table",)
         The views that the table has.
+    preset : str, default="balanced"
+        Which models are fitted if none are named.
 
     Examples
     --------
@@ -254,7 +270,10 @@ def choose_entries(
             raise ParameterError(f"The 'portfolio' parameter names {refused[0]!r}, {_REQUIREMENTS[refused[0]]}.")
         return [possible[name] for name in names][:n_members]
     chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
-    if "logs" in views:
+    wanted = PRESETS[preset].names
+    if wanted is not None:
+        chosen = [e for e in chosen if e.name in wanted]
+    if "logs" in views and not PRESETS[preset].keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
     if n_sparse > _MAX_DENSE_CELLS:

@@ -70,7 +70,7 @@ def _read_leaderboard(setup: ModelSetup, model: Any, seconds: float) -> Leaderbo
         LeaderboardEntry(row["name"], ScoreEstimate(sign * row["score"], row["error"]), row["weight"], row["seconds"])
         for row in model.leaderboard_
     )
-    wanted = choose_entries(model.portfolio, model.n_members, setup.problem.n_rows)
+    wanted = choose_entries(model.portfolio, model.n_members, setup.problem.n_rows, preset=model.preset)
     fitted = {entry.name for entry in entries}
     return Leaderboard(
         metric=name,

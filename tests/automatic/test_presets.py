@@ -1,0 +1,105 @@
+"""Presets, and members by the time of a prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from committee import CommitteeClassifier
+from committee.automatic.latency import choose_fast_members
+from committee.automatic.portfolio import PORTFOLIO, choose_entries
+from committee.automatic.presets import PRESETS
+from committee.exceptions import ParameterError
+
+X, Y = make_classification(300, 6, n_informative=4, random_state=0)
+MICROSECONDS = {"prior": 1.0, "linear": 10.0, "extra trees": 500.0, "naive bayes": 20.0}
+
+
+class Timed(CommitteeClassifier):  # type: ignore[misc]
+    """Takes the times of predictions from a table."""
+
+    def _time_member(self, one: Any, views: Any, context: Any) -> float:
+        return MICROSECONDS[one.name]
+
+
+def test_the_default_is_balanced() -> None:
+    model = CommitteeClassifier(portfolio=["linear", "extra trees"], random_state=0).fit(X, Y)
+    same = CommitteeClassifier(preset="balanced", portfolio=["linear", "extra trees"], random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
+    assert PRESETS["balanced"].names is None
+    assert PRESETS["balanced"].n_folds == 5
+
+
+def test_entries_of_presets() -> None:
+    def list_names(preset: str, views: tuple[str, ...] = ("table",)) -> list[str]:
+        return [e.name for e in choose_entries(None, None, 1000, classify=False, views=views, preset=preset)]
+
+    assert list_names("fast") == ["boosting", "extra trees", "linear"]
+    assert list_names("fast", ("table", "words")) == ["boosting", "linear of words", "extra trees", "linear"]
+    assert list_names("fast", ("table", "logs"))[-1] == "shallow boosting of logs"
+    assert "shallow boosting" not in list_names("balanced", ("table", "logs"))
+    assert "shallow boosting" in list_names("best", ("table", "logs"))
+    assert set(PRESETS["fast"].names or ()) <= {entry.name for entry in PORTFOLIO}
+
+
+def test_the_fast_preset() -> None:
+    model = CommitteeClassifier(preset="fast", random_state=0).fit(X, Y)
+    assert {row["name"] for row in model.leaderboard_} == {"prior", "boosting", "extra trees", "linear"}
+    rounds = next(row["rounds"] for row in model.leaderboard_ if row["name"] == "boosting")
+    assert rounds <= 240
+    boosted = [member for member in model.estimators_ if hasattr(member, "models")]
+    assert all(len(member.models) == 3 for member in boosted)
+    named = CommitteeClassifier(preset="fast", portfolio=["naive bayes"], random_state=0).fit(X, Y)
+    assert {row["name"] for row in named.leaderboard_} == {"prior", "naive bayes"}
+
+
+def test_the_best_preset_has_ten_folds_and_large_forests() -> None:
+    model = CommitteeClassifier(preset="best", portfolio=["extra trees", "boosting"], random_state=0).fit(X, Y)
+    sizes = {len(member.models) for member in model.estimators_ if hasattr(member, "models")}
+    trees = {member.n_estimators for member in model.estimators_ if type(member).__name__ == "ExtraTreesClassifier"}
+    assert sizes <= {10}
+    assert trees <= {500}
+    assert sizes or trees
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ParameterError, match="'preset' parameter"):
+        CommitteeClassifier(preset="quick").fit(X, Y)
+
+
+@pytest.mark.parametrize(("most", "allowed"), [(1000.0, set(MICROSECONDS)), (40.0, {"prior", "linear", "naive bayes"})])
+def test_members_stay_within_the_latency(most: float, allowed: set[str]) -> None:
+    names = ["linear", "extra trees", "naive bayes"]
+    model = Timed(portfolio=names, max_latency_us=most, random_state=0).fit(X, Y)
+    used = {row["name"] for row in model.leaderboard_ if row["weight"] > 0.0}
+    assert used <= allowed
+    assert model.latency_us_ == sum(MICROSECONDS[name] for name in used) <= most
+    assert len(model.estimators_) == len(used)
+    assert model.weights_.sum() == pytest.approx(1.0)
+    if most == 1000.0:
+        assert "extra trees" in used
+    assert not hasattr(model.set_params(max_latency_us=None).fit(X, Y), "latency_us_")
+
+
+def test_a_metric_without_the_prior() -> None:
+    model = Timed(portfolio=["linear", "extra trees"], metric="roc_auc", max_latency_us=40.0, random_state=0).fit(X, Y)
+    assert {row["name"] for row in model.leaderboard_ if row["weight"] > 0.0} == {"linear"}
+    with pytest.raises(ParameterError, match="the fastest takes 10 microseconds for a row, and 5 are allowed"):
+        model.set_params(max_latency_us=5.0).fit(X, Y)
+
+
+def test_the_least_weight_for_its_time_goes_first() -> None:
+    shares = np.array([0.5, 0.2, 0.3])
+    kept, weights = choose_fast_members(
+        np.array([10.0, 10.0, 30.0]), 45.0, lambda some: shares[some] / shares[some].sum()
+    )
+    assert kept == [0, 1]
+    np.testing.assert_allclose(weights, [5 / 7, 2 / 7])
+
+
+def test_times_are_measured() -> None:
+    model = CommitteeClassifier(portfolio=["linear", "naive bayes"], max_latency_us=1e9, random_state=0).fit(X, Y)
+    assert 0.0 < model.latency_us_ < 1e9
