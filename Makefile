@@ -72,6 +72,12 @@ sanitize-thread: SANITIZED_TESTS += -k 'not fork'
 sanitize-thread:  ## run the tests of the core under TSan
 	$(call run_sanitized,thread,libtsan.so,TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1)
 
+CASES ?= 10000
+SEED ?= 0
+fuzz: build  ## try hostile input: CASES=10000 SEED=0 SECONDS=60 ONLY=word (a kind of case or an estimator)
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz --cases $(CASES) --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS)) \
+	  $(if $(ONLY),--only $(ONLY))
+
 test-oldest: build  ## run the tests with the oldest supported versions of the dependencies
 	$(PYTHON) packaging/oldest.py build/oldest
 	PYTHONPATH=$(CURDIR)/src build/oldest/bin/python -m pytest $(OLDEST_TESTS)
@@ -104,4 +110,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean
+.PHONY: help setup build test fuzz test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

@@ -8,15 +8,24 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state, metaestimators
 
 from committee.constraints import document_params, list_names, validate_params
-from committee.exceptions import ParameterError, ParameterTypeError
+from committee.exceptions import CommitteeError, DataError, ParameterError, ParameterTypeError
 from committee.foreign_names import hint_attribute, hint_parameter
 
-__all__ = ["CommitteeEstimator", "available_if", "not_fitted_error", "resolve_jobs", "resolve_seed", "seed_estimator"]
+__all__ = [
+    "ClassifierScoreMixin",
+    "CommitteeEstimator",
+    "RegressorScoreMixin",
+    "available_if",
+    "not_fitted_error",
+    "resolve_jobs",
+    "resolve_seed",
+    "seed_estimator",
+]
 
 _SEED_LIMIT = 2**64  # the engine's seeds have 64 bits
 _DRAWN_LIMIT = 2**63
@@ -137,6 +146,61 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self.accepts_sparse
         tags.input_tags.categorical = self.accepts_categories
         return tags
+
+
+class ClassifierScoreMixin(ClassifierMixin):  # type: ignore[misc]
+    """scikit-learn's mixin, whose `score` says in a sentence what is wrong with y."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+        """
+        return _score_rows(super().score, X, y, sample_weight)
+
+
+class RegressorScoreMixin(RegressorMixin):  # type: ignore[misc]
+    """scikit-learn's mixin, whose `score` says in a sentence what is wrong with y."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their true values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+        """
+        return _score_rows(super().score, X, y, sample_weight)
+
+
+def _score_rows(score: Callable[[Any, Any, Any], float], X: Any, y: Any, sample_weight: Any) -> float:
+    try:
+        return float(score(X, y, sample_weight))
+    except (CommitteeError, NotFittedError):
+        raise
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            f"y, or sample_weight, cannot be compared with the predictions: {str(error).rstrip('.')}."
+        ) from error
 
 
 def available_if(check: Callable[[_Owner], bool]) -> Callable[[_Method], _Method]:

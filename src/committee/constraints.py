@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import reprlib
 import sys
 import textwrap
@@ -19,6 +20,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.foreign_names import hint_value
@@ -32,6 +34,10 @@ __all__ = [
     "Options",
     "describe_params",
     "document_params",
+    "is_flag",
+    "is_real",
+    "is_whole",
+    "read_numbers",
     "validate_params",
 ]
 
@@ -314,7 +320,11 @@ def _number(kinds: tuple[type, ...], word: str, interval: Interval | None) -> Al
         return isinstance(value, kinds) and value is not True and value is not False
 
     def admits(value: object) -> Any:
-        return isinstance(value, kinds) and value is not True and value is not False and low <= value <= high  # type: ignore[operator]
+        if not recognises(value):
+            return False
+        # A float of fewer bits could not be compared with the limits of doubles.
+        number: Any = value.item() if isinstance(value, np.generic) else value
+        return low <= number <= high
 
     manual = f"{word} {interval.describe()}".rstrip()
     return Alternative(admits, recognises, (_with_article(manual),), manual)
@@ -352,8 +362,10 @@ def _methods(names: tuple[str, ...]) -> Alternative:
 
 
 def _is_array_like(value: object) -> bool:
-    if isinstance(value, str | bytes | dict | type):
+    if isinstance(value, str | bytes | dict | type | np.generic):
         return False
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
     return hasattr(value, "__len__") or hasattr(value, "__array__")
 
 
@@ -386,7 +398,40 @@ def show_value(value: object) -> str:
         return f"the class {value.__name__}"
     short = reprlib.Repr()
     short.maxstring = short.maxother = 60
-    return short.repr(value)
+    # Where an object lies in memory helps nobody, and would make the sentence another one each time.
+    return re.sub(r" at 0x[0-9a-f]+(?=>)", "", short.repr(value))
+
+
+def is_flag(value: object, wanted: bool) -> bool:
+    """Whether a value is True, or False, of Python or NumPy, and not merely equal to it."""
+    return isinstance(value, _BOOLS) and bool(value) is wanted
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer of Python or NumPy; True and False are none."""
+    return isinstance(value, _INTEGERS) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a number of Python or NumPy, NaN included; True and False are none."""
+    return isinstance(value, _REALS) and not isinstance(value, bool)
+
+
+def read_numbers(value: object, subject: str, allowed: str) -> NDArray[np.float64]:
+    """An array of doubles, or an error that says what is allowed instead.
+
+    Examples
+    --------
+    >>> read_numbers([1, 2], "The 'weights' parameter", "numbers >= 0").tolist()
+    [1.0, 2.0]
+    """
+    try:
+        numbers = np.asarray(value)
+        if numbers.dtype.kind == "c":
+            raise TypeError
+        return numbers.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterTypeError(f"{subject} must be {allowed}; got {show_value(value)}.") from None
 
 
 def _refuse(cls: type, name: str, value: object) -> ParameterError | ParameterTypeError:

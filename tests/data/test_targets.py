@@ -157,7 +157,7 @@ def test_encoding_is_what_unique_gives(y: np.ndarray) -> None:
     classes, inverse = np.unique(y, return_inverse=True)
     target = classify(y)
     np.testing.assert_array_equal(target.classes[0], classes)
-    assert target.classes[0].dtype == y.dtype
+    assert target.classes[0].dtype == y.dtype.newbyteorder("=")
     np.testing.assert_array_equal(target.labels[:, 0], inverse)
 
 

@@ -43,7 +43,7 @@ def test_methods_are_there_only_if_known():
     classes = np.array([0, 1])
     assert not hasattr(wrap_predictions(classes, np.array([0, 1])), "predict_proba")
     assert not hasattr(wrap_predictions(classes, None, np.eye(2)), "decision_function")
-    with pytest.raises(AttributeError):
+    with pytest.raises(DataError, match="cannot score such predictions"):
         Scorer("roc_auc").score_known(KnownClasses(classes, np.array([0, 1])), np.array([0, 1]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from committee.automatic.base import BaseCommittee
 from committee.automatic.intervals import find_half_width
@@ -21,6 +20,8 @@ from committee.automatic.params import (
     TextColumns,
     TimeBudget,
 )
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin
+from committee.constraints import is_real, show_value
 from committee.exceptions import DataError
 from committee.params import CategoricalFeatures, ClassWeight, NJobs, RandomState, Unseen, Verbose
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CommitteeClassifier", "CommitteeRegressor"]
 
 
-class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
+class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
     """An AutoML estimator that selects, fits and weights models within a time budget.
 
     The portfolio has gradient boosting, extra-trees and forests; a linear model, a kernel machine, nearest neighbours
@@ -143,7 +144,7 @@ class CommitteeClassifier(ClassifierMixin, BaseCommittee):  # type: ignore[misc]
         return np.asarray(self.classes_.take(probabilities.argmax(axis=1)))
 
 
-class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
+class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
     """An AutoML estimator for regression that selects, fits and weights models within a time budget.
 
     As `CommitteeClassifier`: the prediction is the weighted mean of the members' values. If the target is positive with
@@ -248,8 +249,8 @@ class CommitteeRegressor(RegressorMixin, BaseCommittee):  # type: ignore[misc]
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite if there were too few training rows for the coverage.
         """
-        if not 0.0 < coverage < 1.0:
-            raise DataError(f"coverage must be in (0, 1); got {coverage!r}.")
+        if not (is_real(coverage) and 0.0 < coverage < 1.0):
+            raise DataError(f"coverage must be in (0, 1); got {show_value(coverage)}.")
         values = self.predict(X)
         half_width = find_half_width(self._oof_errors, float(coverage))
         return np.column_stack([values - half_width, values + half_width])

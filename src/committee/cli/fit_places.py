@@ -181,7 +181,7 @@ def choose_places(table: str | None, config: str | None, options: OutputOptions)
     if table is None:  # in a folder of their own
         paths = tuple(Path(f"{DEMONSTRATION}{ending}") for ending in endings)
     else:
-        paths = _number_free(_cut_name(cut_format(Path(table).name)), endings)
+        paths = _number_free(_cut_name(cut_format(Path(table).name or Path(table).resolve().name)), endings)
     own = [OutputPlace(path, ending, False) for path, ending in zip(paths, endings, strict=True)]
     return FitPlaces(own[0], own[1] if len(own) > 1 else page, folder)
 
@@ -204,7 +204,7 @@ def choose_page(model: str, table: str, output: str | None) -> OutputPlace:
     if output is not None:
         return OutputPlace(check_output_path(output, model, table), _REPORT)
     _check_current_folder()
-    (path,) = _number_free(_cut_name(cut_format(Path(table).name)), (_REPORT,))
+    (path,) = _number_free(_cut_name(cut_format(Path(table).name or Path(table).resolve().name)), (_REPORT,))
     return OutputPlace(path, _REPORT, False)
 
 

@@ -157,7 +157,7 @@ def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
 def _check_roles(source: Source, target: str, roles: Roles) -> None:
     names = source.table.column_names
     given = {"--groups": roles.groups, "--weights": roles.weights}
-    for name in (target, *roles.drop, *filter(None, given.values())):
+    for name in (target, *roles.drop, *(name for name in given.values() if name is not None)):
         if name not in names:
             raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)
     if target in roles.drop:

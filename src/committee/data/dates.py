@@ -38,6 +38,7 @@ PARTS = ("year", "month", "weekday", "hour")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 _SECONDS_IN = {"m": 60, "h": 3600, "D": 86_400, "W": 604_800}
 _DAY = 86_400
+_MOST_SECONDS = 2.0**62
 _EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -53,7 +54,8 @@ def compute_part(seconds: AnyArray, part: str) -> FloatArray:
     [1969.0, 12.0, 2.0, 23.0]
     """
     known = np.isfinite(seconds)
-    whole = np.floor(np.where(known, seconds, 0.0)).astype(np.int64)
+    # Dates beyond what whole seconds can hold, which no calendar reaches, are the last ones that they can hold.
+    whole = np.floor(np.clip(np.where(known, seconds, 0.0), -_MOST_SECONDS, _MOST_SECONDS)).astype(np.int64)
     if part == "seconds":
         return np.asarray(seconds, dtype=np.float64)
     days = whole // _DAY

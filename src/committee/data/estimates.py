@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from committee.constraints import is_whole, show_value
 from committee.data.memory import show_bytes
+from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from committee.base import CommitteeEstimator
@@ -92,6 +94,9 @@ def estimate_fit(
     >>> round(needs.memory / 1e9, 1), round(needs.disk / 1e9, 1)
     (1.3, 5.4)
     """
+    for name, count in (("n_rows", n_rows), ("n_features", n_features), ("n_scores", n_scores), ("n_cores", n_cores)):
+        if not is_whole(count) or count < 0:
+            raise ParameterError(f"The {name!r} argument must be an int >= 0; got {show_value(count)}.")
     values = float(n_rows) * n_features
     kind, n_members = _find_kind(estimator)
     sample = min(n_rows, _SAMPLE_ROWS) * n_features * (8 if float64 else 4)

@@ -71,7 +71,7 @@ def plan_folds(
             splitter = (StratifiedGroupKFold if stratify else GroupKFold)(n_folds)
         else:
             splitter = check_cv(n_folds or cv, y if single else None, classifier=stratify)
-        labels, names = y[kept], None if groups is None else np.asarray(groups)[kept]
+        labels, names = y[kept], None if groups is None else _read_group_labels(groups, len(y))[kept]
         try:
             # Splitters only count the rows of X, which may be a table of any kind.
             splits = list(splitter.split(np.zeros((len(kept), 1)), labels, names))
@@ -116,6 +116,13 @@ def _describe_need(
     needed = f"{n_folds} rows" + (" of at least one class" if stratify else "")
     needed += "" if groups is None else f" and {n_folds} groups"
     return f"makes {n_folds} folds, which need {needed}; got {came}. Set it to a smaller number."
+
+
+def _read_group_labels(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise DataError(f"groups must have one entry for each of the {n_rows} rows; got shape {labels.shape}.")
+    return labels
 
 
 def _read_fold(pair: Iterable[ArrayLike], n_rows: int, subject: str) -> Fold:

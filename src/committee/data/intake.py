@@ -246,7 +246,7 @@ def find_frame(X: Any, wanted: Sequence[str] | None = None) -> Any:
     try:
         wrapped = nw.from_native(X, pass_through=True, allow_series=True)
     except Exception as error:
-        names = [str(column) for column in getattr(X, "columns", ())]
+        names = [str(column) for column in getattr(X, "column_names", getattr(X, "columns", ()))]
         twice = next((n for n in names if names.count(n) > 1), None)
         if twice is not None:
             raise DataError(f"X has several columns named {twice!r}; the names of columns must be unique.") from None
@@ -266,7 +266,7 @@ def find_frame(X: Any, wanted: Sequence[str] | None = None) -> Any:
             raise DataTypeError(
                 f"X offers an Arrow stream ({type(X).__name__}), which needs pyarrow. Install it with pip."
             ) from None
-        return nw.from_native(pyarrow.table(X))
+        return find_frame(pyarrow.table(X))
     return None
 
 

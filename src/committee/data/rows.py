@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from committee.constraints import show_value
+from committee.exceptions import DataTypeError
+
 if TYPE_CHECKING:
     from committee.typing import AnyArray, FloatArray, FloatMatrix, SparseMatrix
 
@@ -41,7 +44,12 @@ def count_rows(table: Any) -> int:
     3
     """
     shape = getattr(table, "shape", None)
-    return int(shape[0]) if shape is not None else len(table)
+    if shape:
+        return int(shape[0])
+    if shape is not None or not hasattr(table, "__len__"):
+        allowed = "an array, nested lists, a sparse matrix or a frame"
+        raise DataTypeError(f"X must be a table: {allowed}; got {show_value(table)}.")
+    return len(table)
 
 
 def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = None) -> Any:

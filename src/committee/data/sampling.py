@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["SamplePlan", "plan_samples", "read_groups"]
 
 _FEW_ROWS = 10
+_MOST_DRAWS = 2**32 - 1  # the engine counts them in 32 bits
 
 
 @dataclass(frozen=True)
@@ -186,13 +187,18 @@ def _count_draws(name: str, max_samples: float | None, available: int, *, replac
     if isinstance(max_samples, int | np.integer):
         n_draws = int(max_samples)
     else:
-        n_draws = max(1, int(max_samples * available))
+        n_draws = max(1, int(min(float(max_samples) * available, _MOST_DRAWS + 1.0)))
         if n_draws < max(_FEW_ROWS, available ** (1 / 3)) and n_draws < available:
             warn_caller(
                 f"The fraction max_samples={max_samples} of {available} gives only {n_draws} to draw. Pass a whole "
                 "number if this is meant.",
                 UserWarning,
             )
+    if n_draws > _MOST_DRAWS:
+        raise ParameterError(
+            f"The 'max_samples' parameter of {name} must draw at most {_MOST_DRAWS} rows; {show_value(max_samples)} of "
+            f"{available} is more."
+        )
     if not replace and n_draws > available:
         raise ParameterError(
             f"The 'max_samples' parameter of {name} must be at most the {available} there are to draw without "

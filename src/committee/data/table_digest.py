@@ -177,7 +177,9 @@ def _list_rows(column: Column) -> AnyArray:
 def _make_plain(values: AnyArray) -> FloatArray:
     """Float64, with one zero and one NaN."""
     plain: FloatArray = np.add(values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
-    if not math.isfinite(np.dot(plain.ravel(), plain.ravel())):
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = math.isfinite(np.dot(plain.ravel(), plain.ravel()))
+    if not is_finite:
         plain[np.isnan(plain)] = np.nan
     return plain
 

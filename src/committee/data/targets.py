@@ -112,6 +112,8 @@ def encode_classes(y: AnyArray, estimator_name: str, min_classes: int = 1) -> Cl
     else:
         labels = np.stack([codes for _, codes in encoded], axis=1)
     for classes, _ in encoded:
+        if not len(classes):
+            raise DataError(f"y is empty; {estimator_name} needs at least one row.")
         if len(classes) < min_classes:
             raise DataError(
                 f"y has only {len(classes)} class, {show_value(classes[0])}; {estimator_name} needs at least "
@@ -121,6 +123,7 @@ def encode_classes(y: AnyArray, estimator_name: str, min_classes: int = 1) -> Cl
 
 
 def _encode_labels(y: AnyArray) -> tuple[AnyArray, IndexArray]:
+    y = y.astype(y.dtype.newbyteorder("="), copy=False)  # classes are kept in the order of this machine's bytes
     kind = y.dtype.kind
     if kind in "iu":
         return _encode_integers(y)

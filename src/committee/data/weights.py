@@ -28,6 +28,7 @@ _MOST_REPEATS = 32
 _MOST_ROWS = 2**20
 _EXACT = 2.0**53
 _ROUNDING = 1e-12
+_FAR = 100  # powers of two from one beyond which weights are scaled
 """Relative: weights may be products of decimals."""
 
 
@@ -69,7 +70,21 @@ def read_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArr
     with np.errstate(over="ignore"):
         if not np.isfinite(weights.sum()):
             raise DataError("The sum of sample_weight is beyond the largest float; divide all weights by one number.")
-    return weights
+    return _scale_far(weights)
+
+
+def _scale_far(weights: FloatArray) -> FloatArray:
+    """Weights near one, since only their ratios count: products of far ones with targets would overflow or vanish.
+
+    Weights of the usual sizes stay as they are, so that whole numbers stay whole; for others, a power of two changes
+    only the exponent.
+    """
+    exponent = int(np.frexp(weights.max())[1])
+    if abs(exponent) <= _FAR:
+        return weights
+    # What vanishes beside the heaviest is kept as the smallest number: a row of weight zero would be absent.
+    scaled: FloatArray = np.ldexp(weights, -exponent)
+    return np.where((weights > 0.0) & (scaled == 0.0), np.nextafter(0.0, 1.0), scaled)
 
 
 def weigh_scores(sample_weight: ArrayLike | None, weights: FloatArray | None) -> FloatArray | None:

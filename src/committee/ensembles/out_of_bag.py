@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from committee.constraints import is_flag, is_real, show_value
 from committee.data import ClassTarget, ValueTarget
-from committee.exceptions import DataError, warn_caller
+from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.learners.tree_estimator import split_outputs
 from committee.scoring.known_predictions import KnownPredictions, KnownProbabilities, KnownValues
 from committee.scoring.scorer import Scorer
@@ -188,16 +189,19 @@ def make_score_function(
         own = None if weights is None else weights[rows]
         if isinstance(target, ClassTarget):
             true, predicted = target.labels[rows].astype(np.intp), _choose_labels(mean, target)
-            if score is True:
+            if is_flag(score, True):
                 return float(np.average((true == predicted).all(axis=1), weights=own))
         else:
             true, predicted = target.values[rows], mean
-            if score is True:
+            if is_flag(score, True):
                 return _explain_variance(true, predicted, own)
         if target.n_outputs == 1:
             true, predicted = true[:, 0], predicted[:, 0]
         assert callable(score)
-        return float(score(true, predicted, sample_weight=own) if weighted else score(true, predicted))
+        found = score(true, predicted, sample_weight=own) if weighted else score(true, predicted)
+        if not is_real(found):
+            raise ParameterTypeError(f"The {parameter!r} parameter must return a number; it gave {show_value(found)}.")
+        return float(found)
 
     return compute
 

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
 from committee.base import resolve_seed
+from committee.constraints import show_value
 from committee.data.rows import count_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.inspection.resampling import (
@@ -300,9 +301,9 @@ def measure_bag_variance(
     True
     """
     X, target = check_bootstrap_input(estimator, X, y)
-    n_members = np.unique([check_count("sizes", m, 1) for m in sizes]) if len(sizes) else np.array([], dtype=np.intp)
-    if not len(n_members):
-        raise ParameterError("The 'sizes' argument must hold at least one int >= 1; got none.")
+    if not hasattr(sizes, "__len__") or not len(sizes):
+        raise ParameterError(f"The 'sizes' argument must hold at least one int >= 1; got {show_value(sizes)}.")
+    n_members = np.unique([check_count("sizes", m, 1) for m in sizes])
     n_repeats = check_count("n_repeats", n_repeats, 2)
     n_train = max(1, len(target) // 2) if n_train is None else check_count("n_train", n_train, 1)
     if X_test is None:

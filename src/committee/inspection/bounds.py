@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from math import exp, log
 
+from committee.constraints import is_real, show_value
 from committee.exceptions import ParameterError
+from committee.inspection.resampling import check_count
 
 __all__ = ["edge_bound", "vc_bound"]
 
@@ -31,8 +33,7 @@ def vc_bound(n_members: int, vc_dimension: int) -> float:
     >>> round(vc_bound(100, 2))
     5733
     """
-    if n_members < 1 or vc_dimension < 1:
-        raise ParameterError(f"vc_bound needs numbers of at least 1; got {n_members} and {vc_dimension}.")
+    n_members, vc_dimension = check_count("n_members", n_members, 1), check_count("vc_dimension", vc_dimension, 1)
     size = n_members * (vc_dimension + 1)
     return size * (3.0 * log(size) + 2.0)
 
@@ -56,6 +57,7 @@ def edge_bound(edge: float, n_members: int) -> float:
     >>> round(edge_bound(0.1, 200), 3)
     0.018
     """
-    if not 0.0 <= edge <= 0.5 or n_members < 1:
-        raise ParameterError(f"edge_bound needs an edge in [0, 0.5] and a member; got {edge} and {n_members}.")
+    n_members = check_count("n_members", n_members, 1)
+    if not is_real(edge) or not 0.0 <= edge <= 0.5:
+        raise ParameterError(f"The 'edge' argument must be a float in [0, 0.5]; got {show_value(edge)}.")
     return exp(-2.0 * edge**2 * n_members)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from committee.constraints import read_numbers
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterTypeError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     MembersLike: TypeAlias = EstimatorLike | Sequence[EstimatorLike] | dict[str, ArrayLike]
 
 __all__ = ["Diversity", "measure_diversity"]
+
+_LARGEST = 1e150  # whose square is a double
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,8 @@ def measure_diversity(members: MembersLike, X: Any, y: Any, sample_weight: Array
     relative = weights / weights.sum()
     table = np.stack(list(predictions.values()))
     if target.dtype.kind == "f" and (target != np.floor(target)).any():
-        return _compare_values(list(predictions), table.astype(np.float64), target, relative)
+        values = read_numbers(table, "The predictions for a target of numbers", "numbers as well")
+        return _compare_values(list(predictions), values, target, relative)
     return _compare_classes(list(predictions), table, target, relative)
 
 
@@ -172,13 +176,16 @@ def _predict_members(members: MembersLike, X: Any) -> dict[str, AnyArray]:
         estimators = list(getattr(members, "estimators_", fitted))
     except TypeError:
         estimators = []
-    if not all(hasattr(member, "predict") for member in estimators) or not (estimators or isinstance(members, list)):
+    able = all(hasattr(member, "predict") and not isinstance(member, type) for member in estimators)
+    if not able or not (estimators or isinstance(members, list)):
         raise ParameterTypeError(
             "The 'members' argument must be a fitted ensemble whose members predict by themselves, a list of fitted "
             f"estimators or a dict of predictions; got {type(members).__name__}."
         )
     if not estimators:
         raise DataError("There are no members to compare.")
+    if len(getattr(X, "shape", (0, 0))) != 2:
+        raise DataError(f"X must have two axes, rows and features; got shape {tuple(X.shape)}.")
     names = [f"member {k}" for k in range(len(estimators))]
     known = getattr(members, "named_estimators_", None)
     if known is not None:
@@ -239,6 +246,9 @@ def _find_kappa(table: AnyArray, weights: FloatArray) -> FloatArray:
 
 
 def _compare_values(names: list[str], table: FloatArray, target: FloatArray, weights: FloatArray) -> Diversity:
+    largest = max(np.abs(table).max(), np.abs(target).max())
+    if not largest < _LARGEST:
+        raise DataError(f"Targets and predictions must be finite and below {_LARGEST:.1e}; their squares overflow.")
     residuals = table - target
     centred = residuals - (residuals @ weights)[:, None]
     covariance = (centred * weights) @ centred.T

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from committee.base import resolve_seed, seed_estimator
+from committee.constraints import show_value
 from committee.data.folds import plan_folds
 from committee.data.rows import count_rows, select_rows
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterTypeError
 from committee.inspection.importance import Importance, name_columns
 from committee.inspection.model_access import read_row_weights
 from committee.scoring import choose_score
@@ -75,11 +76,17 @@ def drop_column_importance(
     >>> found.rank().tolist()
     [0, 1, 2]
     """
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    target = np.asarray(y)
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise ParameterTypeError(f"drop_column_importance fits an estimator; got {show_value(model)}.")
+    try:
+        table, target = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
+    except ValueError:
+        raise DataError("X and y must be arrays whose rows have the same lengths.") from None
+    if len(table.shape) != 2:
+        raise DataError(f"X must have two axes, rows and features; got shape {tuple(table.shape)}.")
     n_rows, n_features = count_rows(table), int(table.shape[1])
-    if len(target) != n_rows:
-        raise DataError(f"X and y must have the same number of rows; got {n_rows} and {len(target)}.")
+    if target.shape[:1] != (n_rows,):
+        raise DataError(f"X and y must have the same number of rows; got {n_rows} and a y of shape {target.shape}.")
     if n_features < 2:
         raise DataError("Leaving out a feature needs at least two features; X has one.")
     weights = read_row_weights(sample_weight, n_rows)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import beta, betabinom, binom
 
 from committee.base import resolve_seed
+from committee.constraints import show_value
 from committee.exceptions import ParameterError
 from committee.inspection.resampling import check_count
 
@@ -104,9 +105,9 @@ def measure_jury(
     for name, value in given:
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
             raise ParameterError(f"The {name!r} argument must be a number in [0, 1]; got {value!r}.")
+    if not hasattr(sizes, "__len__") or not len(sizes):
+        raise ParameterError(f"The 'sizes' argument must hold at least one int >= 1; got {show_value(sizes)}.")
     members = np.array([check_count("sizes", size, 1) for size in sizes], dtype=np.intp)
-    if not len(members):
-        raise ParameterError("The 'sizes' argument must hold at least one int >= 1; got none.")
     n_rounds = check_count("n_rounds", n_rounds, 1)
     exact = np.array([_find_majority(int(m), float(p), float(correlation)) for m in members])
     rng = np.random.default_rng(resolve_seed(random_state))

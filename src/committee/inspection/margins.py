@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.exceptions import DataError, ParameterTypeError
+from committee.constraints import is_real, read_numbers, show_value
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.inspection.resampling import check_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -40,6 +42,8 @@ def measure_margins(scores: FloatArray, labels: AnyArray, largest: float = 1.0) 
     [0.5, 0.0, -1.0]
     """
     scores, labels = _check_scores(scores, labels, "measure_margins")
+    if not is_real(largest) or not largest > 0:
+        raise ParameterError(f"The 'largest' argument must be a number > 0; got {show_value(largest)}.")
     each = np.arange(len(labels))
     if scores.shape[1] == 1:
         return np.ones(len(labels))
@@ -73,7 +77,7 @@ def suspect_labels(scores: FloatArray, labels: AnyArray, n_suspects: int = 10) -
     """
     scores, labels = _check_scores(scores, labels, "suspect_labels")
     own = scores[np.arange(len(labels)), labels]
-    return np.argsort(own, kind="stable")[:n_suspects]
+    return np.argsort(own, kind="stable")[: check_count("n_suspects", n_suspects, 0)]
 
 
 def weigh_rows(scores: FloatArray, labels: AnyArray) -> FloatArray:
@@ -110,7 +114,11 @@ def _check_scores(scores: ArrayLike, labels: ArrayLike, where: str) -> tuple[Flo
             f"{where} takes scores of the classes, an array of shape (n_rows, n_classes); got {type(scores).__name__}. "
             "Pass its predict_proba(X), for instance; AdaBoostClassifier has methods for margins, weights and suspects."
         )
-    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    scores = read_numbers(scores, f"The scores for {where}", "an array of numbers of shape (n_rows, n_classes)")
+    try:
+        labels = np.asarray(labels)
+    except ValueError:
+        raise DataError(f"{where} takes labels of shape (n_rows,); got {show_value(labels)}.") from None
     if scores.ndim != 2 or labels.shape != scores.shape[:1]:
         raise DataError(
             f"{where} takes scores of shape (n_rows, n_classes) and labels of shape (n_rows,); got {scores.shape} and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -10,6 +11,7 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from committee.base import resolve_jobs
+from committee.constraints import read_numbers, show_value
 from committee.data.dates import compute_part, read_array_times, to_dates
 from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
@@ -416,12 +418,14 @@ def _find_trees(model: EstimatorLike) -> TreeModel | None:
 
 def find_features(response: Response, features: FeatureKey | Sequence[FeatureKey]) -> list[int]:
     """Column numbers of one or several features that are given by number or name."""
+    if not isinstance(features, str | int | np.integer | Iterable):
+        raise ParameterTypeError(f"A feature must be the name or number of a column of X; got {show_value(features)}.")
     keys = [features] if isinstance(features, str | int | np.integer) else list(features)
     names, found = response.names, []
     for feature in keys:
         if isinstance(feature, str) and feature in names:
             found.append(names.index(feature))
-        elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
+        elif isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
             found.append(int(feature))
         else:
             raise ParameterError(
@@ -436,7 +440,7 @@ def read_row_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray | Non
     """Row weights as an array, checked; None for equal weights."""
     if weights is None:
         return None
-    read = np.ascontiguousarray(weights, dtype=np.float64)
+    read = np.ascontiguousarray(read_numbers(weights, "Weights", f"finite numbers >= 0, one for each of {n_rows} rows"))
     if read.shape != (n_rows,) or not np.isfinite(read).all() or (read < 0.0).any() or not read.any():
         raise DataError(
             f"Weights must be finite numbers >= 0, one for each of the {n_rows} rows, not all of them zero."

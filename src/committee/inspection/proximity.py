@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from committee.constraints import read_numbers
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.inspection.resampling import check_count
 
 if TYPE_CHECKING:
     from committee.typing import EstimatorLike, FloatArray
@@ -86,10 +88,11 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     >>> ((points[0] - points[2]) ** 2).sum().round(6).item()
     1.0
     """
-    n_rows = len(proximity)
-    if proximity.ndim != 2 or proximity.shape[1] != n_rows:
-        raise DataError(f"Proximities must be a square table; got shape {proximity.shape}.")
-    if not 1 <= n_dimensions <= n_rows:
+    proximity = read_numbers(proximity, "Proximities", "a square table of numbers")
+    n_rows = len(proximity) if proximity.ndim else 0
+    if proximity.ndim != 2 or proximity.shape[1] != n_rows or not np.isfinite(proximity).all():
+        raise DataError(f"Proximities must be a square table of finite numbers; got shape {proximity.shape}.")
+    if check_count("n_dimensions", n_dimensions, 1) > n_rows:
         raise ParameterError(f"The 'n_dimensions' argument must be an int from 1 to {n_rows}; got {n_dimensions!r}.")
     means = proximity.mean(axis=0)
     centred = (proximity - means - means[:, None] + means.mean()) / 2.0

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin
 
-from committee.base import CommitteeEstimator, not_fitted_error
+from committee.base import ClassifierScoreMixin, CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, read_target
 from committee.exceptions import DataError
@@ -49,7 +48,7 @@ def sum_by_code(codes: NDArray[np.intp], weights: FloatArray, n_codes: int) -> F
     return np.bincount(codes, weights, n_codes).astype(np.float64, copy=False)
 
 
-class BaseNaiveBayes(ClassifierMixin, CommitteeEstimator):  # type: ignore[misc]
+class BaseNaiveBayes(ClassifierScoreMixin, CommitteeEstimator):
     """Predictions from the joint log-probability of rows and classes, which a subclass computes."""
 
     accepts_blocks: ClassVar[bool] = False

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from committee.constraints import show_value
+from committee.exceptions import ParameterError, ParameterTypeError
 from committee.learners.tree_view import TREE_LEAF
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def _check_count(name: str, value: object, least: int, where: str, *, or_none: b
         return
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         allowed = f"an int >= {least}{' or None' if or_none else ''}"
-        raise ValueError(f"The {name!r} parameter of {where} must be {allowed}; got {value!r}.")
+        raise ParameterError(f"The {name!r} parameter of {where} must be {allowed}; got {show_value(value)}.")
 
 
 def _format_number(value: float, precision: int) -> str:
@@ -76,7 +78,7 @@ def _find_tree(estimator: Any, where: str) -> Any:
     members = getattr(estimator, "estimators_", None)
     one = "estimators_[0, 0]" if len(getattr(members, "shape", ())) == 2 else "estimators_[0]"
     hint = "" if members is None else f" Pass one of its members, {one} for instance."
-    raise TypeError(f"{where} shows a single tree; got {type(estimator).__name__}.{hint}")
+    raise ParameterTypeError(f"{where} shows a single tree; got {type(estimator).__name__}.{hint}")
 
 
 @dataclass
@@ -102,15 +104,17 @@ class TreeCaption:
     style: NodeStyle = field(default_factory=NodeStyle)
 
     def __post_init__(self) -> None:
+        if not hasattr(self.estimator, "fit"):
+            raise ParameterTypeError(f"{self.where} shows a fitted tree; got {show_value(self.estimator)}.")
         check_is_fitted(self.estimator)
         unknown = set(self.style) - set(NodeStyle.__annotations__)
         if unknown:
-            raise TypeError(f"{self.where}() got an unexpected keyword argument {min(unknown)!r}")
+            raise ParameterTypeError(f"{self.where}() got an unexpected keyword argument {min(unknown)!r}.")
         self.precision = self.style.get("precision", 3)
         self.label = self.style.get("label", "all")
         _check_count("precision", self.precision, 0, self.where)
         if self.label not in ("all", "root", "none"):
-            raise ValueError(
+            raise ParameterError(
                 f"The 'label' parameter of {self.where} must be one of 'all', 'root', 'none'; got {self.label!r}."
             )
         self._read_names()
@@ -131,11 +135,13 @@ class TreeCaption:
         self.left_categories = getattr(self.tree, "left_categories", {})
         names = self.feature_names
         if names is not None and len(names) != self.tree.n_features:
-            raise ValueError(f"feature_names must contain {self.tree.n_features} elements, got {len(names)}.")
+            raise ParameterError(f"feature_names must contain {self.tree.n_features} elements, got {len(names)}.")
         if self.is_classifier and self.tree.n_outputs == 1 and not isinstance(self.class_names, (bool, type(None))):
             n_classes, n_names = int(self.tree.n_classes[0]), len(self.class_names)
             if n_names != n_classes:
-                raise ValueError(f"class_names must name each of the tree's {n_classes} classes; got {n_names} names.")
+                raise ParameterError(
+                    f"class_names must name each of the tree's {n_classes} classes; got {n_names} names."
+                )
 
     def is_leaf(self, node: int) -> bool:
         """Whether the node has no children."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from committee.constraints import show_value
+from committee.constraints import read_numbers, show_value
 from committee.data import ClassTarget
 from committee.data.checks import note_columns
 from committee.data.intake import take_in, take_in_rows
@@ -36,6 +36,7 @@ __all__ = ["BernoulliNB"]
 
 
 _SMALLEST_ALPHA = 1e-10
+_LARGEST_ALPHA = 1e300  # twice that is a double still
 
 Smoothing: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None)] | Annotated[Any, ArrayLike("of one number >= 0 for each feature")],
@@ -203,6 +204,13 @@ class BernoulliNB(BaseNaiveBayes):
     def _find_present(self, X: Any) -> Any:
         """The table as zeros and ones."""
         if self.binarize is None:
+            values = X.data if issparse(X) else X
+            if values.size and not 0.0 <= values.min() <= values.max() <= 1.0:
+                raise DataError(
+                    f"With binarize=None, {type(self).__name__} takes a table of zeros and ones, and X holds "
+                    f"{show_value(values.min())} to {show_value(values.max())}. Set 'binarize' to the threshold above "
+                    "which a feature is present."
+                )
             return X
         threshold = float(self.binarize)
         if not issparse(X):
@@ -241,12 +249,18 @@ class BernoulliNB(BaseNaiveBayes):
         if isinstance(self.alpha, int | float | np.number):
             alpha = np.asarray(float(self.alpha))
         else:
-            alpha = np.asarray(self.alpha, dtype=np.float64)
+            subject = f"The 'alpha' parameter of {type(self).__name__}"
+            alpha = read_numbers(self.alpha, subject, "a float >= 0 or one such number for each feature")
             if alpha.shape != (n_features,) or not (alpha >= 0).all():
                 raise ParameterError(
                     f"The 'alpha' parameter of {type(self).__name__} must be a float >= 0 or one such number for each "
                     f"of the {n_features} features; got {show_value(self.alpha)}."
                 )
+        if alpha.max() > _LARGEST_ALPHA:
+            raise ParameterError(
+                f"The 'alpha' parameter of {type(self).__name__} must be at most {_LARGEST_ALPHA:.0e}; got "
+                f"{show_value(self.alpha)}."
+            )
         if alpha.min() < _SMALLEST_ALPHA and not self.force_alpha:
             warn_caller(
                 f"alpha too small will result in numeric errors, setting alpha = {_SMALLEST_ALPHA:.1e}. Use "
@@ -259,7 +273,8 @@ class BernoulliNB(BaseNaiveBayes):
     def _resolve_prior(self, class_count: FloatArray) -> FloatArray:
         n_classes = len(class_count)
         if self.class_prior is not None:
-            prior = np.asarray(self.class_prior, dtype=np.float64)
+            subject = f"The 'class_prior' parameter of {type(self).__name__}"
+            prior = read_numbers(self.class_prior, subject, "one number >= 0 for each class, or None")
             if prior.shape != (n_classes,) or not (prior >= 0).all():
                 raise ParameterError(
                     f"The 'class_prior' parameter of {type(self).__name__} must be one number >= 0 for each of the "

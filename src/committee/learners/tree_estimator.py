@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
-from committee.base import CommitteeEstimator, not_fitted_error
+from committee.base import ClassifierScoreMixin, CommitteeEstimator, RegressorScoreMixin, not_fitted_error
 from committee.data.class_weights import combine_weights
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
@@ -190,7 +190,7 @@ def _argmax_rows(probabilities: FloatArray) -> NDArray[np.intp]:
     return np.asarray(probabilities.argmax(axis=1), dtype=np.intp)
 
 
-class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
+class TreeClassifierMixin(ClassifierScoreMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
     """Estimators whose leaves hold class weights: normalised, they are probabilities."""
 
     _task = "classify"
@@ -257,7 +257,7 @@ class TreeClassifierMixin(ClassifierMixin, MultiOutputMixin, TreeEstimator):  # 
         return tags
 
 
-class TreeRegressorMixin(RegressorMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
+class TreeRegressorMixin(RegressorScoreMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
     """Estimators whose leaves hold values."""
 
     criterion: str

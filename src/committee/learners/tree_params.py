@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.base import resolve_jobs
+from committee.constraints import show_value
 from committee.data import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.inputs import DATE_KINDS
 from committee.data.weights import find_unit
@@ -179,6 +180,8 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
         raise DataError("Monotonicity constraints are not supported with multiple outputs.")
     if isinstance(target, ClassTarget) and target.n_classes[0] > 2:
         raise DataError("Monotonicity constraints are not supported with multiclass classification.")
+    if isinstance(target, ClassTarget) and target.n_classes[0] < 2:
+        raise DataError("Monotonicity constraints need two classes, and y has one.")
     given = settings.monotonic_cst
     if isinstance(given, Mapping):
         names = schema.input_names or ()
@@ -192,7 +195,7 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
     if signs.shape != (schema.n_inputs,):
         raise DataError(f"monotonic_cst has shape {signs.shape} but the input data X has {schema.n_inputs} features.")
     if not np.isin(signs, (-1, 0, 1)).all():
-        raise _parameter_error(settings, "monotonic_cst", f"hold only -1, 0 or 1; got {np.unique(signs)}")
+        raise _parameter_error(settings, "monotonic_cst", f"hold only -1, 0 or 1; got {show_value(given)}")
     kinds = ("number",) * schema.n_inputs if schema.inputs is None else schema.inputs.kinds
     for column in np.flatnonzero(signs).tolist():
         named = schema.name_input(column)
@@ -217,6 +220,8 @@ def _group_interactions(settings: TreeSettings, schema: Schema) -> list[list[int
         size = 2 if given == "pairwise" and n_features > 1 else 1
         return _expand_groups([list(group) for group in combinations(range(n_features), size)], schema)
     groups = []
+    if not np.iterable(given):
+        raise _parameter_error(settings, "interaction_cst", f"hold groups of features; got {show_value(given)}")
     for group in given:
         members = [_find_feature(settings, schema, name) for name in _iterate_group(settings, group)]
         groups.append(sorted(set(members)))

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 
-from committee.exceptions import DataError
+from committee.constraints import show_value
+from committee.exceptions import CommitteeError, DataError, ParameterTypeError
 from committee.foreign_names import check_scorer
 
 if TYPE_CHECKING:
@@ -48,15 +49,28 @@ class Scorer:
     ) -> None:
         if isinstance(scoring, str):
             check_scorer(scoring, parameter, alternatives)
+        elif scoring is not None and not callable(scoring):
+            raise ParameterTypeError(
+                f"The {parameter!r} parameter must be {alternatives}the name of one; got {show_value(scoring)}."
+            )
         self.scoring = scoring
         self._resolved: Callable[..., float] | None = None
 
     def score(self, estimator: EstimatorLike, X: Any, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
         """Score of an estimator's predictions for X."""
         scorer = self._resolve(estimator)
-        if sample_weight is None:
-            return float(scorer(estimator, X, y))
-        return float(scorer(estimator, X, y, sample_weight=sample_weight))
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            return float(scorer(estimator, X, y, **weighted))
+        except CommitteeError:
+            raise
+        except (AttributeError, TypeError, ValueError) as error:
+            # What a scorer of the user raises is theirs.
+            if not isinstance(self.scoring, str | None):
+                raise
+            named = "score" if self.scoring is None else f"scorer {self.scoring!r}"
+            said = str(error).rstrip(".")
+            raise DataError(f"The {named} cannot score such predictions: {said}.") from error
 
     def score_known(self, known: KnownPredictions, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
         """Score of known predictions for all their rows."""

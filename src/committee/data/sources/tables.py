@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.constraints import show_value
 from committee.data.sources.parquet import FileSource
-from committee.exceptions import DataError
+from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -83,7 +84,10 @@ class IterableSource:
         self._running: tuple[int, Iterator[Any]] | None = None
 
     def _start(self) -> Iterator[Any]:
-        return iter(self._begin())
+        tables = self._begin()
+        if not isinstance(tables, Iterable):
+            raise DataTypeError(f"A function as X must make an iterator over tables; it gave {show_value(tables)}.")
+        return iter(tables)
 
     def load(self, block: int, columns: Sequence[str] | None = None) -> Any:
         """The table; going back to an earlier one begins anew."""

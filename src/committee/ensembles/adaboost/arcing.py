@@ -186,7 +186,8 @@ class ArcingClassifier(BaseAdaBoostClassifier):
                 history.append(RoundResult(0.0, 1.0, float(np.exp(-1.0)), None))
                 end_step(on_progress, len(history))
                 break
-            alpha = np.arctanh(1.0 - 2.0 * error) - np.arctanh(rho)
+            with np.errstate(divide="ignore"):  # an error or a margin that rounding has made perfect
+                alpha = np.arctanh(1.0 - 2.0 * error) - np.arctanh(rho)
             if not alpha > 0.0 or not np.isfinite(alpha):
                 learner.drop_member()
                 break

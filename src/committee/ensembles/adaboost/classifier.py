@@ -308,6 +308,11 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
         weights = np.ones(dataset.n_rows) if weights is None else weights.copy()
         own = weights[rows]
         weights[rows] = 0.0
+        if not weights.any():
+            raise ParameterError(
+                f"The 'validation_fraction' parameter of {type(self).__name__} must leave rows to fit; "
+                f"{self.validation_fraction} of {int(present.sum())} rows is all of them."
+            )
         shared = can_share_bins(member, self._member_task())
         table = select_rows(read_dataset_rows(dataset) if shared else dataset.X, rows)
         patience, tol = int(self.n_iter_no_change), float(self.tol)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from committee.base import ClassifierScoreMixin
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
@@ -54,7 +54,7 @@ def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
     return with_leaf_values(members.trees, terms, keep_weights=True)
 
 
-class BaseAdaBoostClassifier(ClassifierMixin, StagedPredictions, BaseAdaBoost):  # type: ignore[misc]
+class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoost):
     """A classifier made of weighted members and the algorithm that combines them."""
 
     classes_: AnyArray

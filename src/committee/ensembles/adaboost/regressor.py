@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from committee.base import resolve_seed
+from committee.base import RegressorScoreMixin, resolve_seed
 from committee.data import ValueTarget
 from committee.data.opening import opens_table
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
@@ -59,10 +59,12 @@ if TYPE_CHECKING:
 __all__ = ["AdaBoostRegressor"]
 
 _ROUNDING = 1e-12
+_LARGEST_VOTE = 1e300
+_LARGEST_PRODUCT = 1e100  # a weight that may be multiplied by any prediction
 """What sums of weights may be off by."""
 
 
-class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
+class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
     r"""Boosting of regressors: each member is fitted with more weight on the rows that earlier members predicted badly.
 
     AdaBoost.R2 [Drucker1997]_: with losses :math:`L_i \in [0, 1]` of the rows and their mean
@@ -154,20 +156,25 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
                 beta, alpha = 0.0, 1.0
             else:
                 beta = error / (1.0 - error) if self.algorithm == "r2" else error ** int(self.power)
-                alpha = self.learning_rate * np.log(1.0 / beta)
+                # A power may be too large for doubles, and so may be a learning rate.
+                with np.errstate(over="ignore"):
+                    alpha = min(self.learning_rate * np.log(1.0 / beta), _LARGEST_VOTE) if beta > 0.0 else 1.0
             history.errors.append(error)
             history.weights.append(float(alpha))
             history.sample_weights.append(D)
             if end_step(on_progress, len(history)) or not 0.0 < beta < 1.0:
                 break
             D = D * beta ** ((1.0 - losses) * self.learning_rate)
+            if not D.any():  # every row is predicted so well that its weight vanishes
+                break
             D = normalize_exactly(D)
 
     def _measure_losses(self, predictions: FloatArray, y: FloatArray, present: BoolArray) -> FloatArray:
         """Losses of the rows, in [0, 1]; rows that are absent do not count."""
         absolute = np.abs(predictions - y)
         if self.algorithm == "rt":
-            return (absolute > self.threshold * np.abs(y)).astype(np.float64)
+            with np.errstate(over="ignore"):  # no loss is above an infinite threshold
+                return (absolute > self.threshold * np.abs(y)).astype(np.float64)
         largest = absolute[present].max()
         relative = np.where(present, absolute, 0.0) / (largest if largest > 0.0 else 1.0)
         if self.loss == "square":
@@ -264,6 +271,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):  # type: ignore[misc]
         if not self._takes_median:
             if weights.sum() == 0.0:
                 return np.asarray(values.mean(axis=1))
+            weights = weights / weights.max() if weights.max() > _LARGEST_PRODUCT else weights  # of far learning rates
             return np.asarray((values * weights).sum(axis=1) / weights.sum())
         return find_medians(values, weights, 0.5 - _ROUNDING)
 

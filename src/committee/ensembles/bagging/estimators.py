@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin
 from committee.ensembles.bagging.base import (
     BagMember,
     BaseBagging,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 
-class BaggingClassifier(PredictionSetMixin, ClassifierMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
+class BaggingClassifier(PredictionSetMixin, ClassifierScoreMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
     """Classifiers that vote, each fitted on a sample of its own [Breiman1996].
 
     Members with `predict_proba` vote with probabilities (soft voting), others with their class. Members learn the
@@ -208,7 +209,7 @@ class BaggingClassifier(PredictionSetMixin, ClassifierMixin, MultiOutputMixin, B
         return tags
 
 
-class BaggingRegressor(RegressorMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
+class BaggingRegressor(RegressorScoreMixin, MultiOutputMixin, BaseBagging):  # type: ignore[misc]
     """The mean of regressors, each fitted on a sample of its own [Breiman1996].
 
     Attributes

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.base import ClassifierMixin, MultiOutputMixin, clone
+from sklearn.base import MultiOutputMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from committee.base import CommitteeEstimator, not_fitted_error, resolve_jobs, resolve_seed
+from committee.base import ClassifierScoreMixin, CommitteeEstimator, not_fitted_error, resolve_jobs, resolve_seed
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import count_rows
@@ -56,7 +56,7 @@ _USELESS = 1.0 - 1e-12
 """A normaliser from which on no word separates the labels any more."""
 
 
-class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin, CommitteeEstimator):  # type: ignore[misc]
+class BoosTexterClassifier(ClassifierScoreMixin, MultiOutputMixin, FitCallbacksMixin, CommitteeEstimator):  # type: ignore[misc]
     """AdaBoost.MH for text: each round fits a stump on the presence of one word, with a vote for every label.
 
     Pairs of a document i and a label l have weights D(i, l), equal at first, and signs Y(i, l) = +1 if i has label l,
@@ -299,10 +299,13 @@ class BoosTexterClassifier(ClassifierMixin, MultiOutputMixin, FitCallbacksMixin,
         )
         try:
             words = mark_present(vectorizer.fit_transform(documents))
-        except ValueError as error:
-            if "empty vocabulary" not in str(error):
-                raise
-            raise DataError(f"{error}. By default a word has at least two letters or digits (vectorizer=).") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            if "empty vocabulary" in str(error):
+                raise DataError(
+                    f"{error}. By default a word has at least two letters or digits (vectorizer=)."
+                ) from None
+            said = str(error).rstrip(".")
+            raise DataError(f"The vectoriser cannot read the documents: {said}.") from error
         if words.shape[1] == 0:
             raise DataError("The vectoriser found no word in the documents.")
         return words, vectorizer

@@ -27,6 +27,8 @@ def check_documents(X: Any) -> Any:
     """Documents for a vectoriser that the user passed, which may be of any type."""
     if isinstance(X, str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise DataTypeError(f"X must be a collection of documents; got {show_value(X)}.")
+    if not (X.shape[0] if hasattr(X, "shape") and X.shape else len(X)):
+        raise DataError("X has no document; at least one is needed.")
     return X
 
 

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseBoosting"]
 
+_LARGEST_LEAF = 1e300  # of which sums are finite
+
 
 class BaseBoosting(BoostingLeafRefit, TreeEstimator):
     """A sum of trees and a baseline, with a loss that turns its scores into predictions.
@@ -165,6 +167,12 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
     def _list_fitted(self, booster: Booster, n_rounds: int | None, attributes: dict[str, Any]) -> dict[str, Any]:
         """Fitted attributes by name, without those about the columns."""
         trees, slots = booster.finish(n_rounds)
+        values = trees.values
+        if values.size and not np.abs(values).max() < _LARGEST_LEAF:
+            raise DataError(
+                f"The scores of {type(self).__name__} grew beyond all bounds: the values of its leaves are no numbers "
+                f"below {_LARGEST_LEAF:.0e}. Choose a smaller learning_rate, or scale the target."
+            )
         return {
             **self._describe_target(booster.objective.target),
             "_trees": trees,

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from committee.engines import BoostingParams
     from committee.ensembles.boosting.settings import BoostingSettings
 
-__all__ = ["set_engine_params"]
+__all__ = ["MOST_LEAVES", "set_engine_params"]
+
+#: The engine counts leaves in 32 bits, and no table has so many rows.
+MOST_LEAVES = 2**32 - 1
 
 
 def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingParams, dataset: Dataset) -> None:
@@ -69,9 +72,9 @@ def _set_node_limits(model: Any, settings: BoostingSettings, params: BoostingPar
         min_leaf = max(min_leaf, ceil(min_weight * subsample * n_rows))
     else:
         params.min_weight_leaf = min_weight * subsample
-    params.max_leaf_nodes = 0 if settings.max_leaf_nodes is None else int(settings.max_leaf_nodes)
+    params.max_leaf_nodes = 0 if settings.max_leaf_nodes is None else min(int(settings.max_leaf_nodes), MOST_LEAVES)
     if settings.max_depth is not None:
-        params.max_depth = int(settings.max_depth)
+        params.max_depth = min(int(settings.max_depth), params.max_depth)
     params.min_samples_split = count_samples(model.min_samples_split, n_rows)
     params.min_samples_leaf = min_leaf
     params.min_child_weight = float(settings.min_child_weight)

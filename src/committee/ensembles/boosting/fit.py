@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from committee.constraints import is_flag
 from committee.data.intake import take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table
@@ -251,7 +252,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
                 FutureWarning,
             )
         name, dart = type(self).__name__, self.boosting == "dart"
-        if dart and (self.early_stopping is True or self.early_stopping == "oob"):
+        if dart and (is_flag(self.early_stopping, True) or self.early_stopping == "oob"):
             raise ParameterError(
                 f"{name} cannot stop early with boosting='dart', whose later rounds change earlier trees; set "
                 "'early_stopping' to 'auto' or False."

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.constraints import is_flag
 from committee.data.opening import opens_table
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.callbacks import Callbacks
 from committee.ensembles.boosting.early_stopping import EarlyStopping
+from committee.ensembles.boosting.engine_params import MOST_LEAVES
 from committee.ensembles.boosting.objective import count_present, make_class_loss, make_value_loss
 from committee.ensembles.boosting.params import (
     BoostingEngine,
@@ -26,6 +28,7 @@ from committee.ensembles.fit_callbacks import FitCallbacksMixin, FitInput
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 from committee.learners.tree_estimator import add_columns
+from committee.learners.tree_params import count_samples
 from committee.params import (
     BoostingScoring,
     CategoricalFeatures,
@@ -122,7 +125,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
             raise DataError(f"{given[0]} is provided, but {missing} was not provided. {together}")
         if not given and sample_weight_val is not None:
             raise DataError(f"sample_weight_val is provided, but X_val was not provided. {together}")
-        if given and self.early_stopping is False:
+        if given and is_flag(self.early_stopping, False):
             raise DataError(
                 "X_val and y_val are passed to fit while at the same time early_stopping is False. They are the rows "
                 "that early stopping looks at: set 'early_stopping' to True or 'auto', or leave them out."
@@ -190,10 +193,10 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
 
     def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
         params.learning_rate = float(self.learning_rate)
-        params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
+        params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else min(int(self.max_leaf_nodes), MOST_LEAVES)
         if self.max_depth is not None:
-            params.max_depth = int(self.max_depth)
-        params.min_samples_leaf = int(self.min_samples_leaf)
+            params.max_depth = min(int(self.max_depth), params.max_depth)
+        params.min_samples_leaf = count_samples(int(self.min_samples_leaf), dataset.n_rows)
         params.reg_lambda = float(self.l2_regularization)
         params.colsample_node = float(self.max_features)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.metrics import d2_pinball_score
 
-from committee.base import available_if
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin, available_if
 from committee.ensembles.boosting.joined_loss import choose_labels, split_probabilities
 from committee.ensembles.staged_predictions import StagedPredictions
 from committee.foreign_names import answer_arguments
@@ -44,7 +44,7 @@ class _ScoreMixin:
         def _scores_by_round(self, X: Any) -> Iterator[FloatArray]: ...
 
 
-class BoostedClassifierMixin(ClassifierMixin, MultiOutputMixin, _ScoreMixin, StagedPredictions):  # type: ignore[misc]
+class BoostedClassifierMixin(ClassifierScoreMixin, MultiOutputMixin, _ScoreMixin, StagedPredictions):  # type: ignore[misc]
     """Classes by one score, if there are two of them, or by one score each; of one target or of several."""
 
     _task: ClassVar[Task] = "classify"
@@ -146,7 +146,7 @@ class BoostedClassifierMixin(ClassifierMixin, MultiOutputMixin, _ScoreMixin, Sta
         return tags
 
 
-class BoostedRegressorMixin(RegressorMixin, MultiOutputMixin, _ScoreMixin):  # type: ignore[misc]
+class BoostedRegressorMixin(RegressorScoreMixin, MultiOutputMixin, _ScoreMixin):  # type: ignore[misc]
     """Values, one score for each output."""
 
     _task: ClassVar[Task] = "regress"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.constraints import is_flag
 from committee.ensembles.boosting.objective import count_present, count_repeated
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def resolve_settings(model: Any) -> BoostingSettings:
     >>> resolve_settings(GradientBoostingClassifier(n_estimators=100)).max_depth
     3
     """
-    asked = model.early_stopping is True or _is(model.early_stopping, "oob")
+    asked = is_flag(model.early_stopping, True) or _is(model.early_stopping, "oob")
     tuned = _is(model.n_estimators, "auto") or asked
     if not _is(model.defaults, "auto"):
         tuned = model.defaults == "tuned"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
-from committee.base import available_if
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin, available_if
 from committee.ensembles.combining.member_predictions import predict_member, split_by_output
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds, PredictionTransformerMixin
 from committee.ensembles.combining.stacking_base import (
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["StackingClassifier", "StackingRegressor"]
 
 
-class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacking):  # type: ignore[misc]
+class StackingClassifier(ClassifierScoreMixin, PredictionTransformerMixin, BaseStacking):
     """Members of any kind, and a meta-model that is fitted to their out-of-fold predictions [Wolpert1992].
 
     The members' predictions for training rows come from folds (or are out-of-bag), so that no member was fitted on
@@ -168,7 +167,7 @@ class StackingClassifier(ClassifierMixin, PredictionTransformerMixin, BaseStacki
         return np.asarray(self.final_estimator_.decision_function(table))
 
 
-class StackingRegressor(RegressorMixin, BaseStacking):  # type: ignore[misc]
+class StackingRegressor(RegressorScoreMixin, BaseStacking):
     """Members of any kind, and a meta-model that is fitted to their out-of-fold predictions.
 
     As :class:`StackingClassifier`, for regression [Breiman1996c].

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelEncoder
 
-from committee.base import available_if
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin, available_if
 from committee.data.blocks import OpenedSource
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
@@ -37,7 +36,7 @@ def _is_soft(ensemble: VotingClassifier) -> bool:
     return True
 
 
-class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
+class VotingClassifier(ClassifierScoreMixin, BaseVoting):
     r"""Majority vote of members of any kind (hard), or the mean of their probabilities (soft).
 
     With weights :math:`w_m` (equal by default) the predicted class is
@@ -284,7 +283,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):  # type: ignore[misc]
         return np.asarray(total / self.weights_.sum())
 
 
-class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
+class VotingRegressor(RegressorScoreMixin, BaseVoting):
     r"""The weighted mean of members of any kind, :math:`\sum_m w_m h_m(x) / \sum_m w_m`.
 
     Attributes

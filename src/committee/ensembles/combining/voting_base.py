@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from committee.constraints import read_numbers
 from committee.data import ClassTarget
 from committee.data.passing import read_table
 from committee.engines.formula import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from committee.typing import EstimatorLike, FloatArray
 
 __all__ = ["BaseVoting", "ClassVoteWeights", "Prefit", "ValueVoteWeights"]
+
+_LARGEST_WEIGHT = 1e100  # products with predictions are finite
 
 
 _WEIGHTS = (
@@ -171,16 +174,19 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         """The weights of the members that are not dropped, or how they are to be fitted."""
         if self.weights is None or isinstance(self.weights, str):
             return self.weights
-        name, weights = type(self).__name__, np.asarray(self.weights, dtype=np.float64)
+        name = type(self).__name__
+        subject = f"The 'weights' parameter of {name}"
+        weights = read_numbers(self.weights, subject, "one number >= 0 for each estimator, or None")
         if weights.shape != (len(self.estimators),):
             raise ParameterError(
-                f"Number of `estimators` and weights must be equal; got {len(weights)} weights, "
-                f"{len(self.estimators)} estimators"
+                f"Number of `estimators` and weights must be equal; got {weights.size} weights, "
+                f"{len(self.estimators)} estimators."
             )
         kept = weights[[not isinstance(member, str) for _, member in self.estimators]]
-        if not np.isfinite(kept).all() or (kept < 0.0).any() or not kept.any():
+        if not (kept >= 0.0).all() or not 0.0 < kept.max() <= _LARGEST_WEIGHT:
             raise ParameterError(
-                f"The 'weights' parameter of {name} must hold finite numbers >= 0 that are not all zero; "
+                f"The 'weights' parameter of {name} must hold finite numbers >= 0 that are not all zero, and at most "
+                f"{_LARGEST_WEIGHT:.0e}; "
                 f"got {self.weights!r}."
             )
         return kept

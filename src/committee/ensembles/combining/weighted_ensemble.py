@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
 from committee.engines.formula import ModelFormula, add_weighted, find_largest
@@ -193,7 +193,7 @@ def _gather_predictions(
     )
 
 
-class WeightedProbabilities(ClassifierMixin, WeightedEnsemble):  # type: ignore[misc]
+class WeightedProbabilities(ClassifierScoreMixin, WeightedEnsemble):
     """A weighted mean of probabilities."""
 
     _task = "classify"
@@ -232,7 +232,7 @@ class WeightedProbabilities(ClassifierMixin, WeightedEnsemble):  # type: ignore[
         return outputs[0] if self.n_outputs_ == 1 else outputs
 
 
-class WeightedValues(RegressorMixin, WeightedEnsemble):  # type: ignore[misc]
+class WeightedValues(RegressorScoreMixin, WeightedEnsemble):
     """A weighted mean of values."""
 
     _task = "regress"

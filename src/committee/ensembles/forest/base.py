@@ -201,7 +201,7 @@ class BaseForest(ForestLeafRefit, MemberAccessMixin, TreeEstimator):
                 f"`max_sample=None`. (Without bootstrap {name} draws no sample, so that 'max_samples' would not count.)"
             )
         if not self.bootstrap and self.oob_score:
-            raise ParameterError("Out of bag estimation only available if bootstrap=True")
+            raise ParameterError("Out of bag estimation only available if bootstrap=True.")
         if self.oob_patience is not None and not self.oob_score:
             raise ParameterError(f"The 'oob_patience' parameter of {name} needs an out-of-bag score: set 'oob_score'.")
 

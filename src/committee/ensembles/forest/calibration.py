@@ -15,6 +15,7 @@ from committee.engines.formula import (
     RowFunction,
     TakenColumns,
 )
+from committee.exceptions import DataError
 from committee.learners.formula_rows import interpolate_steps
 from committee.losses import apply_sigmoid
 
@@ -45,6 +46,8 @@ class ProbabilityCalibration:
 
     def __init__(self, method: str, probabilities: FloatArray, labels: IndexArray, weights: FloatArray | None) -> None:
         known = np.isfinite(probabilities).all(axis=1) & (True if weights is None else weights > 0.0)
+        if not known.any():
+            raise DataError(f"calibration={method!r} needs rows that are out of bag in some tree; there are none.")
         weights = None if weights is None else weights[known]
         fit_curve = _fit_isotonic if method == "isotonic" else _fit_sigmoid
         # Two classes need one curve: the probabilities of a row sum to 1.

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from committee.base import CommitteeEstimator
+from committee.constraints import show_value
 from committee.data.inputs import describe_kind
+from committee.exceptions import ParameterTypeError
 from committee.io.certificates.certificate import describe_parameters, read_versions
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ def model_card(
     >>> card["estimator"], card["data"]["rows"], card["data"]["licence"], list(card["scores"])
     ('RandomForestClassifier', 150, 'CC BY 4.0', ['out-of-bag score'])
     """
+    if not isinstance(model, CommitteeEstimator):
+        raise ParameterTypeError(f"model_card describes an estimator of this library; got {show_value(model)}.")
     certificate = vars(model).get("certificate_")
     table = certificate["table"] if certificate else {}
     found = _find_scores(model) if scores is None else scores
