@@ -88,6 +88,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "residuals beyond doubles": lambda: inspection.measure_diversity([REGRESSION], X, np.r_[1e308, VALUES[1:]]),
     "classes for a target of numbers": lambda: inspection.measure_diversity({"a": ["x"] * 30}, X, VALUES),
     "members on a table of one axis": lambda: inspection.measure_diversity([REGRESSION], X[0], VALUES),
+    "times of several lengths": fit(committee.RandomSurvivalForest, y=[[1.0], [1.0, 2.0]] * 15),
     "quantiles that are text": lambda: FOREST_OF_SAMPLES.predict_quantiles(X, "a"),
     "one percentile": lambda: inspection.partial_dependence(TREE, X, 0, percentiles=(0.1,)),  # type: ignore[arg-type]
     "a flag of NumPy as columns": fit(committee.DecisionTreeClassifier, categorical_features=np.True_),

@@ -129,7 +129,10 @@ def _divide_columns(y: Any) -> tuple[Any, Any]:
         return _divide_frame(y)
     if hasattr(y, "columns") or hasattr(y, "toarray"):
         return None, y
-    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    try:
+        array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    except ValueError:
+        raise DataError(f"A survival target is {_ALLOWED}; got lists of several lengths.") from None
     if array.ndim == 2 and array.shape[1] == 2:
         return array[:, 0], array[:, 1]
     return None, y

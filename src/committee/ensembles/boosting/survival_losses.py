@@ -327,7 +327,8 @@ class AftLoss(SurvivalLoss):
         own = self.failure_times
         slope, curvature = own.differentiate(rows.event, own.standardize(rows.time, scores[:, 0]))
         gradients = np.clip(slope / own.scale, -_LARGEST_GRADIENT, _LARGEST_GRADIENT)
-        hessians = np.clip(curvature / own.scale**2, _LEAST_HESSIAN, _LARGEST_GRADIENT)
+        # One after the other: the square of a large scale is beyond doubles.
+        hessians = np.clip(curvature / own.scale / own.scale, _LEAST_HESSIAN, _LARGEST_GRADIENT)
         return gradients[:, None], hessians[:, None]
 
     def find_values(self, rows: CensoredRows, prepared: Any, scores: FloatArray) -> FloatArray:
