@@ -327,8 +327,9 @@ class AftLoss(SurvivalLoss):
         own = self.failure_times
         slope, curvature = own.differentiate(rows.event, own.standardize(rows.time, scores[:, 0]))
         gradients = np.clip(slope / own.scale, -_LARGEST_GRADIENT, _LARGEST_GRADIENT)
-        # One after the other: the square of a large scale is beyond doubles.
-        hessians = np.clip(curvature / own.scale / own.scale, _LEAST_HESSIAN, _LARGEST_GRADIENT)
+        with np.errstate(over="ignore"):  # the square of a large scale may be beyond doubles
+            squared = np.square(np.float64(own.scale))
+        hessians = np.clip(curvature / squared, _LEAST_HESSIAN, _LARGEST_GRADIENT)
         return gradients[:, None], hessians[:, None]
 
     def find_values(self, rows: CensoredRows, prepared: Any, scores: FloatArray) -> FloatArray:
