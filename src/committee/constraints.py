@@ -37,7 +37,7 @@ __all__ = [
     "is_flag",
     "is_real",
     "is_whole",
-    "read_numbers",
+    "read_doubles",
     "validate_params",
 ]
 
@@ -417,12 +417,12 @@ def is_real(value: object) -> bool:
     return isinstance(value, _REALS) and not isinstance(value, bool)
 
 
-def read_numbers(value: object, subject: str, allowed: str) -> NDArray[np.float64]:
+def read_doubles(value: object, subject: str, allowed: str) -> NDArray[np.float64]:
     """An array of doubles, or an error that says what is allowed instead.
 
     Examples
     --------
-    >>> read_numbers([1, 2], "The 'weights' parameter", "numbers >= 0").tolist()
+    >>> read_doubles([1, 2], "The 'weights' parameter", "numbers >= 0").tolist()
     [1.0, 2.0]
     """
     try:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
-from committee.constraints import read_numbers, show_value
+from committee.constraints import read_doubles, show_value
 from committee.data.dates import read_array_times, to_dates
 from committee.data.inputs import DATE_KINDS
 from committee.exceptions import DataError, ParameterError
@@ -164,7 +164,7 @@ def _make_grid_axis(
         return _read_custom(response, feature, custom)
     check_count("grid_resolution", grid_resolution, 2)
     allowed = "two rising numbers in [0, 1]"
-    ends = read_numbers(percentiles, "The 'percentiles' argument", allowed)
+    ends = read_doubles(percentiles, "The 'percentiles' argument", allowed)
     if ends.shape != (2,) or not 0.0 <= ends[0] < ends[1] <= 1.0:
         raise ParameterError(f"The 'percentiles' argument must be {allowed}; got {show_value(percentiles)}.")
     values = response.column(feature)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from committee.constraints import read_numbers
+from committee.constraints import read_doubles
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterTypeError
@@ -160,7 +160,7 @@ def measure_diversity(members: MembersLike, X: Any, y: Any, sample_weight: Array
     relative = weights / weights.sum()
     table = np.stack(list(predictions.values()))
     if target.dtype.kind == "f" and (target != np.floor(target)).any():
-        values = read_numbers(table, "The predictions for a target of numbers", "numbers as well")
+        values = read_doubles(table, "The predictions for a target of numbers", "numbers as well")
         return _compare_values(list(predictions), values, target, relative)
     return _compare_classes(list(predictions), table, target, relative)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.constraints import is_real, read_numbers, show_value
+from committee.constraints import is_real, read_doubles, show_value
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
 
@@ -114,7 +114,7 @@ def _check_scores(scores: ArrayLike, labels: ArrayLike, where: str) -> tuple[Flo
             f"{where} takes scores of the classes, an array of shape (n_rows, n_classes); got {type(scores).__name__}. "
             "Pass its predict_proba(X), for instance; AdaBoostClassifier has methods for margins, weights and suspects."
         )
-    scores = read_numbers(scores, f"The scores for {where}", "an array of numbers of shape (n_rows, n_classes)")
+    scores = read_doubles(scores, f"The scores for {where}", "an array of numbers of shape (n_rows, n_classes)")
     try:
         labels = np.asarray(labels)
     except ValueError:

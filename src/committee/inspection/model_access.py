@@ -11,7 +11,7 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from committee.base import resolve_jobs
-from committee.constraints import read_numbers, show_value
+from committee.constraints import read_doubles, show_value
 from committee.data.dates import compute_part, read_array_times, to_dates
 from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
@@ -440,7 +440,7 @@ def read_row_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray | Non
     """Row weights as an array, checked; None for equal weights."""
     if weights is None:
         return None
-    read = np.ascontiguousarray(read_numbers(weights, "Weights", f"finite numbers >= 0, one for each of {n_rows} rows"))
+    read = np.ascontiguousarray(read_doubles(weights, "Weights", f"finite numbers >= 0, one for each of {n_rows} rows"))
     if read.shape != (n_rows,) or not np.isfinite(read).all() or (read < 0.0).any() or not read.any():
         raise DataError(
             f"Weights must be finite numbers >= 0, one for each of the {n_rows} rows, not all of them zero."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from committee.constraints import read_numbers
+from committee.constraints import read_doubles
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
 
@@ -88,7 +88,7 @@ def scale_proximity(proximity: FloatArray, n_dimensions: int = 2) -> tuple[Float
     >>> ((points[0] - points[2]) ** 2).sum().round(6).item()
     1.0
     """
-    proximity = read_numbers(proximity, "Proximities", "a square table of numbers")
+    proximity = read_doubles(proximity, "Proximities", "a square table of numbers")
     n_rows = len(proximity) if proximity.ndim else 0
     if proximity.ndim != 2 or proximity.shape[1] != n_rows or not np.isfinite(proximity).all():
         raise DataError(f"Proximities must be a square table of finite numbers; got shape {proximity.shape}.")

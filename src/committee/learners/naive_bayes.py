@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from committee.constraints import read_numbers, show_value
+from committee.constraints import read_doubles, show_value
 from committee.data import ClassTarget
 from committee.data.checks import note_columns
 from committee.data.intake import take_in, take_in_rows
@@ -250,7 +250,7 @@ class BernoulliNB(BaseNaiveBayes):
             alpha = np.asarray(float(self.alpha))
         else:
             subject = f"The 'alpha' parameter of {type(self).__name__}"
-            alpha = read_numbers(self.alpha, subject, "a float >= 0 or one such number for each feature")
+            alpha = read_doubles(self.alpha, subject, "a float >= 0 or one such number for each feature")
             if alpha.shape != (n_features,) or not (alpha >= 0).all():
                 raise ParameterError(
                     f"The 'alpha' parameter of {type(self).__name__} must be a float >= 0 or one such number for each "
@@ -274,7 +274,7 @@ class BernoulliNB(BaseNaiveBayes):
         n_classes = len(class_count)
         if self.class_prior is not None:
             subject = f"The 'class_prior' parameter of {type(self).__name__}"
-            prior = read_numbers(self.class_prior, subject, "one number >= 0 for each class, or None")
+            prior = read_doubles(self.class_prior, subject, "one number >= 0 for each class, or None")
             if prior.shape != (n_classes,) or not (prior >= 0).all():
                 raise ParameterError(
                     f"The 'class_prior' parameter of {type(self).__name__} must be one number >= 0 for each of the "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from committee.constraints import read_numbers
+from committee.constraints import read_doubles
 from committee.data import ClassTarget
 from committee.data.passing import read_table
 from committee.engines.formula import (
@@ -176,7 +176,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
             return self.weights
         name = type(self).__name__
         subject = f"The 'weights' parameter of {name}"
-        weights = read_numbers(self.weights, subject, "one number >= 0 for each estimator, or None")
+        weights = read_doubles(self.weights, subject, "one number >= 0 for each estimator, or None")
         if weights.shape != (len(self.estimators),):
             raise ParameterError(
                 f"Number of `estimators` and weights must be equal; got {weights.size} weights, "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.constraints import is_real, read_numbers, show_value
+from committee.constraints import is_real, read_doubles, show_value
 from committee.data import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.data.weights import count_as_rows
@@ -120,7 +120,7 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
                 f"This {type(self).__name__} has no record of the training rows in its leaves. Fit it with "
                 "keep_leaf_samples=True."
             )
-        levels = read_numbers(q, "q", "a number in [0, 1] or a list of them")
+        levels = read_doubles(q, "q", "a number in [0, 1] or a list of them")
         if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise DataError(f"q must be a number in [0, 1] or a list of them; got {show_value(q)}.")
         quantiles = record.find_quantiles(leaves, np.atleast_1d(levels))
