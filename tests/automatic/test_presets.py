@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from committee import CommitteeClassifier
@@ -63,6 +64,15 @@ def test_the_best_preset_has_ten_folds_and_large_forests() -> None:
     assert sizes <= {10}
     assert trees <= {500}
     assert sizes or trees
+
+
+def test_a_model_from_before_the_presets_can_be_cloned() -> None:
+    model = CommitteeClassifier(portfolio=["linear"], random_state=0).fit(X, Y)
+    for name in ("preset", "extra_members", "max_latency_us"):
+        del model.__dict__[name]
+    again = clone(model).fit(X, Y)
+    assert again.get_params()["preset"] == "balanced"
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_an_unknown_preset_is_refused() -> None:

@@ -70,14 +70,15 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
 
     _task: ClassVar[Task]
 
-    preset: PresetName
+    # Pickles of earlier versions lack the parameters with a value here.
+    preset: PresetName = "balanced"
     n_members: NMembers
     time_budget: TimeBudget
     metric: CommitteeMetric
     combine: Combine
     portfolio: Portfolio
-    extra_members: ExtraMembers
-    max_latency_us: MaxLatency
+    extra_members: ExtraMembers = None
+    max_latency_us: MaxLatency = None
     cv: CommitteeCv
     text_columns: TextColumns
     categorical_features: CategoricalFeatures
