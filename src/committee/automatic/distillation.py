@@ -1,9 +1,10 @@
 """Distillation of an AutoML estimator to one model, and the score of both.
 
 The out-of-fold predictions of the training rows were made by members that were fitted on all other rows. A student that
-is fitted to them in folds would therefore learn from the targets of its test rows, and its score would be optimistic by
-far: on wine_quality, 0.61 by log-loss where new rows give 0.72. So the estimator is fitted again without the rows of a
-fold, a student learns from it, and both predict the fold.
+is fitted to them in folds would therefore learn from the targets of its test rows, and its score would be optimistic:
+on wine_quality, a root mean squared error of 0.61 in folds and 0.72 on new rows, beside 0.64 and 0.67 of the estimator
+that it learnt from. So the estimator is fitted again without the rows of a fold, a student learns from it, and both
+predict the fold.
 """
 
 from __future__ import annotations
