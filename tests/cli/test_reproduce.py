@@ -73,17 +73,17 @@ def test_trees_of_a_thousand_rounds_leave_something_to_boost(monkeypatch: pytest
 
 
 def test_unknown_rows(run: Run) -> None:
-    done = run("reproduce", "R14")
+    done = run("reproduce", "R17")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "no result 'R14'" in done.stderr
+    assert "no result 'R17'" in done.stderr
     assert len(done.stderr.splitlines()) == 2
     assert run("reproduce", "R9", "--seeds", 1).returncode == 2
     assert run("reproduce", "R9", "--out", "none/p.html").returncode == 2
 
 
 def test_rows_are_chosen_by_name() -> None:
-    assert choose_rows([]) == choose_rows(["all"]) == [f"R{k}" for k in range(1, 14)]
+    assert choose_rows([]) == choose_rows(["all"]) == [f"R{k}" for k in range(1, 17)]
     assert choose_rows(["r13", "R2"]) == ["R2", "R13"]
     with pytest.raises(CommandError, match="X"):
         choose_rows(["X"])
@@ -117,12 +117,22 @@ def test_our_mean_is_compared_with_that_of_scikit_learn() -> None:
     assert not compare_value("x", 0.5, [0.866] * 4, [0.864] * 4).passed
 
 
-@pytest.mark.parametrize("key", ["R1", "R5", "R6", "R8", "R13"])
+@pytest.mark.parametrize("key", ["R1", "R5", "R6", "R8", "R13", "R15"])
 def test_rows_without_files(key: str) -> None:
     (result,) = reproduce_rows([key], ReproductionSettings(4, 1))
     assert result.status == "pass", result.lines
     assert result.figures
     assert all(len(line.what) <= 34 for line in result.lines)
+
+
+@pytest.mark.parametrize(("key", "n_seeds"), [("R14", 3), ("R16", 5)])
+def test_trees_and_calibration(key: str, n_seeds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("committee.cli.reproduce.members._TREES", 100)
+    (result,) = reproduce_rows([key], ReproductionSettings(n_seeds, 1))
+    assert result.status == "pass", result.lines
+    assert result.figures
+    assert all(len(line.what) <= 34 for line in result.lines)
+    assert sum(bool(line.scikit_learn) for line in result.lines) >= 2
 
 
 def test_in_a_browser(tmp_path: Path) -> None:

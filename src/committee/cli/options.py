@@ -190,7 +190,7 @@ NewPageOption = Annotated[
     ),
 ]
 ResultNamesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[R1 … R13 | all]", help="Which results; all of them by default.")
+    list[str] | None, typer.Argument(metavar="[R1 … R16 | all]", help="Which results; all of them by default.")
 ]
 NSeedsOption = Annotated[int, typer.Option("--seeds", metavar="N", min=2, help="Number of seeds.")]
 PageOutOption = Annotated[

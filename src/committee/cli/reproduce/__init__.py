@@ -9,6 +9,7 @@ from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.reproduce.closed_forms import reproduce_bootstrap, reproduce_toy
 from committee.cli.reproduce.forests import reproduce_iris, reproduce_mnist, reproduce_titanic
 from committee.cli.reproduce.housing import reproduce_housing
+from committee.cli.reproduce.members import reproduce_calibration, reproduce_naive_bayes, reproduce_small_trees
 from committee.cli.reproduce.moons import reproduce_bags, reproduce_overfitting, reproduce_votes
 from committee.cli.reproduce.results import MissingDataError, ReproductionSettings, Result
 from committee.cli.reproduce.rounds import (
@@ -35,6 +36,9 @@ EXPERIMENTS: dict[str, tuple[str, Callable[[ReproductionSettings], Result]]] = {
     "R11": ("Titanic", reproduce_titanic),
     "R12": ("A thousand rounds of trees", reproduce_letters),
     "R13": ("Bootstrap samples and the variance of bagging", reproduce_bootstrap),
+    "R14": ("Trees of few leaves on moons", reproduce_small_trees),
+    "R15": ("Naive Bayes, alone and boosted", reproduce_naive_bayes),
+    "R16": ("Brier scores before and after calibration", reproduce_calibration),
 }
 
 

@@ -100,7 +100,7 @@ class GradientBoostingRanker(BaseGradientBoosting):
     count. ``loss="lambdarank"`` is LambdaMART [Burges2010]: a pair of rows i, j of a query with relevances
     y_i > y_j has the loss log(1 + exp(-σ (f_i - f_j))), times the change of NDCG if the two changed places,
 
-    |2^y_i - 2^y_j| |1 / log2(1 + r_i) - 1 / log2(1 + r_j)| / maxDCG,
+    ``|2^y_i - 2^y_j| |1 / log2(1 + r_i) - 1 / log2(1 + r_j)| / maxDCG``,
 
     with r the places by the scores so far. One row of each pair is among the first ``truncation_level``. The
     conventions are LightGBM's. ``"pairwise"`` is RankNet [Burges2005]: all pairs, without that factor, divided by the
