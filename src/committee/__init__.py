@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boostexter.classifier import BoosTexterClassifier
     from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from committee.ensembles.boosting.ordinal import OrdinalGradientBoostingClassifier
     from committee.ensembles.boosting.ranker import GradientBoostingRanker
     from committee.ensembles.boosting.survival import GradientBoostingSurvivalAnalysis
     from committee.ensembles.combining.selection import EnsembleSelectionClassifier, EnsembleSelectionRegressor
@@ -98,6 +99,7 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "IsolationForest",
+    "OrdinalGradientBoostingClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomSurvivalForest",
@@ -161,6 +163,7 @@ _HOMES = {
     "HistGradientBoostingClassifier": "committee.ensembles.boosting.hist",
     "HistGradientBoostingRegressor": "committee.ensembles.boosting.hist",
     "IsolationForest": "committee.ensembles.forest.isolation",
+    "OrdinalGradientBoostingClassifier": "committee.ensembles.boosting.ordinal",
     "RandomForestClassifier": "committee.ensembles.forest.estimators",
     "RandomForestRegressor": "committee.ensembles.forest.estimators",
     "RandomSurvivalForest": "committee.ensembles.forest.survival",

@@ -221,6 +221,7 @@ WORK = {
     "HistGradientBoostingClassifier": "committee._core.Boosting",
     "HistGradientBoostingRegressor": "committee._core.Boosting",
     "IsolationForest": "committee._core.grow_isolation_forest",
+    "OrdinalGradientBoostingClassifier": "committee._core.Boosting",
     "SingleFeatureNB": "numpy.bincount",
 }
 

@@ -45,6 +45,7 @@ SURFACE = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "IsolationForest",
+    "OrdinalGradientBoostingClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomSurvivalForest",

@@ -14,6 +14,7 @@ from committee.ensembles.boosting import (
     GradientBoostingSurvivalAnalysis,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    OrdinalGradientBoostingClassifier,
 )
 from committee.ensembles.combining import (
     EnsembleSelectionClassifier,
@@ -50,6 +51,7 @@ __all__ = [
     "GradientBoostingSurvivalAnalysis",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "OrdinalGradientBoostingClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomSurvivalForest",

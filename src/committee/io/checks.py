@@ -72,6 +72,12 @@ def _check_estimator(model: Any) -> None:
         require(is_a(link, "SurvivalLink") and is_a(loss, "LossFunction"), "survival models have a link")
         n_scores = len(link.times) if link.kind == "hazard" else 1
         require(getattr(loss, "n_scores", 0) == n_scores, "every interval has its score")
+    if "_ordinal_link" in state:
+        link, classes = state["_ordinal_link"], state.get("classes_")
+        require(is_a(link, "OrdinalLink") and isinstance(classes, np.ndarray), "ordinal models have a link")
+        assert classes is not None
+        n_rounds = trees.n_trees if trees is not None else 0
+        require(link.thresholds.shape == (n_rounds, len(classes) - 1), "thresholds are between the levels")
     if "_leaf_hazards" in state:
         _check_hazards(state, trees)
 
@@ -116,7 +122,8 @@ def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     outputs: list[Any] = classes if isinstance(classes, list) else [classes]
     known = all(isinstance(own, np.ndarray) for own in outputs)
     fewest = 2 if len(outputs) == 1 else 1  # one of several targets may have a single class
-    known = known and n == sum(1 if fewest <= len(own) <= 2 else len(own) for own in outputs)
+    single = "_ordinal_link" in state  # one score for all levels
+    known = known and n == sum(1 if single or fewest <= len(own) <= 2 else len(own) for own in outputs)
     n_outputs = 1 if loss.levels else n
     require(known if classes is not None else state.get("n_outputs_") == n_outputs, "every output has its score")
 

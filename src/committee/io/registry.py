@@ -65,6 +65,7 @@ STATES = {
     "Steps": StateClass("committee.ensembles.forest.calibration", "_Steps", ("_places", "_heights")),
     "Sigmoid": StateClass("committee.ensembles.forest.calibration", "_Sigmoid", ("_slope", "_offset")),
     "SurvivalLink": StateClass("committee.ensembles.boosting.survival_link", "SurvivalLink"),
+    "OrdinalLink": StateClass("committee.ensembles.boosting.ordinal_link", "OrdinalLink"),
     "LossFunction": StateClass("committee.losses", "LossFunction"),
     "JoinedLoss": StateClass("committee.ensembles.boosting.joined_loss", "JoinedLoss"),
     "LabelTarget": StateClass("committee.ensembles.boostexter.model", "LabelTarget"),

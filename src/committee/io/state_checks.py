@@ -110,6 +110,14 @@ def _check_survival_link(link: Any) -> None:
     require(isinstance(link.scale, float) and 0.0 < link.scale < np.inf, "a scale is positive")
 
 
+def _check_ordinal_link(link: Any) -> None:
+    require(isinstance(link.kind, str) and link.kind in ("logit", "probit", "cloglog"), "a link is of a known kind")
+    own = link.thresholds
+    known = isinstance(own, np.ndarray) and own.dtype == np.float64 and own.ndim == 2 and len(own) > 0
+    require(known, "every round has its thresholds")
+    require(not np.isnan(own).any() and bool((own[:, 1:] >= own[:, :-1]).all()), "thresholds must ascend")
+
+
 def _check_leaf_hazards(leaves: Any) -> None:
     offsets, times, hazards = leaves.offsets, leaves.times, leaves.hazards
     known = isinstance(offsets, np.ndarray) and offsets.dtype == np.int64 and offsets.ndim == 1 and len(offsets) > 1
@@ -252,6 +260,7 @@ STATE_CHECKS: dict[str, Callable[[Any], None]] = {
     "LeafHazards": _check_leaf_hazards,
     "LeafRecord": _check_leaf_record,
     "SurvivalLink": _check_survival_link,
+    "OrdinalLink": _check_ordinal_link,
     "TreeView": _check_tree_view,
     "ShareCalibration": _check_calibration,
     "Steps": _check_steps,

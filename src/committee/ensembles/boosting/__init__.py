@@ -2,6 +2,7 @@
 
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
 from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from committee.ensembles.boosting.ordinal import OrdinalGradientBoostingClassifier
 from committee.ensembles.boosting.ranker import GradientBoostingRanker
 from committee.ensembles.boosting.survival import GradientBoostingSurvivalAnalysis
 
@@ -12,4 +13,5 @@ __all__ = [
     "GradientBoostingSurvivalAnalysis",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "OrdinalGradientBoostingClassifier",
 ]

@@ -134,7 +134,10 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             monotonic_cst=self.monotonic_cst,
             interaction_cst=self.interaction_cst,
         )
-        growth = make_grow_params(constraints, dataset, dataset.weights, seed)
+        # Constraints are on the score: the levels or columns of the target of a loss of groups are no outputs.
+        single = isinstance(loss, GroupLoss) and loss.n_scores == 1
+        constrained = replace(dataset, target=None) if single else dataset
+        growth = make_grow_params(constraints, constrained, dataset.weights, seed)
         params.monotonic, params.interaction_groups = growth.monotonic, growth.interaction_groups
         if params.min_samples_leaf == 1:
             # Every side of a split has a row. The engine first tests sums of hessians, which would refuse sides whose

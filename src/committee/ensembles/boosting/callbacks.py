@@ -150,7 +150,7 @@ def _measure_out_of_bag(booster: Booster) -> float:
     else:
         target = replace(target, values=target.values[rows])
     scores, own = np.asarray(booster.state.scores)[rows], None if weights is None else weights[rows]
-    return -BoostingScorer("loss", booster.loss).score(target, scores, own)
+    return -BoostingScorer("loss", booster.loss).score_others(booster, target, scores, own)
 
 
 class EvalSets(RoundCallback):
@@ -185,7 +185,9 @@ class EvalSets(RoundCallback):
 
     def _evaluate(self, table: ValidationSet, booster: Booster) -> dict[str, float]:
         scores = table.update_scores(booster)
-        values = {name: own.score(table.target, scores, table.weights) for name, own in self._scorers.items()}
+        values = {
+            name: own.score_others(booster, table.target, scores, table.weights) for name, own in self._scorers.items()
+        }
         return {name: -value if self._scorers[name].is_loss else value for name, value in values.items()}
 
 

@@ -80,7 +80,8 @@ class EarlyStopping(RoundCallback):
         self.training_scores.append(self._score_training(booster))
         if self.validation is not None:
             scores = self.validation.update_scores(booster)
-            self.validation_scores.append(self.scorer.score(self.validation.target, scores, self.validation.weights))
+            own = self.validation
+            self.validation_scores.append(self.scorer.score_others(booster, own.target, scores, own.weights))
 
     def _score_training(self, booster: Booster) -> float:
         dataset = booster.dataset
@@ -88,7 +89,8 @@ class EarlyStopping(RoundCallback):
             return self.scorer.score_training(booster)
         rows = np.random.default_rng([self._seed, 2]).choice(dataset.n_rows, _SCORED_ROWS, replace=False)
         sample = dataset.take_rows(rows)
-        return self.scorer.score(require_target(sample), np.asarray(booster.state.scores)[rows], sample.weights)
+        scores = np.asarray(booster.state.scores)[rows]
+        return self.scorer.score_others(booster, require_target(sample), scores, sample.weights)
 
 
 def has_stopped_improving(scores: Sequence[float], patience: int, tol: float) -> bool:
@@ -125,7 +127,7 @@ def choose_rounds(
     for m in range(last + 1):
         for booster, _ in folds:
             booster.boost(m)
-        scores = [scorer.score(own.target, own.update_scores(booster), own.weights) for booster, own in folds]
+        scores = [scorer.score_others(b, own.target, own.update_scores(b), own.weights) for b, own in folds]
         means.append(float(np.average(scores, weights=sizes)))
         if has_stopped_improving(means, patience, tol):
             break

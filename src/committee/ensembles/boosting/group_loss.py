@@ -60,6 +60,27 @@ class GroupLoss:
         """The loss of rows whose scores, of shape (n_rows, n_scores), are known."""
         return self.bind(target, weights).measure(np.asfortranarray(scores), n_jobs)
 
+    def measure_others(
+        self,
+        bound: BoundGroupLoss | None,
+        known: FloatArray,
+        target: FloatArray,
+        scores: FloatArray,
+        weights: FloatArray | None,
+    ) -> float:
+        """The loss of rows that are not trained on; one with parameters besides the scores takes the trained ones.
+
+        Parameters
+        ----------
+        bound : the engine's GroupLoss or None
+            The loss of the training rows.
+        known : ndarray of shape (n_training_rows, n_scores)
+            Their scores.
+        target, scores, weights
+            Of the other rows.
+        """
+        return self.measure(target, scores, weights)
+
     def find_means(self, scores: FloatArray) -> FloatArray:
         """Scores to predictions."""
         return self.prediction_loss.find_means(scores)

@@ -73,7 +73,21 @@ class BoostingScorer:
         bound = booster.objective.bound
         if self.is_loss and bound is not None:
             return -bound.measure(np.asfortranarray(booster.state.scores), booster.n_jobs)
-        return self.score(booster.objective.target, np.asarray(booster.state.scores), booster.dataset.weights)
+        scores = np.asarray(booster.state.scores)
+        return self.score_others(booster, booster.objective.target, scores, booster.dataset.weights)
+
+    def score_others(
+        self,
+        booster: Booster,
+        target: ClassTarget | ValueTarget,
+        scores: FloatArray,
+        weights: FloatArray | None,
+    ) -> float:
+        """Score of rows that a model in training has given scores, of shape (n_rows, n_scores)."""
+        if not self.is_loss or not isinstance(self.loss, GroupLoss):
+            return self.score(target, scores, weights)
+        known = np.asarray(booster.state.scores)
+        return -self.loss.measure_others(booster.objective.bound, known, read_target_columns(target), scores, weights)
 
     def score(self, target: ClassTarget | ValueTarget, scores: FloatArray, weights: FloatArray | None) -> float:
         """Score of rows whose scores, of shape (n_rows, n_scores), are known."""

@@ -1,0 +1,147 @@
+"""Cumulative links: from a score and ordered thresholds to the probabilities of ordered levels [McCullagh1980]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from committee.typing import FloatArray
+
+__all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_levels"]
+
+_FURTHEST = 700.0
+"""Distances of scores from thresholds, as far as they are told apart: the exponential of this is a number."""
+_LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+
+
+class CumulativeLink(NamedTuple):
+    """A distribution F of the noise that is added to the score.
+
+    Attributes
+    ----------
+    log_below, log_above : callable
+        Logarithms of F and of 1 - F.
+    log_density : callable
+        Logarithm of the density.
+    log_slope : callable
+        Its derivative.
+    """
+
+    log_below: Callable[[FloatArray], FloatArray]
+    log_above: Callable[[FloatArray], FloatArray]
+    log_density: Callable[[FloatArray], FloatArray]
+    log_slope: Callable[[FloatArray], FloatArray]
+
+    def log_between(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """The logarithm of F(high) - F(low), from the tail that is the smaller, so that nothing cancels."""
+        below, above = self.log_below(high), self.log_above(low)
+        is_left = below < above
+        larger = np.where(is_left, below, above)
+        smaller = np.where(is_left, self.log_below(low), self.log_above(high))
+        with np.errstate(divide="ignore"):
+            return np.asarray(larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0))))
+
+
+def _log_logistic(z: FloatArray) -> FloatArray:
+    return np.asarray(-np.logaddexp(0.0, -z))
+
+
+def _log_logistic_density(z: FloatArray) -> FloatArray:
+    return _log_logistic(z) + _log_logistic(-z)
+
+
+#: By the names that the parameter ``link`` has.
+CUMULATIVE_LINKS = {
+    "logit": CumulativeLink(
+        _log_logistic, lambda z: _log_logistic(-z), _log_logistic_density, lambda z: np.asarray(-np.tanh(z / 2.0))
+    ),
+    "probit": CumulativeLink(
+        lambda z: np.asarray(log_ndtr(z)),
+        lambda z: np.asarray(log_ndtr(-z)),
+        lambda z: -0.5 * z**2 - _LOG_ROOT,
+        lambda z: -z,
+    ),
+    "cloglog": CumulativeLink(
+        lambda z: np.asarray(np.log(-np.expm1(-np.exp(z)))),
+        lambda z: np.asarray(-np.exp(z)),
+        lambda z: np.asarray(z - np.exp(z)),
+        lambda z: np.asarray(1.0 - np.exp(z)),
+    ),
+}
+
+
+def find_distances(thresholds: FloatArray, scores: FloatArray) -> FloatArray:
+    """Thresholds minus scores, as far as they are told apart; one of both may have an axis more."""
+    return np.clip(thresholds - scores, -_FURTHEST, _FURTHEST)
+
+
+def choose_levels(probabilities: FloatArray, by: str) -> NDArray[np.intp]:
+    """The number of the level that is predicted for each row.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_levels)
+        Levels in their order.
+    by : {"probability", "absolute_error"}
+        The most probable level, the first of equals; or the first one with the least expected distance in levels.
+
+    Examples
+    --------
+    >>> shares = np.array([[0.4, 0.3, 0.3]])
+    >>> choose_levels(shares, "probability"), choose_levels(shares, "absolute_error")
+    (array([0]), array([1]))
+    """
+    if by == "probability":
+        return np.asarray(probabilities.argmax(axis=1))
+    n_levels = probabilities.shape[1]
+    distances = np.abs(np.arange(n_levels)[:, None] - np.arange(n_levels)).astype(np.float64)
+    # Level by level, so that a row alone gets the bits that it gets among others.
+    errors = np.zeros_like(probabilities)
+    for k in range(n_levels):
+        errors += probabilities[:, k : k + 1] * distances[k]
+    return np.asarray(errors.argmin(axis=1))
+
+
+@dataclass(frozen=True)
+class OrdinalLink:
+    """What turns the scores of a fitted ordinal model into probabilities.
+
+    Attributes
+    ----------
+    kind : {"logit", "probit", "cloglog"}
+        The distribution of the noise.
+    thresholds : ndarray of shape (n_rounds, n_levels - 1)
+        Those after each round, ascending in each row. Two are equal where the level between them has probability
+        zero; levels without training rows at the ends have infinite ones.
+    """
+
+    kind: str
+    thresholds: FloatArray
+
+    def find_probabilities(self, scores: FloatArray, n_rounds: int | None = None) -> FloatArray:
+        """Probabilities of the levels, of shape (n_rows, n_levels).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,)
+            After that round.
+        n_rounds : int, optional
+            By default all.
+        """
+        own = self.thresholds[-1 if n_rounds is None else n_rounds - 1]
+        link, scores = CUMULATIVE_LINKS[self.kind], np.asarray(scores)[:, None]
+        bounds = np.concatenate(([-np.inf], own, [np.inf]))
+        distances = find_distances(bounds, scores)
+        shares = np.exp(link.log_between(distances[:, :-1], distances[:, 1:]))
+        shares[:, bounds[:-1] == bounds[1:]] = 0.0
+        total = np.zeros(len(shares))
+        for k in range(shares.shape[1]):
+            total += shares[:, k]
+        return np.asarray(shares / total[:, None])
