@@ -114,12 +114,12 @@ class OrdinalGradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting): 
 
     P(y <= k | x) = F(θ_k - f(x)),
 
-    with F the distribution of the noise (``link``). The loss is minus the log-likelihood. Each tree follows its gradient
-    by f, (F'(a) - F'(b)) / (F(a) - F(b)) with a and b the upper and the lower threshold of the row's level minus its
-    score. Before each round the thresholds are fitted anew by Newton's method, to the least loss at the scores so far:
-    this is a convex problem, whose loss is infinite where thresholds are out of order. A round grows one tree, whatever
-    the number of levels, so that few rows suffice where one score tells the levels apart. Where the levels differ in
-    other ways, `GradientBoostingClassifier` learns more from many rows.
+    with F the distribution of the noise (``link``). The loss is minus the log-likelihood. Each tree follows its
+    gradient by f, (F'(a) - F'(b)) / (F(a) - F(b)) with a and b the upper and the lower threshold of the row's level
+    minus its score. Before each round the thresholds are fitted anew by Newton's method, to the least loss at the
+    scores so far: this is a convex problem, whose loss is infinite where thresholds are out of order. A round grows one
+    tree, whatever the number of levels, so that few rows suffice where one score tells the levels apart. Where the
+    levels differ in other ways, `GradientBoostingClassifier` learns more from many rows.
 
     Defaults are those of `GradientBoostingClassifier`. A level without training rows has probability zero.
 
