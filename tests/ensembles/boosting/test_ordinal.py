@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import committee
-from committee import GradientBoostingClassifier, OrdinalGradientBoostingClassifier
+from committee import BaggingClassifier, GradientBoostingClassifier, OrdinalGradientBoostingClassifier, VotingClassifier
 from committee.ensembles.boosting.ordinal_link import CUMULATIVE_LINKS, OrdinalLink, choose_levels
 from committee.ensembles.boosting.ordinal_loss import BoundOrdinalLoss, OrdinalLoss
 from committee.exceptions import CommitteeError, DataError, ParameterError
@@ -284,3 +284,15 @@ def test_damaged_files_are_refused(tmp_path: Any) -> None:
         committee.save(model, tmp_path / "model")
         with pytest.raises(CommitteeError, match="thresholds"):
             committee.load(tmp_path / "model")
+
+
+def test_as_a_member_of_other_ensembles() -> None:
+    X, y = draw_rows()
+    single = OrdinalGradientBoostingClassifier(n_estimators=6, random_state=0)
+    shares = single.fit(X, y).predict_proba(X)
+    vote = VotingClassifier([("one", single), ("two", single)], voting="soft").fit(X, y)
+    np.testing.assert_allclose(vote.predict_proba(X), shares, rtol=1e-9)
+    bag = BaggingClassifier(single, n_estimators=3, random_state=0).fit(X, y + 10)
+    assert bag.score(X, y + 10) > 0.4
+    with pytest.raises(DataError, match="ascending numbers"):
+        BaggingClassifier(single.set_params(levels=[10, 11, 12, 13, 14]), n_estimators=2).fit(X, y + 10)

@@ -196,3 +196,12 @@ def test_refusals():
         GradientBoostingRanker(loss="rank:ndcg").fit(X, y, qid=qid)
     with pytest.raises(CommitteeError, match="'qid' is needed"):
         model.fit(X, y, qid=qid).score(X, y)
+
+
+def test_monotone_constraint_is_on_the_score():
+    X, y, qid = make_queries(20)
+    model = GradientBoostingRanker(n_estimators=15, monotonic_cst=[1, 0, 0, 0, 0, 0]).fit(X, y, qid=qid)
+    line = np.zeros((50, 6))
+    line[:, 0] = np.linspace(-3.0, 3.0, 50)
+    assert (np.diff(model.predict(line)) >= 0.0).all()
+    assert np.ptp(model.predict(line)) > 0.0

@@ -64,7 +64,10 @@ def order_levels(dataset: Dataset, levels: Any) -> Dataset:
     classes = target.classes[0]
     unknown = [label for label in classes.tolist() if label not in places]
     if unknown:
-        raise DataError(f"y has the class {unknown[0]!r}, which is not among the levels {listed!r}.")
+        raise DataError(
+            f"y has the class {unknown[0]!r}, which is not among the levels {listed!r}. Ensembles pass the numbers of "
+            "the sorted classes to their members: encode the levels as ascending numbers there, without 'levels'."
+        )
     numbers = np.array([places[label] for label in classes.tolist()], dtype=np.uint32)
     ordered: NDArray[Any] = np.array(listed, dtype=object if classes.dtype == object else None)
     if ordered.dtype.kind in "iufb" and classes.dtype.kind in "iufb":
