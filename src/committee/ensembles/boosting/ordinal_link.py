@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_levels"]
 
 _FURTHEST = 700.0
-"""Distances of scores from thresholds, as far as they are told apart: the exponential of this is a number."""
+"""Distances of scores from thresholds, bounded by this, whose exponential is a number."""
 _LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -78,7 +78,7 @@ CUMULATIVE_LINKS = {
 
 
 def find_distances(thresholds: FloatArray, scores: FloatArray) -> FloatArray:
-    """Thresholds minus scores, as far as they are told apart; one of both may have an axis more."""
+    """Thresholds minus scores, bounded; one of both may have an axis more."""
     return np.clip(thresholds - scores, -_FURTHEST, _FURTHEST)
 
 
