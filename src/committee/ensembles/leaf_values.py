@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.constraints import show_value
 from committee.data.weights import count_as_rows, read_sample_weight
 from committee.exceptions import DataError, ParameterError
 from committee.learners.tree_rows import apply_trees
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
     from committee.engines import Trees
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
-__all__ = ["blend_leaves", "encode_labels", "find_leaf_indices", "read_refit_weights", "replace_leaf_values"]
+__all__ = [
+    "blend_leaves",
+    "check_refittable",
+    "encode_labels",
+    "find_leaf_indices",
+    "read_refit_values",
+    "read_refit_weights",
+    "replace_leaf_values",
+]
 
 
 def find_leaf_indices(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
@@ -46,11 +55,34 @@ def blend_leaves(old: FloatArray, new: FloatArray, counts: FloatArray, decay_rat
     return np.where((counts > 0.0)[:, None], decay_rate * old + (1.0 - decay_rate) * new, old)
 
 
+def check_refittable(name: str, refusal: str | None) -> None:
+    """Refuse `refit_leaves` of a model whose leaf values do not follow from the rows in the leaf alone."""
+    if refusal is not None:
+        raise ParameterError(f"refit_leaves of {name} is not possible: {refusal}. Fit a new model.")
+
+
+def read_refit_values(y: ArrayLike) -> FloatArray:
+    """The new values of a regression, which must be finite numbers."""
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"y must be numbers; got {show_value(y)}.") from None
+    if not np.isfinite(values).all():
+        raise DataError("y has a value that is missing or infinite; refit_leaves needs finite values.")
+    return values.reshape(1) if values.ndim == 0 else values
+
+
 def encode_labels(y: ArrayLike, classes: NDArray[Any], owner: str) -> NDArray[np.intp]:
     """The number of each label among the classes that a model knows."""
     labels = np.asarray(y)
-    found = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    unknown = np.asarray(classes[found] != labels)
+    try:
+        found = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        unknown = np.asarray(classes[found] != labels)
+    except TypeError:
+        raise DataError(
+            f"y has labels that cannot be compared with the classes of this {owner}: {classes!r}; "
+            f"got {show_value(labels)}."
+        ) from None
     if unknown.any():
         raise DataError(
             f"y has the class {labels[unknown][0]!r}, which this {owner} was not fitted on; refit_leaves keeps its "

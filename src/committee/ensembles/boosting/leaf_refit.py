@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from committee.data.intake import take_in_rows
 from committee.ensembles.leaf_values import (
     blend_leaves,
+    check_refittable,
     encode_labels,
     find_leaf_indices,
+    read_refit_values,
     read_refit_weights,
     replace_leaf_values,
 )
@@ -35,6 +37,9 @@ _STALE = ("train_score_", "validation_score_", "oob_improvement_", "oob_scores_"
 
 class BoostingLeafRefit:
     """`refit_leaves` of boosted trees."""
+
+    _refit_refusal: ClassVar[str | None] = None
+    """Why leaf values cannot follow new rows, in models whose loss is not a sum over rows that stand alone."""
 
     if TYPE_CHECKING:
         n_jobs: Any
@@ -87,6 +92,7 @@ class BoostingLeafRefit:
         """
         trees, loss = self.fitted_trees(), self._loss
         name = type(self).__name__
+        check_refittable(name, self._refit_refusal)
         if not isinstance(loss, LossFunction) or loss.name not in _NEWTON_LOSSES:
             raise ParameterError(
                 f"refit_leaves of {name} is for the losses {', '.join(_NEWTON_LOSSES)}; this model has "
@@ -109,7 +115,7 @@ class BoostingLeafRefit:
         classes = self.__dict__.get("classes_")
         if classes is not None:
             return encode_labels(y, classes, type(self).__name__).astype(np.float64)
-        values = np.asarray(y, dtype=np.float64)
+        values = read_refit_values(y)
         self._loss.check_target(values.reshape(len(values), -1))
         return values
 

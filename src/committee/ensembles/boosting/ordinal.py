@@ -43,7 +43,7 @@ from committee.ensembles.boosting.params import (
     Subsample,
     TopRate,
 )
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError
 from committee.foreign_names import answer_arguments
 from committee.params import (
     ArrayLike as ArrayLikeParam,
@@ -176,6 +176,7 @@ class OrdinalGradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting): 
     """
 
     _task: ClassVar[Task] = "classify"
+    _refit_refusal: ClassVar[str | None] = "its thresholds belong to the scores of the training rows"
     # What the fit of all boosted models reads, and thresholds take the place of.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None
@@ -306,15 +307,6 @@ class OrdinalGradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting): 
         thresholds = np.stack(rows if n_rounds is None else rows[:n_rounds]) if rows else last[None]
         own = {"_ordinal_link": OrdinalLink(self.link, thresholds), "thresholds_": thresholds[-1].copy()}
         return {**super()._list_fitted(booster, n_rounds, attributes), **own}
-
-    def refit_leaves(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, decay_rate: float = 0.9
-    ) -> Self:
-        """Not for ordered levels, whose thresholds belong to the scores of the training rows."""
-        raise ParameterError(
-            f"refit_leaves of {type(self).__name__} is not possible: its thresholds belong to the scores of the "
-            "training rows. Fit a new model."
-        )
 
     # Predicting.
 

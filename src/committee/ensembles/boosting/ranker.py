@@ -149,6 +149,7 @@ class GradientBoostingRanker(BaseGradientBoosting):
     """
 
     _task: ClassVar[Task] = "regress"
+    _refit_refusal: ClassVar[str | None] = "the rows of a query are compared with one another"
     # What the fit of all boosted models reads, and a ranking has no use for.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -144,6 +144,8 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
 
     event_times_: FloatArray
     _link: SurvivalLink
+
+    _refit_refusal: ClassVar[str | None] = "its curves belong to the scores of the training rows"
 
     def __init__(
         self,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from committee.data.intake import take_in_rows
 from committee.ensembles.leaf_values import (
     blend_leaves,
+    check_refittable,
     encode_labels,
     find_leaf_indices,
+    read_refit_values,
     read_refit_weights,
     replace_leaf_values,
 )
@@ -41,6 +43,9 @@ _STALE = (
 
 class ForestLeafRefit:
     """`refit_leaves` of forests."""
+
+    _refit_refusal: ClassVar[str | None] = None
+    """Why leaf values cannot follow new rows, in forests whose leaves hold more than a mean."""
 
     if TYPE_CHECKING:
         n_jobs: Any
@@ -88,13 +93,15 @@ class ForestLeafRefit:
         True
         """
         trees = self.fitted_trees()
+        check_refittable(type(self).__name__, self._refit_refusal)
         if self.n_outputs_ > 1 and hasattr(self, "classes_"):
             raise DataError("refit_leaves of a classifier is for a single output.")
         rows = take_in_rows(self, X, self._schema)
         old = np.array(trees.values, dtype=np.float64).reshape(-1, trees.width)
         classes = self.__dict__.get("classes_")
         if classes is None:
-            target = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)
+            target = read_refit_values(y)
+            target = target.reshape(len(target), -1)
         else:
             target = np.eye(len(classes))[encode_labels(y, classes, type(self).__name__)]
             old /= old.sum(axis=1, keepdims=True)

@@ -158,6 +158,7 @@ class RandomSurvivalForest(SurvivalMixin, BaseForest):
     _splitter = "best"
     _member = DecisionTreeRegressor
     _builder = SurvivalForestBuilder
+    _refit_refusal: ClassVar[str | None] = "its leaves hold the hazards of their training rows"
     _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"criterion": "log_rank"})
 
     event_times_: FloatArray
