@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 import committee
 from extensions.foreign import answer_names
 from extensions.library import ROOT
+from extensions.page_lists import keep_known_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,12 +88,7 @@ def _list_other_pages(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _keep_known_pages(app: Sphinx, page: str, source: list[str]) -> None:
-    """Entries of a list that begin with ``@if-page NAME@`` are kept if there is such a page, and dropped otherwise."""
-
-    def choose(found: re.Match[str]) -> str:
-        return f"{found[2]}\n" if (app.srcdir / f"{found[1]}.md").exists() else ""
-
-    source[0] = re.sub(r"^@if-page (\S+)@ (.*)\n", choose, source[0], flags=re.M)
+    source[0] = keep_known_pages(source[0], app.srcdir)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -6,11 +6,10 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from extensions.foreign import FOREIGN, answer_names
-from extensions.generated import _keep_known_pages
+from extensions.page_lists import keep_known_pages
 from extensions.reference import CHAPTERS, GROUPS, group_names, list_names, list_packages
 from versions import list_versions, write_versions
 
@@ -101,9 +100,9 @@ def test_parameters_of_other_libraries_have_an_answer(library: str) -> None:
 def test_a_list_names_a_page_only_if_it_exists(exists: bool, tmp_path: Path) -> None:
     if exists:
         (tmp_path / "reliability.md").touch()
-    source = ["first\n@if-page reliability@ Reliability </reliability>\nlast\n"]
-    _keep_known_pages(SimpleNamespace(srcdir=tmp_path), "inside/index", source)
-    assert source == ["first\nReliability </reliability>\nlast\n" if exists else "first\nlast\n"]
+    text = "first\n@if-page reliability@ Reliability </reliability>\nlast\n"
+    kept = "first\nReliability </reliability>\nlast\n" if exists else "first\nlast\n"
+    assert keep_known_pages(text, tmp_path) == kept
 
 
 def make_site(folder: Path, *pages: str, version: str = "") -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from committee.base import available_if
+from committee.base import ClassifierScoreMixin, available_if
 from committee.data.dataset import ClassTarget
 from committee.data.intake import take_in
 from committee.engines.formula import refuse_formula
@@ -106,7 +105,7 @@ def _sorts_levels(model: OrdinalGradientBoostingClassifier) -> bool:
     return model.levels is None
 
 
-class OrdinalGradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):  # type: ignore[misc]
+class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosting):
     """Gradient boosting of ordered classes, such as grades or stages.
 
     One score f(x) = ν Σ_m T_m(x) says how high a row is, and thresholds θ_1 < … < θ_{K-1} divide its range into K

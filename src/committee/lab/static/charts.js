@@ -224,7 +224,7 @@
       const top = Math.max(1e-9, ...known.map((one) => one.error));
       const last = known.length ? known[known.length - 1].members : 2;
       this.open([1, Math.max(2, last)], [0, top * 1.1]);
-      this.drawAxes(known.map((one) => one.members), isShare);
+      if (known.length) this.drawAxes(known.map((one) => one.members), isShare);  // no scale before there is something to measure
       for (const name of names) {
         this.drawLine((k) => known[k].members, known.map((one) => one[name]), name);
         for (const one of known) this.drawDot(this.x(one.members), this.y(one[name]), name);
