@@ -18,6 +18,7 @@ from committee.data.weights import count_as_rows, read_sample_weight
 from committee.engines import get_engine
 from committee.ensembles.boostexter.documents import (
     check_documents,
+    learn_words,
     make_word_table,
     mark_present,
     read_labels,
@@ -292,23 +293,9 @@ class BoosTexterClassifier(ClassifierScoreMixin, MultiOutputMixin, FitCallbacksM
             return documents, None
         if kept is not None:
             return mark_present(self.vectorizer_.transform(documents)), self.vectorizer_
-        vectorizer = (
-            CountVectorizer(binary=True, ngram_range=self.ngram_range)
-            if self.vectorizer is None
-            else clone(self.vectorizer)
-        )
-        try:
-            words = mark_present(vectorizer.fit_transform(documents))
-        except (AttributeError, TypeError, ValueError) as error:
-            if "empty vocabulary" in str(error):
-                raise DataError(
-                    f"{error}. By default a word has at least two letters or digits (vectorizer=)."
-                ) from None
-            said = str(error).rstrip(".")
-            raise DataError(f"The vectoriser cannot read the documents: {said}.") from error
-        if words.shape[1] == 0:
-            raise DataError("The vectoriser found no word in the documents.")
-        return words, vectorizer
+        default = CountVectorizer(binary=True, ngram_range=self.ngram_range)
+        vectorizer = default if self.vectorizer is None else clone(self.vectorizer)
+        return learn_words(vectorizer, documents), vectorizer
 
     def _find_kept(self, schema: Schema | None, target: LabelTarget) -> WordRounds | None:
         """Rounds of the last fit that this one adds to."""

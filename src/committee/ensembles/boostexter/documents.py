@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from committee.engines import WordTable
     from committee.typing import BoolArray
 
-__all__ = ["check_documents", "make_word_table", "mark_present", "read_labels", "select_documents"]
+__all__ = ["check_documents", "learn_words", "make_word_table", "mark_present", "read_labels", "select_documents"]
 
 
 def check_documents(X: Any) -> Any:
@@ -30,6 +30,20 @@ def check_documents(X: Any) -> Any:
     if not (X.shape[0] if hasattr(X, "shape") and X.shape else len(X)):
         raise DataError("X has no document; at least one is needed.")
     return X
+
+
+def learn_words(vectorizer: Any, documents: Any) -> csr_matrix:
+    """Fit a vectoriser to documents; the words that each of them has."""
+    try:
+        words = mark_present(vectorizer.fit_transform(documents))
+    except (AttributeError, TypeError, ValueError) as error:
+        if "empty vocabulary" in str(error):
+            raise DataError(f"{error}. By default a word has at least two letters or digits (vectorizer=).") from None
+        said = str(error).rstrip(".")
+        raise DataError(f"The vectoriser cannot read the documents: {said}.") from error
+    if words.shape[1] == 0:
+        raise DataError("The vectoriser found no word in the documents.")
+    return words
 
 
 def select_documents(documents: Any, rows: NDArray[np.intp]) -> Any:
