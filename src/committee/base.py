@@ -19,6 +19,7 @@ from committee.foreign_names import hint_attribute, hint_parameter
 __all__ = [
     "ClassifierScoreMixin",
     "CommitteeEstimator",
+    "EngineJobs",
     "RegressorScoreMixin",
     "available_if",
     "not_fitted_error",
@@ -288,20 +289,31 @@ def seed_estimator(estimator: Any, seed: int, member: int) -> Any:
     return estimator.set_params(**dict(zip(names, (int(s) for s in states), strict=False)))
 
 
-def resolve_jobs(n_jobs: object) -> int:
+class EngineJobs(int):
+    """The engine's number for ``n_jobs``; loops over rounds resolve it once and pass it on."""
+
+    __slots__ = ()
+
+
+def resolve_jobs(n_jobs: object) -> EngineJobs:
     """The engine's number for ``n_jobs``: 0 to decide by the amount of work, otherwise as given.
 
-    Inside a worker of joblib None means one thread, since the other workers use the other cores.
+    Inside a worker of joblib None means one thread, since the other workers use the other cores. A number that was
+    resolved before is returned as it is.
 
     Examples
     --------
     >>> resolve_jobs(None), resolve_jobs(4), resolve_jobs(-1)
     (0, 4, -1)
+    >>> resolve_jobs(resolve_jobs(None))
+    0
     """
+    if isinstance(n_jobs, EngineJobs):
+        return n_jobs
     if n_jobs is None:
-        return 1 if get_active_backend()[0].nesting_level else 0
+        return EngineJobs(bool(get_active_backend()[0].nesting_level))
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool):
         raise ParameterTypeError(f"The 'n_jobs' parameter must be an int other than 0 or None; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ParameterError("The 'n_jobs' parameter must be an int other than 0 or None; got 0.")
-    return int(n_jobs)
+    return EngineJobs(n_jobs)

@@ -82,3 +82,18 @@ def boost_samme(X, y, n_rounds, n_classes, impurity=measure_gini):
         D = np.where(wrong, D * np.exp(alpha), D)
         D = D / D.sum()
     return rounds
+
+
+def stage_medians(values, weights, share):
+    """For each number of first members, the first value with which their weights reach a share of the sum."""
+    staged = np.empty((values.shape[1], values.shape[0]))
+    for row, own in enumerate(values):
+        for n in range(1, len(own) + 1):
+            members = sorted(range(n), key=lambda t: (np.isnan(own[t]), own[t], t))
+            reached, goal = 0.0, share * sum(weights[:n].tolist())
+            for t in members:
+                reached += weights[t]
+                if reached >= goal:
+                    staged[n - 1, row] = own[t]
+                    break
+    return staged

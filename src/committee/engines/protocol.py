@@ -142,6 +142,10 @@ class Engine(Protocol):
         """The seed under which tree 0 has the random numbers that a tree of a forest has under the forest's seed."""
         ...
 
+    def find_staged_medians(self, values: FloatArray, weights: FloatArray, share: float, n_jobs: int = 0) -> FloatArray:
+        """Weighted medians of the first members, for each number of them, (n_members, n_rows)."""
+        ...
+
     def sum_comparable_pairs(
         self,
         event: NDArray[np.uint8],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import islice
@@ -36,8 +35,6 @@ __all__ = [
 
 
 _CURVE_POINTS = 241
-# As in AdaBoostRegressor: halves of the weight that are equal but for rounding are equal.
-_ROUNDING = 1e-12
 
 
 class RoundsFit(ABC):
@@ -153,12 +150,29 @@ class BoostFit(RoundsFit):
     def predict_rounds(self, X: FloatArray, first: int, last: int) -> FloatArray:
         """Predictions after rounds first to last."""
         if self.state.method == "adaboost" and not self.is_classifier:
-            members, weights = self.predict_each_member(X)[:last], self.model.estimator_weights_[:last]
-            weights = weights if weights[0] > 0.0 else np.ones_like(weights)  # the first may be no better than chance
-            stage = _stage_means if self.state.algorithm == "rt" else _stage_medians
-            return stage(members, weights, np.argsort(X[:, 0]))[first - 1 :]
+            stage = self._stage_means if self.state.algorithm == "rt" else self._stage_medians
+            return stage(X)[first - 1 : last]
         output = np.stack([np.array(one) for one in self._stage(X, first, last)])
         return self.spread_classes(output, self.model.classes_) if self.is_classifier else output
+
+    def _stage_means(self, X: FloatArray) -> FloatArray:
+        """Weighted mean of the first members, for each number of them; sums are taken once for all rounds."""
+        weights = self.model.estimator_weights_
+        weights = weights if weights[0] > 0.0 else np.ones_like(weights)  # the first may be no better than chance
+        sums = np.cumsum(self.predict_each_member(X) * weights[:, None], axis=0)
+        return np.asarray(sums / np.cumsum(weights)[:, None])
+
+    def _stage_medians(self, X: FloatArray) -> FloatArray:
+        """Weighted median of the first members, for each number of them.
+
+        All members are steps with the same few places, so that neighbours on the line mostly have the same predictions.
+        """
+        order = np.argsort(X[:, 0])
+        along = self.predict_each_member(X)[:, order]
+        is_new = np.concatenate([[True], (along[:, 1:] != along[:, :-1]).any(axis=0)])
+        staged = np.empty_like(along)
+        staged[:, order] = self.model._stage_medians(along[:, is_new].T)[:, np.cumsum(is_new) - 1]
+        return staged
 
     def _score_rounds(self, X: FloatArray) -> FloatArray:
         # f itself, not its mean over the members: the difference of two rounds is what a member adds.
@@ -333,47 +347,6 @@ class CombinedFit(RoundsFit):
     def member_names(self) -> list[str]:
         """Names of the members."""
         return [name for name, _ in specify_members(self.state)][: self.n_rounds]
-
-
-def _stage_means(members: FloatArray, weights: FloatArray, _: NDArray[np.intp]) -> FloatArray:
-    """Weighted mean of the first members, for each number of them; sums are taken once for all rounds."""
-    return np.asarray(np.cumsum(members * weights[:, None], axis=0) / np.cumsum(weights)[:, None])
-
-
-def _stage_medians(members: FloatArray, weights: FloatArray, order: NDArray[np.intp]) -> FloatArray:
-    """Weighted median of the first members, for each number of them, at points on a line in a given order.
-
-    All members are steps with the same few places, so that neighbours mostly have the same predictions.
-    """
-    along = members[:, order]
-    is_new = np.concatenate([[True], (along[:, 1:] != along[:, :-1]).any(axis=0)])
-    values = along[:, is_new].T
-    ascending = values.argsort(axis=1, kind="stable")
-    n_rounds, n_points = len(members), len(values)
-    size = math.isqrt(n_rounds - 1) + 1  # places are looked for in blocks, then within a block
-    block = np.empty((n_points, n_rounds), dtype=np.uint8)
-    np.put_along_axis(block, ascending, (np.arange(n_rounds, dtype=np.uint8) // size)[None], axis=1)
-    goals, each = (0.5 - _ROUNDING) * np.cumsum(weights), np.arange(n_points)
-    added = np.where(block.T[:, None] <= np.arange(size, dtype=np.uint8)[:, None], weights[:, None, None], 0.0)
-    reached = np.cumsum(added, axis=0)  # weight of the members up to each block: (n_rounds, size, n_points)
-    half = (reached >= goals[:, None, None]).argmax(axis=1)
-    before = np.where(half > 0, np.take_along_axis(reached, np.maximum(half - 1, 0)[:, None], axis=1)[:, 0], 0.0)
-    # The first place of that block at which half of the weight is reached; no later than the last that has a member.
-    padded = np.full((n_points, size * size), n_rounds)
-    padded[:, :n_rounds] = ascending
-    found, sums = np.zeros((n_rounds, n_points), dtype=np.intp), before
-    rounds, extended = np.arange(n_rounds)[:, None], np.append(weights, 0.0)
-    is_open = np.ones((n_rounds, n_points), dtype=bool)
-    for step in range(size):
-        member = padded[each, half * size + step]
-        counts = is_open & (member <= rounds)
-        sums = sums + np.where(counts, extended[member], 0.0)
-        found = np.where(counts, member, found)
-        is_open &= sums < goals[:, None]
-    medians = values[each, found]
-    staged = np.empty_like(members)
-    staged[:, order] = medians[:, np.cumsum(is_new) - 1]
-    return staged
 
 
 def average_members(members: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from committee.base import seed_estimator
+from committee.base import resolve_jobs, seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import select_rows
 from committee.engines import get_engine
@@ -141,6 +141,7 @@ class TreeRounds(MemberLearner):
         self._estimator, self._dataset, self._seed = estimator, dataset, seed
         self._named, self._n_in_round = named, n_in_round
         self._n_counted, self._settings = dataset.n_counted, estimator.tree_settings()
+        self._settings.n_jobs = resolve_jobs(self._settings.n_jobs)  # once for all rounds
         self._trees: list[Trees] = [] if kept is None else [kept.trees]
         self._importances: list[MemberImportances] = [] if kept is None else [kept.importances]
 
@@ -423,7 +424,7 @@ class TreeLearner(TreeRounds, RowLearner):
         super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
         assert isinstance(dataset.target, ClassTarget)
         self.row_weights = RowWeights(dataset.target.labels[:, 0], weights, dataset.n_rows)
-        self._resampling, self._n_jobs = resampling, n_jobs
+        self._resampling, self._n_jobs = resampling, resolve_jobs(n_jobs)
         self._X = read_dataset_rows(dataset)
 
     def fit_member(self, member: int) -> GroupPredictions:

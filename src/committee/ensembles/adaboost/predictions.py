@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from committee.base import ClassifierScoreMixin
+from committee.base import ClassifierScoreMixin, resolve_jobs
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
@@ -71,10 +71,10 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
     def _staged_sums(self, X: Any) -> Iterator[tuple[FloatArray, FloatArray]]:
         """The sums after each round, and the weights of the members so far."""
-        rows, weights = self._read_rows(X), self.estimator_weights_
+        rows, weights, jobs = self._read_rows(X), self.estimator_weights_, resolve_jobs(self.n_jobs)
         sums: FloatArray | float = 0.0
         for t in range(len(weights)):
-            sums = sums + self._members.sum_rounds(self._rule, rows, weights, range(t, t + 1), self.n_jobs)
+            sums = sums + self._members.sum_rounds(self._rule, rows, weights, range(t, t + 1), jobs)
             yield sums, weights[: t + 1]
 
     def _raw_decision(self, X: Any) -> FloatArray:

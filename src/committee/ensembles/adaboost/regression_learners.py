@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.base import resolve_jobs
 from committee.data import ValueTarget
 from committee.data.rows import count_rows, select_rows
 from committee.ensembles.adaboost.learners import EstimatorRounds, MemberLearner, TreeRounds, check_weight_support
@@ -68,13 +69,16 @@ class TreeRegressionLearner(TreeRounds, RegressionLearner):
         n_in_round: int = 1,
     ) -> None:
         super().__init__(estimator, dataset, seed, kept, {"n_outputs_": 1}, n_in_round)
-        self._resampling, self._n_jobs = resampling, n_jobs
+        self._resampling, self._n_jobs = resampling, resolve_jobs(n_jobs)
         self._X = read_dataset_rows(dataset)
+        self._response: FloatArray | None = None
 
     def fit_member(self, member: int, response: FloatArray, weights: FloatArray) -> FloatArray:
         """Grow a tree; its predictions for all training rows."""
-        target = ValueTarget(np.ascontiguousarray(response[:, None]), True)
-        tree = self.grow(replace(self._dataset, target=target), weights, member, self._resampling)
+        if response is not self._response:  # AdaBoost for regression has the same in every round
+            target = ValueTarget(np.ascontiguousarray(response[:, None]), True)
+            self._response, self._dataset = response, replace(self._dataset, target=target)
+        tree = self.grow(self._dataset, weights, member, self._resampling)
         return predict_trees(tree, self._X, "sum", self._n_jobs)[:, 0]
 
 

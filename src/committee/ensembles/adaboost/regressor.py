@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from committee.base import RegressorScoreMixin, resolve_seed
+from committee.base import RegressorScoreMixin, resolve_jobs, resolve_seed
 from committee.data import ValueTarget
 from committee.data.opening import opens_table
+from committee.engines import get_engine
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.engines.formula import (
     Arithmetic,
@@ -58,10 +59,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaBoostRegressor"]
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # what sums of weights may be off by
+_HALF_OF_WEIGHT = 0.5 - _ROUNDING
 _LARGEST_VOTE = 1e300
 _LARGEST_PRODUCT = 1e100  # a weight that may be multiplied by any prediction
-"""What sums of weights may be off by."""
 
 
 class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
@@ -175,8 +176,9 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
         if self.algorithm == "rt":
             with np.errstate(over="ignore"):  # no loss is above an infinite threshold
                 return (absolute > self.threshold * np.abs(y)).astype(np.float64)
-        largest = absolute[present].max()
-        relative = np.where(present, absolute, 0.0) / (largest if largest > 0.0 else 1.0)
+        absolute = absolute if present.all() else np.where(present, absolute, 0.0)
+        largest = absolute.max()
+        relative = absolute / (largest if largest > 0.0 else 1.0)
         if self.loss == "square":
             return np.asarray(relative**2)
         return relative if self.loss == "linear" else 1.0 - np.exp(-relative)
@@ -273,7 +275,7 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
                 return np.asarray(values.mean(axis=1))
             weights = weights / weights.max() if weights.max() > _LARGEST_PRODUCT else weights  # of far learning rates
             return np.asarray((values * weights).sum(axis=1) / weights.sum())
-        return find_medians(values, weights, 0.5 - _ROUNDING)
+        return find_medians(values, weights, _HALF_OF_WEIGHT)
 
     def predict(self, X: Any) -> FloatArray:
         """Weighted median (R2) or weighted mean (RT) of the members' predictions.
@@ -302,8 +304,18 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
         ndarray of shape (n_samples,)
         """
         values = self._predict_members(X)
+        if self._takes_median:
+            yield from self._stage_medians(values)
+            return
         for n in range(1, values.shape[1] + 1):
             yield self._combine(values[:, :n])
+
+    def _stage_medians(self, values: FloatArray) -> FloatArray:
+        """Weighted medians of the first members, for each number of them, of shape (n_members, n_rows)."""
+        jobs = resolve_jobs(self.n_jobs)
+        return get_engine().find_staged_medians(
+            np.ascontiguousarray(values), self.estimator_weights_, _HALF_OF_WEIGHT, jobs
+        )
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R² after each round.
@@ -335,7 +347,7 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
             row = TableRow(schema.n_features) if row is None else row
             values = members.value_term(row)
         if self._takes_median:
-            return ModelFormula(row, schema, WeightedMedian(values, weights, 0.5 - _ROUNDING))
+            return ModelFormula(row, schema, WeightedMedian(values, weights, _HALF_OF_WEIGHT))
         total = weights.sum()
         weighted = Arithmetic("*", values, ConstantTerm(weights)) if total != 0.0 else values
         divisor = ConstantTerm(np.array([total if total != 0.0 else float(len(weights))]))
