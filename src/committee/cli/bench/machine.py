@@ -39,9 +39,10 @@ def describe_machine() -> dict[str, str]:
     }
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            # What is imported may be newer than what was installed.
+            found[package] = committee.__version__ if package == "committee" else version(package)
         except PackageNotFoundError:
-            found[package] = committee.__version__ if package == "committee" else "absent"
+            found[package] = "absent"
     return found
 
 

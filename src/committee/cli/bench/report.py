@@ -14,6 +14,8 @@ from committee.cli.bench.measure import Job, Outcome, is_disturbed
 __all__ = ["OURS", "Case", "Claim", "Report", "ratio", "show_seconds", "slow_down", "value"]
 
 OURS = "committee"
+# Titles of suites whose names in lower case are not words.
+_TITLES = {"adaboost": "AdaBoost", "boostexter": "BoosTexter", "isolation": "Isolation forests"}
 #: Outcomes by case and contender.
 CaseOutcomes: TypeAlias = dict[str, dict[str, Outcome]]
 #: A number computed from the outcomes.
@@ -75,7 +77,7 @@ class Report:
 
     def render(self) -> str:
         """The page."""
-        parts = [f"# {self.suite.capitalize().replace('_', ' ')}, side by side", ""]
+        parts = [f"# {_TITLES.get(self.suite, self.suite.capitalize().replace('_', ' '))}, side by side", ""]
         parts.append(", ".join(f"{name} {value}" for name, value in self.machine.items()) + ".")
         if not math.isnan(self.load):
             parts.append(f"Others used {self.load:.0%} of the machine before the start.")
