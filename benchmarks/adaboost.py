@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adaboost_jobs import EXACT
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, Outcome, run_in_turns
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job, Outcome
+from benchmarks.report import OURS, Case, Claim
+from benchmarks.suite import list_options, run_suite
 
 SKLEARN = "scikit-learn"
 LARGE, MANY, BATCH, ONE_ROW = "fit, many rows", "fit, many stumps", "predict, a batch", "predict, one row"
@@ -91,28 +91,9 @@ def list_claims() -> list[Claim]:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
-    arguments = parser.parse_args(words)
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
+    arguments = list_options(__doc__).parse_args(words)
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes, min(2, len(list_cores())))
-    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
-    names = {c.name for c in cases}
-    claims = [claim for claim in list_claims() if claim.text.partition(":")[0].removesuffix(", times faster") in names]
-    jobs = [job for case in cases for job in case.jobs.values()]
-    found = iter(run_in_turns(jobs, 1, batched=arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    report = Report("adaboost", describe_machine(), load, arguments.quick, cases, outcomes, claims)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    run_suite("adaboost", arguments, list_cases(sizes, min(2, len(list_cores()))), list_claims(), 1)
 
 
 if __name__ == "__main__":

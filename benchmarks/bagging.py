@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import data
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, Outcome, run_in_turns, time_calls, time_fit
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job, Outcome, time_calls, time_fit
+from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.suite import list_options, run_suite
 
 SKLEARN = "scikit-learn"
 MOONS, MOONS_OOB = "moons, 100 rows a tree: fit", "moons, bootstraps with out-of-bag: fit"
@@ -104,31 +104,10 @@ CLAIMS = [
 ]
 
 
-def run_suite(arguments: argparse.Namespace) -> Report:
-    """Run the cases."""
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
-    sizes = QUICK if arguments.quick else Sizes()
-    claims = [] if arguments.only else CLAIMS
-    cases = [c for c in list_cases(sizes) if not arguments.only or any(word in c.name for word in arguments.only)]
-    found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    return Report("bagging", describe_machine(), load, arguments.quick, cases, outcomes, claims)
-
-
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
-    arguments = parser.parse_args(words)
-    report = run_suite(arguments)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    arguments = list_options(__doc__).parse_args(words)
+    sizes = QUICK if arguments.quick else Sizes()
+    run_suite("bagging", arguments, list_cases(sizes), CLAIMS, sizes.rounds)
 
 
 if __name__ == "__main__":

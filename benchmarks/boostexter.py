@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, run_in_turns
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio, value
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job
+from benchmarks.report import OURS, Case, Claim, Report, ratio, value
+from benchmarks.suite import list_options, run_suite
 
 CLASSES, LABELS = "reuters_r52", "reuters_r90_multilabel"
 BAYES, THEIR_BERNOULLI = "scikit-learn, multinomial naive Bayes", "scikit-learn, Bernoulli naive Bayes"
@@ -107,30 +107,13 @@ def list_claims(quick: bool) -> list[Claim]:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="little data, few rounds: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
-    arguments = parser.parse_args(words)
+    arguments = list_options(__doc__).parse_args(words)
     if not os.environ.get("COMMITTEE_DATA"):
         print("boostexter: skipped; COMMITTEE_DATA must name the folder with the Reuters data sets", file=sys.stderr)
         return
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes, min(2, len(list_cores())))
-    claims = [] if arguments.only else list_claims(arguments.quick)
-    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
-    jobs = [job for case in cases for job in case.jobs.values()]
-    found = iter(run_in_turns(jobs, sizes.turns, batched=arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    report = TextReport("boostexter", describe_machine(), load, arguments.quick, cases, outcomes, claims)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    cases, claims = list_cases(sizes, min(2, len(list_cores()))), list_claims(arguments.quick)
+    run_suite("boostexter", arguments, cases, claims, sizes.turns, make_report=TextReport)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from dataclasses import dataclass
@@ -15,9 +14,10 @@ if not __package__:
 
 import numpy as np
 
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, Outcome, run_in_turns
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job, Outcome
+from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.suite import leave_out, list_options, run_suite
 
 LIGHT, QUANTISED = "LightGBM", "LightGBM quantised"
 PEERS = (LIGHT, QUANTISED, "XGBoost", "hessboost")
@@ -171,49 +171,28 @@ def count_errors(outcomes: dict[str, Outcome]) -> float:
     return float(np.mean(differences) / (np.std(differences, ddof=1) / np.sqrt(len(differences))))
 
 
-def run_cases(cases: list[Case], sizes: Sizes, quick: bool) -> dict[str, dict[str, Outcome]]:
-    """Outcomes by case and contender.
+def count_turns(case: Case, sizes: Sizes) -> int:
+    """How often a case runs.
 
     Cases with a million rows, predictions and a hundred splits run once: their fits take seconds, and for
     predictions the training takes longer than what is measured.
     """
-    once = [c for c in cases if c.name.startswith(("predict, ", f"fit, {sizes.large_rows:,} rows", HUNDRED))]
-    found = {}
-    for some, turns in (([c for c in cases if c not in once], sizes.turns), (once, 1)):
-        outcomes = iter(run_in_turns([job for c in some for job in c.jobs.values()], turns, batched=quick))
-        found.update({c.name: {contender: next(outcomes) for contender in c.jobs} for c in some})
-    return {c.name: found[c.name] for c in cases}
+    return 1 if case.name.startswith(("predict, ", f"fit, {sizes.large_rows:,} rows", HUNDRED)) else sizes.turns
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser = list_options(__doc__)
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a library to leave out")
     parser.add_argument(
         "--threads", type=int, help="threads of all fits, for machines with many cores (default: one and two)"
     )
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
-    sizes = QUICK if arguments.quick else Sizes()
-    many = arguments.threads
+    sizes, many = QUICK if arguments.quick else Sizes(), arguments.threads
     cases = list_cases(sizes, [many] if many else sorted({1, min(2, len(list_cores()))}))
-    for case in cases:
-        for name in {*arguments.without} & {*case.jobs}:
-            del case.jobs[name]
-    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
+    leave_out(cases, arguments.without)
     claims = list_claims(cases, 1.0 if many else 2.0)
-    outcomes = run_cases(cases, sizes, arguments.quick)
     name = f"boosting_{many}_threads" if many else "boosting"
-    report = Report(name, describe_machine(), load, arguments.quick, cases, outcomes, claims)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    run_suite(name, arguments, cases, claims, lambda case: count_turns(case, sizes))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -15,9 +14,10 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, run_in_turns
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job
+from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.suite import leave_out, list_options, run_suite
 
 SKLEARN = "scikit-learn"
 PAIR = (OURS, SKLEARN)
@@ -111,34 +111,16 @@ def list_claims(cases: list[Case]) -> list[Claim]:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
+    parser = list_options(__doc__)
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="a library to leave out")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
     arguments = parser.parse_args(words)
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     sizes = QUICK if arguments.quick else Sizes()
     why_not = find_ranger()
     if why_not is not None:
         print(f"ranger is left out: {why_not}", file=sys.stderr)
     cases = list_cases(sizes, min(2, len(list_cores())), ranger=why_not is None)
-    claims = [] if arguments.only else list_claims(cases)
-    cases = [c for c in cases if not arguments.only or any(word in c.name for word in arguments.only)]
-    for case in cases:
-        for name in {*arguments.without} & {*case.jobs}:
-            del case.jobs[name]
-    jobs = [job for case in cases for job in case.jobs.values()]
-    found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    report = Report("forests", describe_machine(), load, arguments.quick, cases, outcomes, claims)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    leave_out(cases, arguments.without)
+    run_suite("forests", arguments, cases, list_claims(cases), sizes.rounds)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import data
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, Outcome, run_in_turns, time_calls, time_fit
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job, Outcome, time_calls, time_fit
+from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.suite import list_options, run_suite
 
 SKLEARN = "scikit-learn"
 OUT_OF_BAG = f"{OURS}, out of bag"
@@ -119,23 +119,9 @@ CLAIMS = [
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick)")
-    arguments = parser.parse_args(words)
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
+    arguments = list_options(__doc__).parse_args(words)
     sizes = QUICK if arguments.quick else Sizes()
-    cases = list_cases(sizes)
-    found = iter(run_in_turns([job for case in cases for job in case.jobs.values()], sizes.rounds, arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    report = Report("stacking", describe_machine(), load, arguments.quick, cases, outcomes, CLAIMS)
-    folder = arguments.out or (None if arguments.quick else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    run_suite("stacking", arguments, list_cases(sizes), CLAIMS, sizes.rounds)
 
 
 if __name__ == "__main__":

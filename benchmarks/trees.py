@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,10 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import QUIET, describe_machine, list_cores, measure_load
-from benchmarks.measure import Job, run_in_turns
-from benchmarks.report import OURS, RESULTS, Case, Claim, Report, ratio, slow_down, value
+from benchmarks.machine import list_cores
+from benchmarks.measure import Job
+from benchmarks.report import OURS, Case, Claim, ratio, slow_down, value
+from benchmarks.suite import list_options, run_suite
 
 SKLEARN = "scikit-learn"
 CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
@@ -173,40 +173,14 @@ def list_claims(cases: list[Case]) -> list[Claim]:
     return claims
 
 
-def choose_cases(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """The cases whose name contains one of the words; all cases without words."""
-    return [case for case in cases if not wanted or any(word in case.name for word in wanted)]
-
-
-def run_suite(arguments: argparse.Namespace) -> Report:
-    """Run the cases."""
-    load = measure_load(0.2 if arguments.quick else 2.0)
-    if load > QUIET and not (arguments.quick or arguments.busy):
-        raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
+def main(words: list[str] | None = None) -> None:
+    parser = list_options(__doc__)
+    parser.add_argument("--wheel", metavar="FILE", help="report the size of this wheel instead of the package's files")
+    arguments = parser.parse_args(words)
     sizes = QUICK if arguments.quick else Sizes()
     cases = list_fits(sizes) + list_predictions(sizes) + list_tiny(sizes) + list_threads(sizes)
     cases += list_burden(sizes, arguments.wheel)
-    claims = [] if arguments.only else list_claims(cases)
-    cases = choose_cases(cases, arguments.only)
-    jobs = [job for case in cases for job in case.jobs.values()]
-    found = iter(run_in_turns(jobs, sizes.rounds, batched=arguments.quick))
-    outcomes = {case.name: {contender: next(found) for contender in case.jobs} for case in cases}
-    return Report("trees", describe_machine(), load, arguments.quick, cases, outcomes, claims)
-
-
-def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny data, one round: a smoke test")
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
-    parser.add_argument("--wheel", metavar="FILE", help="report the size of this wheel instead of the package's files")
-    parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
-    arguments = parser.parse_args(words)
-    report = run_suite(arguments)
-    folder = arguments.out or (None if arguments.quick or arguments.only else RESULTS)
-    if folder is not None:
-        report.write(folder)
-    print(report.render())
+    run_suite("trees", arguments, cases, list_claims(cases), sizes.rounds)
 
 
 if __name__ == "__main__":
