@@ -15,7 +15,7 @@ from committee.cli.model_setup import Plan
 from committee.cli.output import write_model
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import NewDataFindings, summarize_training, write_model_report
-from committee.cli.report.drift.distances import compare_feature, measure_stability
+from committee.cli.report.drift.distances import compare_feature, compare_outcome, measure_stability
 from committee.cli.report.drift.training_summary import FeatureSummary, LevelSummary, NumberSummary, read_summary
 from committee.cli.report.markup import show_estimate
 from committee.cli.table import Source, read_source
@@ -191,3 +191,12 @@ def test_categories_that_are_numbers_and_constants() -> None:
     assert compare_feature(same, pa.chunked_array([np.full(50, 3.0)]), 50, 1, None).level == "none"
     assert compare_feature(same, pa.chunked_array([np.full(50, 4.0)]), 50, 1, None).level == "large"
     assert compare_feature(same, pa.chunked_array([pa.nulls(50, pa.float64())]), 50, 1, None).level == "large"
+
+
+def test_other_categories_are_drawn_where_there_are_some() -> None:
+    few, many = ("a", "b"), [f"level {k}" for k in range(40)]
+    for trained, new, drawn in ((few, few, False), (few, ("a", "c"), True), (many, many[:2], True)):
+        summary = LevelSummary.of_counts(dict.fromkeys(trained, 5))
+        drift = compare_outcome("kind", summary, pa.chunked_array([list(new) * 10]), 100)
+        assert ("others" in drift.labels) == drawn
+        assert [len(shares) for shares in drift.shares] == [len(drift.labels)] * 2

@@ -308,8 +308,10 @@ def _compare_levels(
         n_unseen = round(sum(unseen.values()) * total)
         remark = f"{n_unseen:,} row{'s have' if n_unseen > 1 else ' has'} an unseen category: {shown}"
         findings.add(n_unseen / n_rows, _UNSEEN, remark, always=True)
-    labels = (*first, "others")
-    return stability, min(distance, 1.0), p_value, labels, (tuple(expected), tuple(found))
+    # Without other categories, before and now, there is nothing to draw of them.
+    n_drawn = len(first) + (before.n_levels > len(first) or not counts.keys() <= set(first))
+    labels = (*first, "others")[:n_drawn]
+    return stability, min(distance, 1.0), p_value, labels, (tuple(expected[:n_drawn]), tuple(found[:n_drawn]))
 
 
 def _join_bins(shares: FloatArray) -> list[int]:
