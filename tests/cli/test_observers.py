@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.metrics import brier_score_loss
 
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
@@ -12,6 +13,7 @@ from committee.cli.fit import fit_problem
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.problem import Roles, define_problem
+from committee.cli.report.fold_observer import measure_brier
 from committee.cli.table import read_source
 
 
@@ -68,3 +70,17 @@ def test_a_plan_that_is_not_valid_does_not_start() -> None:
     with pytest.raises(CommandError, match="no parameter 'depth'"):
         fit_problem(problem, Plan("tree", {"depth": 2}, folds=3, seed=0, jobs=1), recorder)
     assert recorder.events == []
+
+
+def test_the_brier_score_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3):
+        probabilities = rng.dirichlet(np.ones(n_classes), size=50)
+        codes = rng.integers(0, n_classes, size=50)
+        ours = measure_brier(probabilities, np.eye(n_classes)[codes])
+        if n_classes == 2:
+            assert ours == pytest.approx(brier_score_loss(codes, probabilities[:, 1]))
+        else:  # the sum over the classes
+            assert ours == pytest.approx(((probabilities - np.eye(3)[codes]) ** 2).sum(axis=1).mean())
+    # A class without a column had probability zero: here, of the sum over three classes.
+    assert measure_brier(np.array([[0.5, 0.25, 0.25]]), np.zeros((1, 3))) == 1.0 + 0.375

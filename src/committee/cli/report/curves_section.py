@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from committee.cli.report.charts import N_COLORS, Axis, Chart, draw_histogram, fit_axis
+from committee.cli.report.fold_observer import measure_brier
 from committee.cli.report.markup import Section, escape, make_figure, show_number, truncate_text
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def draw_precision_recall(scored: ScoredRows, classes: Sequence[int]) -> str:
 def _draw_calibration(scored: ScoredRows) -> list[str]:
     probabilities, classes = scored.probabilities, scored.labels
     assert probabilities is not None
-    brier = float(((probabilities - np.eye(len(classes))[scored.codes]) ** 2).sum(axis=1).mean())
+    brier = measure_brier(probabilities, np.eye(len(classes))[scored.codes])
     if len(classes) == 2:
         probability, occurred = probabilities[:, 1], (scored.codes == 1).astype(np.float64)
         label = truncate_text(classes[1], 24)

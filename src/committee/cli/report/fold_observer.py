@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from committee.cli.problem import LearningProblem
     from committee.cli.results import Leaderboard
 
-__all__ = ["FoldObserver", "StageCurve", "score_brier"]
+__all__ = ["FoldObserver", "StageCurve", "measure_brier", "score_brier"]
 
 # Rows of each fold for staged scores and permutations; more would not change what is visible.
 _STAGED_ROWS = 500
@@ -34,11 +34,20 @@ _BATCH_ROWS = 20_000
 _FEWEST_ROWS = 20
 
 
+def measure_brier(probabilities: FloatArray, occurred: NDArray[Any]) -> float:
+    """The Brier score; a row whose class has no column had probability zero for it.
+
+    Two classes: the mean squared error of the probability of one of them. More classes: the sum over the classes, as in
+    scikit-learn's `brier_score_loss`.
+    """
+    unknown = 1.0 - occurred.sum(axis=1)
+    total = float((((probabilities - occurred) ** 2).sum(axis=1) + unknown).mean())
+    return total / 2.0 if probabilities.shape[1] == 2 else total
+
+
 def score_brier(model: Any, X: Any, y: Any) -> float:
     """The negative Brier score; a class that is unknown to the model has probability zero."""
-    probabilities = model.predict_proba(X)
-    hit = y[:, None] == model.classes_[None, :]
-    return -float(((probabilities - hit) ** 2).sum(axis=1).mean() + 1.0 - hit.any(axis=1).mean())
+    return -measure_brier(model.predict_proba(X), y[:, None] == model.classes_[None, :])
 
 
 def _make_automl_curve(points: tuple[RowScore, ...], board: Leaderboard) -> RowCurve | None:
