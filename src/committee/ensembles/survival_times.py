@@ -1,4 +1,4 @@
-"""What survival models share: their event times, their scores, and the times at which curves are asked for."""
+"""What survival models share: their event times, their curves and scores."""
 
 from __future__ import annotations
 
@@ -64,7 +64,47 @@ def read_curve_times(times: ArrayLike | None, known: FloatArray) -> FloatArray:
 
 
 class SurvivalMixin:
-    """The target and the score of a survival model."""
+    """The target, the curves and the score of a survival model, which finds hazards and survival at given times."""
+
+    event_times_: FloatArray
+
+    def _find_hazards(self, X: Any, times: ArrayLike | None) -> FloatArray:
+        raise NotImplementedError
+
+    def _find_survival(self, X: Any, times: ArrayLike | None) -> FloatArray:
+        return np.exp(-self._find_hazards(X, times))
+
+    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
+        """Probability of each row to survive some times.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        times : array-like of shape (n_times,), optional
+            Times in ascending order; ``event_times_`` by default.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_times)
+        """
+        return self._find_survival(X, times)
+
+    def predict_cumulative_hazard_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
+        """Cumulative hazard of each row at some times.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+        times : array-like of shape (n_times,), optional
+            Times in ascending order; ``event_times_`` by default.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_times)
+        """
+        return self._find_hazards(X, times)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Harrell's concordance of the predicted risks, see `committee.scoring.concordance_index`.

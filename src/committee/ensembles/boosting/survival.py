@@ -270,36 +270,7 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
         scores = self._raw_predict(X)
         return HazardLoss(self._link.times).find_risk(scores) if self._link.kind == "hazard" else scores[:, 0]
 
-    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
-        """Probability of each row to survive some times.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-        times : array-like of shape (n_times,), optional
-            Times in ascending order; ``event_times_`` by default.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_times)
-        """
-        return np.exp(-self.predict_cumulative_hazard_function(X, times))
-
-    def predict_cumulative_hazard_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
-        """Cumulative hazard of each row at some times: minus the logarithm of the probability to survive them.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-        times : array-like of shape (n_times,), optional
-            Times in ascending order; ``event_times_`` by default.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_times)
-        """
+    def _find_hazards(self, X: Any, times: ArrayLike | None) -> FloatArray:
         scores = self._raw_predict(X)
         return self._link.find_hazards(scores, read_curve_times(times, self.event_times_))
 

@@ -292,42 +292,14 @@ class RandomSurvivalForest(SurvivalMixin, BaseForest):
         trees = self.fitted_trees()
         return predict_trees(trees, take_in_rows(self, X, self._schema), "mean", self.n_jobs)[:, 0]
 
-    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
-        """Probability of each row to survive some times: the mean of the Kaplan-Meier estimates of its leaves.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-        times : array-like of shape (n_times,), optional
-            Times in ascending order; ``event_times_`` by default.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_times)
-        """
-        leaves = self._find_leaves(X)
-        at = read_curve_times(times, self.event_times_)
+    def _find_survival(self, X: Any, times: ArrayLike | None) -> FloatArray:
+        leaves, at = self._find_leaves(X), read_curve_times(times, self.event_times_)
+        # The Kaplan-Meier estimates of the leaves, not those that follow from their hazards.
         drops = self._leaf_hazards.find_drops()
-        survival: FloatArray = 1.0 - self._leaf_hazards.sum_over(drops, leaves, self.event_times_, at)
-        return np.clip(survival, 0.0, 1.0)
+        return np.clip(1.0 - self._leaf_hazards.sum_over(drops, leaves, self.event_times_, at), 0.0, 1.0)
 
-    def predict_cumulative_hazard_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
-        """Cumulative hazard of each row at some times: the mean of the Nelson-Aalen estimates of its leaves.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-        times : array-like of shape (n_times,), optional
-            Times in ascending order; ``event_times_`` by default.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_times)
-        """
-        leaves = self._find_leaves(X)
-        at = read_curve_times(times, self.event_times_)
+    def _find_hazards(self, X: Any, times: ArrayLike | None) -> FloatArray:
+        leaves, at = self._find_leaves(X), read_curve_times(times, self.event_times_)
         return self._leaf_hazards.sum_over(self._leaf_hazards.hazards, leaves, self.event_times_, at)
 
     def _find_leaves(self, X: Any) -> NDArray[np.intp]:
