@@ -1,7 +1,7 @@
 """AdaBoost: members that are fitted one after another, each on the errors of those before it [FreundSchapire1997].
 
 The algorithm is `AdaBoostClassifier._boost`. The formulas of its variants are in `algorithms` and `additive`, the
-fitting of members in `learners` and `regression_learners`.
+fitting of members in `learners` and `regression_learners`, warm starts in `warm_start`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from committee.ensembles.adaboost.params import (
     KeepSampleWeights,
     WeightingMethod,
 )
-from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.adaboost.warm_start import ResumableAdaBoost
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["AdaBoostClassifier"]
 
 
-class AdaBoostClassifier(BaseAdaBoostClassifier):
+class AdaBoostClassifier(ResumableAdaBoost):
     r"""Boosting by reweighting: each member is fitted with more weight on the rows that earlier members misclassified.
 
     With labels :math:`y_i = \pm 1` and weights :math:`D_1(i) = 1/n`, round t fits :math:`h_t` on :math:`D_t`, measures
@@ -398,57 +398,6 @@ class AdaBoostClassifier(BaseAdaBoostClassifier):
             past = self.estimator_weights_
             sums = kept.sum_rounds(algorithm, self._read_rows(X), past, range(len(past)), self.n_jobs)
         return AdditiveFit(algorithm, labels, weights, sums)
-
-    # Warm start.
-
-    def _find_kept(self, dataset: Dataset, algorithm: Algorithm) -> BoostedTrees | BoostedMembers | None:
-        """Members of the last fit that this one adds to."""
-        if not self.warm_start or not self.__sklearn_is_fitted__():
-            return None
-        name, n_kept = type(self).__name__, len(self.estimator_weights_)
-        if n_kept > self.n_estimators:
-            raise ParameterError(
-                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_kept} when "
-                "warm_start==True"
-            )
-        if type(self._rule) is not type(algorithm):
-            raise ParameterError(f"{name} cannot go on (warm_start=True) with another algorithm than it began with.")
-        if self._ended:
-            warn_caller(f"Boosting of {name} has come to its end; warm_start adds no members.", UserWarning)
-        elif n_kept == self.n_estimators:
-            warn_caller("Warm-start fitting without increasing n_estimators does not fit new members.", UserWarning)
-        if self.n_iter_no_change is not None:
-            raise ParameterError(f"{name} cannot stop early (n_iter_no_change) and keep members (warm_start) at once.")
-        assert isinstance(dataset.target, ClassTarget)
-        same_classes = np.array_equal(dataset.target.classes[0], self.classes_)
-        same_table = dataset.schema.inputs == self._schema.inputs and dataset.n_features == self._schema.n_features
-        if not same_classes or not same_table:
-            raise DataError(
-                f"{name} cannot keep its members (warm_start=True): these data have other features or classes than "
-                "those that the members were fitted on."
-            )
-        return self._members
-
-    def _resume_history(self) -> BoostingHistory:
-        """The rounds of the last fit."""
-        kept_weights: list[FloatArray] = []
-        if self.keep_sample_weights:
-            kept_weights = list(getattr(self, "sample_weights_trace_", ()))
-            if len(kept_weights) != len(self.estimator_weights_):
-                raise ParameterError(
-                    f"{type(self).__name__} cannot keep its members (warm_start=True) and the weights of all rounds "
-                    "(keep_sample_weights=True): those of the earlier rounds were not kept."
-                )
-        errors, weights = self.estimator_errors_.tolist(), self.estimator_weights_.tolist()
-        return BoostingHistory(errors, weights, self.exponential_loss_.tolist(), kept_weights, self._ended)
-
-    def _resume_weights(self, X: Any, dataset: Dataset) -> FloatArray:
-        """Row weights after the last fit: those of its first round times exp(-f_y / (K - 1))."""
-        assert isinstance(dataset.target, ClassTarget)
-        labels = dataset.target.labels[:, 0].astype(np.intp)
-        own = self._raw_decision(X)[np.arange(dataset.n_rows), labels] / max(1, self.n_classes_ - 1)
-        start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
-        return np.asarray(start * np.exp(own.min() - own))
 
     def _set_fitted(
         self,
