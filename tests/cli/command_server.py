@@ -6,19 +6,32 @@ output and error of the command. Answers with the exit code on a line.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
 import sys
+import traceback
 import warnings
 from typing import Any
 
 from committee import cli
 
 # Beside the modules of the command, which import the rest: what some commands import in their functions.
-NEEDED = ("pyarrow.csv", "pyarrow.feather", "pyarrow.json", "pyarrow.parquet", "rich.progress", "sklearn.datasets")
+NEEDED = (
+    "committee.io.certificates",
+    "narwhals._arrow.dataframe",
+    "pyarrow.csv",
+    "pyarrow.feather",
+    "pyarrow.json",
+    "pyarrow.parquet",
+    "rich.progress",
+    "sklearn.datasets",
+)
 
 
 def import_all() -> None:
@@ -26,6 +39,10 @@ def import_all() -> None:
         importlib.import_module(module.name)
     for name in NEEDED:
         importlib.import_module(name)
+    # A page of help imports what reads the options and draws the tables.
+    sys.argv = ["committee", "fit", "--help"]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main()
 
 
 def become_command(request: dict[str, Any]) -> None:
@@ -37,7 +54,19 @@ def become_command(request: dict[str, Any]) -> None:
         os.dup2(opened, number)
         os.close(opened)
     sys.argv = ["committee", *request["arguments"]]
-    cli.main()
+    try:
+        cli.main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # As at the end of a process, except that a fork need not free one by one what all forks share.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def serve() -> None:
