@@ -1,6 +1,7 @@
 """Clusters of real processes, one of Dask and one of Ray for all tests, started when a test first needs them."""
 
 import logging
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,21 +9,49 @@ from typing import Any
 
 import pytest
 
-from committee.engines.hosts import LocalHosts
+from committee.engines.hosts import LocalHosts, executor_hosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
 
 #: Seconds without an answer after which a host is given up. Generous: only frozen workers get there.
 LIMIT = 30.0
+#: What a worker imports, which takes longer than most of what it is asked here.
+IMPORTS = ["distributed", "pandas", "pyarrow", "committee.engines.hosts.host", "committee.ensembles.boosting.hist"]
 
 
 @pytest.fixture(scope="session")
-def dask_client() -> Iterator[Any]:
+def forks() -> str:
+    """The way to start processes from one that has imported what workers need, before any thread ran in it."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return "spawn"
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTS)
+    first = context.Process(target=os.getpid)
+    first.start()
+    first.join()
+    return "forkserver"
+
+
+@pytest.fixture
+def quick_processes(forks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of this library are such forks too; tests of `committee.cluster(2)` start them as users do."""
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.backend import get_context
+
+    def start_fork() -> Any:
+        return ProcessPoolExecutor(max_workers=1, timeout=None, context=get_context(forks))
+
+    monkeypatch.setattr(executor_hosts, "_start_process", start_fork)
+
+
+@pytest.fixture(scope="session")
+def dask_client(forks: str) -> Iterator[Any]:
     """The client of a Dask cluster of four processes on this machine; tests use as many of them as they need."""
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     # A cluster on this machine gives up a worker that its nanny does not start again in time, however busy we are.
     dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
+    dask.config.set({"distributed.worker.multiprocessing-method": forks})
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
     with distributed.LocalCluster(n_workers=4, **options) as cluster, distributed.Client(cluster) as client:
         yield client
@@ -39,7 +68,7 @@ def ray_cluster() -> Iterator[Any]:
 
 
 @pytest.fixture
-def make_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+def make_hosts(request: pytest.FixtureRequest, quick_processes: None) -> Iterator[Callable[..., Any]]:
     """Makes groups of hosts by the name of the engine and the number of workers; they end with the test."""
     with ExitStack() as stack:
 
@@ -63,7 +92,7 @@ def make_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def make_workers(request: pytest.FixtureRequest) -> Callable[[str, int], Any]:
+def make_workers(request: pytest.FixtureRequest, quick_processes: None) -> Callable[[str, int], Any]:
     """What `committee.cluster` takes, by the name of the engine and the number of workers."""
 
     def make(engine: str, n_workers: int) -> Any:
