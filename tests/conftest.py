@@ -1,5 +1,6 @@
 """Settings of all tests: none depends on how busy the machine is."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -10,3 +11,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("committee", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("committee")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and items live until the end: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
