@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 
 import committee
 from committee import inspection
 from fuzz.draws import Draw, show_short
+from fuzz.libraries import pa, pl
 from fuzz.oracle import attempt, expect, guard
 from fuzz.parameters import ESTIMATORS, JUNK, is_classifying, make_estimator
 from fuzz.tables import draw_size, draw_table

@@ -10,9 +10,10 @@ from fuzz.commands import call_anything
 from fuzz.draws import Draw, show_short
 from fuzz.files import load_anything
 from fuzz.fitting import draw_name, fit_anything, fit_params
+from fuzz.libraries import Skipped
 from fuzz.oracle import Finding, Refusal, describe
 
-__all__ = ["KINDS", "Outcome", "label_case", "run_case"]
+__all__ = ["BAD", "KINDS", "Outcome", "label_case", "run_case"]
 
 KINDS: dict[str, tuple[float, Callable[[Draw, str], None]]] = {
     "fit": (45, fit_anything),
@@ -23,12 +24,15 @@ KINDS: dict[str, tuple[float, Callable[[Draw, str], None]]] = {
     "command": (1, call_anything),
 }
 
+#: Results that nobody may get.
+BAD = ("finding", "crash", "hang")
+
 
 class Outcome(NamedTuple):
     """What came of a case."""
 
     result: str
-    """answered, refused, or finding."""
+    """answered, refused, skipped, or finding."""
     detail: str
     notes: list[str]
 
@@ -45,6 +49,8 @@ def run_case(seed: int, number: int) -> Outcome:
     draw, kind, name = label_case(seed, number)
     try:
         KINDS[kind][1](draw, name)
+    except Skipped as skipped:
+        return Outcome("skipped", str(skipped), draw.notes)
     except Refusal as refusal:
         return Outcome("refused", show_short(str(refusal)), draw.notes)
     except Finding as finding:

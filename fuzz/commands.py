@@ -13,12 +13,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 
-from committee.cli.call import run as run_command
 from fuzz.draws import Draw
+from fuzz.libraries import Skipped, pa
 from fuzz.oracle import Refusal, expect, guard
 
 __all__ = ["call_anything"]
@@ -65,16 +62,19 @@ def write_whole() -> dict[str, bytes]:
         *(",".join("" if v is None else str(v) for v in row.values()) for row in table.to_pylist()),
     ]
     (folder / "t.csv").write_text("\n".join(lines) + "\n")
-    pyarrow.parquet.write_table(table, folder / "t.parquet")
-    pyarrow.feather.write_feather(table, str(folder / "t.feather"))
-    call_command(
-        folder, ["fit", "t.csv", "-t", "target", "-e", "tree", "--folds", "2", "-o", "m.committee", "--no-report"]
-    )
+    pa.parquet.write_table(table, folder / "t.parquet")
+    pa.feather.write_feather(table, str(folder / "t.feather"))
+    words = ["fit", "t.csv", "-t", "target", "-e", "tree", "--folds", "2", "-o", "m.committee", "--no-report"]
+    code, out, err = call_command(folder, words)
+    if code:
+        raise Skipped(f"The command does not run here: {out}{err}")
     return {name: (folder / name).read_bytes() for name in ("t.csv", "t.parquet", "t.feather", "m.committee")}
 
 
 def call_command(folder: Path, words: list[str]) -> tuple[int, str, str]:
     """Exit code, output and errors of a call in this process."""
+    from committee.cli.call import run as run_command  # here, since it needs the libraries of the command
+
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     before = os.getcwd()
     os.chdir(folder)

@@ -173,7 +173,8 @@ def _check_absence(
     there = np.flatnonzero(weights > 0)
     if len(there) == len(weights) or not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray):
         return
-    if _holds_out_rows(name, model):
+    # The classes of absent rows are classes nevertheless.
+    if _holds_out_rows(name, model) or (is_classifying(name) and set(map(str, y[there])) != set(map(str, y))):
         return
     twin = clone(model)
     try:

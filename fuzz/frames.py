@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 
 from fuzz.draws import Draw
+from fuzz.libraries import pa, pl
 
 __all__ = ["make_frame"]
 

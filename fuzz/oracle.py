@@ -18,6 +18,7 @@ import numpy as np
 import committee
 from committee.exceptions import CommitteeError, NotFittedError
 from fuzz.draws import show_short
+from fuzz.libraries import Skipped
 
 __all__ = [
     "Finding",
@@ -71,7 +72,7 @@ def attempt(work: Callable[[], Any]) -> Any:
         raise Refusal(f"{type(error).__name__}: {error}") from None
     except MemoryError:
         raise Refusal("MemoryError") from None
-    except (Finding, Refusal):
+    except (Finding, Refusal, Skipped):
         raise
     except Exception as error:
         if _is_foreign(error):
@@ -94,7 +95,7 @@ def _is_foreign(error: Exception) -> bool:
     if "fuzz" in Path(frames[-1].filename).parts and frames[-1].filename != __file__:
         return len(frames) > 3 and any("committee" in Path(f.filename).parts for f in frames)
     members = ("linear_model", "model_selection", "feature_extraction")
-    return isinstance(error, ValueError | TypeError) and any(
+    return isinstance(error, ValueError | TypeError | IndexError) and any(
         f"sklearn/{place}/" in frame.filename.replace("\\", "/") for frame in frames for place in members
     )
 

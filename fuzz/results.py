@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzz.runner import ROOT
 
-__all__ = ["RESULTS", "make_table", "read_results"]
+__all__ = ["RESULTS", "add_run", "make_table", "read_results"]
 
 RESULTS = ROOT / "fuzz" / "results.json"
 PAGE = ROOT / "docs" / "reliability.md"
@@ -31,6 +31,13 @@ def read_results() -> dict[str, Any]:
     return kept
 
 
+def add_run(done: dict[str, Any]) -> None:
+    """Keep the counts of a run."""
+    results = read_results()
+    results["runs"].append(done)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
 def make_table(results: dict[str, Any]) -> str:
     """The counts as a table of Markdown."""
     lines = [
@@ -40,7 +47,7 @@ def make_table(results: dict[str, Any]) -> str:
     columns = ("answered", "refused", "finding", "crash", "hang")
     totals = dict.fromkeys(("cases", *columns), 0)
     for kind, words in ROWS.items():
-        found = {c: sum(run["counts"].get(f"{kind}: {c}", 0) for run in results["runs"]) for c in columns}
+        found = {c: sum(run["kinds"].get(kind, {}).get(c, 0) for run in results["runs"]) for c in columns}
         found = {"cases": sum(found.values()), **found}
         totals = {name: totals[name] + found[name] for name in totals}
         lines.append(f"| {words} | {' | '.join(f'{found[name]:,}' for name in found)} |")

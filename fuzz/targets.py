@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 
 from fuzz.draws import EXTREMES, Draw
+from fuzz.libraries import pa, pl
 
 __all__ = ["draw_groups", "draw_target", "draw_weights", "is_usual"]
 
@@ -37,7 +36,10 @@ def _wrap(draw: Draw, y: Any) -> Any:
     if way == "list":
         return y.tolist()
     if way == "series":
-        return pd.Series(y, index=np.arange(len(y))[::-1])
+        try:
+            return pd.Series(y, index=np.arange(len(y))[::-1])
+        except OverflowError:  # pandas 3 knows no such integers
+            return y
     if way == "column":
         return y[:, None]
     if way == "read-only":

@@ -113,6 +113,38 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
             if name != "self":
                 setattr(self, name, value)
 
+    def forget(self, rows: Any, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: object) -> Self:
+        """The model that a fit without some rows gives, byte for byte, with a certificate of its own.
+
+        As `committee.forget`: the model must have a certificate (`committee.certify`), and is not changed.
+
+        Parameters
+        ----------
+        rows : array-like of int, or of bool with an entry for each row
+            The rows to be forgotten, by number from 0.
+        X, y, sample_weight
+            The training data, with the rows to be forgotten; they are compared with the certificate.
+        **fit_params
+            Further arguments that ``fit`` had, such as ``groups``.
+
+        Returns
+        -------
+        estimator
+            Fitted on the other rows.
+
+        Examples
+        --------
+        >>> import committee
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 0]
+        >>> model = committee.certify(committee.DecisionTreeClassifier(random_state=0), X, y)
+        >>> model.forget([3], X, y).predict([[3.0]]).tolist()
+        [1]
+        """
+        import committee
+
+        without: Self = committee.forget(self, X, y, rows, sample_weight, **fit_params)
+        return without
+
     def _replace_fitted(self, fitted: Mapping[str, Any], optional: Iterable[str] = ()) -> None:
         """Replace the fitted attributes at once; a failed or interrupted fit leaves the estimator unchanged.
 
@@ -198,7 +230,7 @@ def _score_rows(score: Callable[[Any, Any, Any], float], X: Any, y: Any, sample_
         return float(score(X, y, sample_weight))
     except (CommitteeError, NotFittedError):
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise DataError(
             f"y, or sample_weight, cannot be compared with the predictions: {str(error).rstrip('.')}."
         ) from error

@@ -32,6 +32,7 @@ __all__ = [
     "Instance",
     "Interval",
     "Options",
+    "accepts_arguments",
     "describe_params",
     "document_params",
     "is_flag",
@@ -410,6 +411,23 @@ def is_flag(value: object, wanted: bool) -> bool:
 def is_whole(value: object) -> bool:
     """Whether a value is an integer of Python or NumPy; True and False are none."""
     return isinstance(value, _INTEGERS) and not isinstance(value, bool)
+
+
+def accepts_arguments(function: Any, n_arguments: int) -> bool:
+    """Whether a function can be called with so many arguments, as far as its signature says.
+
+    Examples
+    --------
+    >>> accepts_arguments(lambda y, predictions: 0.0, 2), accepts_arguments(lambda y, predictions: 0.0, 3)
+    (True, False)
+    """
+    try:
+        inspect.signature(function).bind(*range(n_arguments))
+    except TypeError:
+        return False
+    except ValueError:  # of some compiled functions nothing is known
+        return True
+    return True
 
 
 def is_real(value: object) -> bool:

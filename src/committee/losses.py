@@ -62,6 +62,7 @@ class LossTraits:
 
 
 _LN_2 = 0.6931471805599453
+_FURTHEST_EXPONENT = 2000.0  # whose power of two is infinite, or zero
 
 #: What only some losses have, besides what the engine knows of each.
 _OPTIONS = {
@@ -242,6 +243,7 @@ def apply_exp2(exponents: FloatArray) -> FloatArray:
     >>> apply_exp2(np.array([-1.0, 0.0, 3.0])).tolist()
     [0.5, 1.0, 8.0]
     """
-    whole = np.rint(exponents)
+    whole = np.clip(np.rint(exponents), -_FURTHEST_EXPONENT, _FURTHEST_EXPONENT)
     rest = _get_link("poisson").find_means(((exponents - whole) * _LN_2).reshape(-1, 1)).reshape(exponents.shape)
-    return np.ldexp(rest, whole.astype(np.intp))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(rest, whole.astype(np.intp))

@@ -145,6 +145,35 @@ def list_linear_stacks() -> dict[str, Any]:
     }
 
 
+def list_rounded() -> dict[str, Any]:
+    """Classifiers some part of which NumPy computes: equal to rounding."""
+    usual = {"categorical_features": [1, 3], "random_state": 0}
+    ordinal = committee.OrdinalGradientBoostingClassifier
+    return {
+        **{
+            f"committee of {name}": committee.CommitteeClassifier(portfolio=[name], **usual)
+            for name in ("linear", "kernel", "naive bayes", "extra trees")
+        },
+        "committee": committee.CommitteeClassifier(
+            portfolio=["linear", "kernel", "naive bayes", "forest", "boosting by code"], preset="fast", **usual
+        ),
+        "single feature": committee.SingleFeatureNB(),
+        "single category": committee.SingleFeatureNB(categorical_features=[0, 1, 3]),
+        "bag of naive Bayes": committee.BaggingClassifier(committee.SingleFeatureNB(), n_estimators=3, random_state=0),
+        "ordinal": ordinal(n_estimators=5),
+        "ordinal by distance": ordinal(n_estimators=5, link="cloglog", predict_by="absolute_error"),
+    }
+
+
+def list_rounded_regressors() -> dict[str, Any]:
+    """Regressors some part of which NumPy computes: equal to rounding."""
+    usual = {"categorical_features": [1, 3], "random_state": 0}
+    return {
+        name: committee.CommitteeRegressor(portfolio=[name], **usual)
+        for name in ("linear", "kernel", "shallow boosting of logs")
+    }
+
+
 def fit_two_outputs(kind: str) -> tuple[Any, np.ndarray]:
     X = draw_table()
     if kind == "classes":

@@ -27,6 +27,8 @@ from tests.io.c_models import (
     list_classifiers,
     list_linear_stacks,
     list_regressors,
+    list_rounded,
+    list_rounded_regressors,
     list_two_class,
 )
 
@@ -145,6 +147,24 @@ def test_several_outputs(kind: str, tmp_path: Path) -> None:
         check_classifier(model, X, tmp_path)
     else:
         assert_array_equal(CompiledModel(model, tmp_path).ask("predict", X), model.predict(X))
+
+
+@pytest.mark.parametrize("name", list(list_rounded()))
+def test_committees_and_naive_bayes_agree_to_rounding(name: str, tmp_path: Path) -> None:
+    X = draw_table()
+    model = list_rounded()[name].fit(X[::2], draw_classes(X)[::2])
+    compiled, codes = CompiledModel(model, tmp_path), encode_rows(model, X)
+    assert "to rounding" in compiled.source.header
+    assert_array_equal(compiled.find_labels(codes)[:, 0], model.predict(X))
+    assert_allclose(compiled.ask("predict_proba", codes), model.predict_proba(X), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", list(list_rounded_regressors()))
+def test_committees_of_regressors_agree_to_rounding(name: str, tmp_path: Path) -> None:
+    X = draw_table()
+    model = list_rounded_regressors()[name].fit(X[::2], np.exp(draw_values(X)[::2] / 2.0))
+    found = CompiledModel(model, tmp_path).ask("predict", encode_rows(model, X))[:, 0]
+    assert_allclose(found, model.predict(X), rtol=1e-10)
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.1])
@@ -285,7 +305,7 @@ class Halves:
 @pytest.mark.parametrize(
     ("model", "fragment"),
     [
-        (committee.BernoulliNB(), "A BernoulliNB that is not made of trees of this library cannot be exported"),
+        (committee.BoosTexterClassifier(n_estimators=2), "A BoosTexterClassifier that is not made of trees"),
         (committee.RandomTreesEmbedding(3), "predicts nothing"),
         (committee.GradientBoostingRegressor(loss=Halves(), n_estimators=2), "'mean' is written in Python"),
         (committee.GradientBoostingRegressor(init=committee.DecisionTreeRegressor(), n_estimators=2), "'init'"),
@@ -300,7 +320,7 @@ class Halves:
             "some read column 1 as categories and some as numbers",
         ),
     ],
-    ids=["bayes", "embedding", "loss", "init", "foreign", "mixed columns"],
+    ids=["words", "embedding", "loss", "init", "foreign", "mixed columns"],
 )
 def test_what_cannot_be_exported_is_refused(model: Any, fragment: str) -> None:
     X = np.nan_to_num(draw_table())

@@ -300,3 +300,21 @@ def test_automatic_committees_with_a_time_budget_verify() -> None:
         estimator = committee.CommitteeClassifier(n_members=3, time_budget=1e6, random_state=0)
         model = committee.certify(estimator, X, Y)
         assert committee.verify(model, X, Y)
+
+
+def test_forgetting_as_a_method_gives_the_bytes_of_a_fit_without_the_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, gone = rng.normal(size=(80, 3)), [0, 17, 41]
+    y = (X[:, 0] > 0).astype(int)
+    forest = committee.RandomForestClassifier(n_estimators=5, random_state=0)
+    without = committee.certify(forest, X, y).forget(gone, X, y)
+    fitted = committee.certify(forest, np.delete(X, gone, axis=0), np.delete(y, gone))
+    for name, model in (("a", without), ("b", fitted)):
+        committee.save(model, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert without.certificate_["table"]["rows"] == 77
+    weights = np.ones(len(X))
+    weights[gone] = 0.0
+    absent = committee.DecisionTreeClassifier(random_state=0).fit(X, y, sample_weight=weights)
+    tree = committee.certify(committee.DecisionTreeClassifier(random_state=0), X, y).forget(gone, X, y)
+    assert tree.predict_proba(X).tobytes() == absent.predict_proba(X).tobytes()

@@ -19,6 +19,8 @@ from tests.io.c_models import (
     list_classifiers,
     list_linear_stacks,
     list_regressors,
+    list_rounded,
+    list_rounded_regressors,
     list_two_class,
 )
 
@@ -78,6 +80,45 @@ def test_linear_meta_models(name: str) -> None:
     assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", list(list_rounded()))
+def test_committees_and_naive_bayes(name: str, n_classes: int) -> None:
+    X = draw_table()
+    labels = np.array(["blue", "green", "red", "white"])[draw_classes(X, n_classes)]
+    model = list_rounded()[name].fit(X[::2], labels[::2])
+    found = ask(model, X)
+    assert_array_equal(found["label"], model.predict(X))
+    assert_allclose(found["probabilities"], model.predict_proba(X), rtol=0, atol=1e-11)
+    predictor = model.predictor() if hasattr(model, "predictor") else None
+    if predictor is not None:
+        assert_allclose(predictor.predict_proba(X), model.predict_proba(X), rtol=0, atol=1e-11)
+        assert predictor.predict_one(tuple(X[17])) == model.predict(X[17:18])[0]
+
+
+@pytest.mark.parametrize("name", list(list_rounded_regressors()))
+def test_committees_of_regressors(name: str) -> None:
+    X = draw_table()
+    model = list_rounded_regressors()[name].fit(X[::2], np.exp(draw_values(X)[::2] / 2.0))
+    assert_allclose(ask(model, X)["value"], model.predict(X), rtol=1e-10)
+
+
+def test_features_that_are_present() -> None:
+    X = np.nan_to_num(draw_table())
+    model = committee.BernoulliNB(alpha=0.5, binarize=0.2).fit(X, draw_classes(X))
+    found = ask(model, X)
+    assert_array_equal(found["label"], model.predict(X))
+    assert_allclose(found["probabilities"], model.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_a_committee_that_knows_the_shares_alone() -> None:
+    """Every row has the same answer, which is a row for each of them nevertheless."""
+    X = draw_table()
+    model = committee.CommitteeClassifier(portfolio=["linear"], random_state=0).fit(X, np.zeros(len(X)))
+    found = ask(model, X)
+    assert_array_equal(found["label"], [str(label) for label in model.predict(X)])
+    assert_array_equal(found["probabilities"], model.predict_proba(X))
+
+
 @pytest.mark.parametrize("kind", ["classes", "boosted", "trees"])
 def test_several_outputs(kind: str) -> None:
     model, X = fit_two_outputs(kind)
@@ -132,11 +173,13 @@ class Halves:
 @pytest.mark.parametrize(
     ("model", "fragment"),
     [
-        (committee.CommitteeClassifier(portfolio=["linear"]), "not made of trees"),
+        (committee.CommitteeClassifier(portfolio=["neighbours"], random_state=0), "has the member 'neighbours'"),
         (committee.GradientBoostingRegressor(loss=Halves(), n_estimators=3), "written in Python"),
-        (committee.BernoulliNB(), "not made of trees"),
+        (committee.BernoulliNB(alpha=0.0, force_alpha=True, binarize=20.0), "always or never"),
+        (committee.OrdinalGradientBoostingClassifier(link="probit", n_estimators=2), "normal noise"),
+        (committee.BoosTexterClassifier(n_estimators=2), "not made of trees"),
     ],
-    ids=["committee", "loss", "bayes"],
+    ids=["committee", "loss", "bayes", "ordinal", "words"],
 )
 def test_what_cannot_be_written_is_refused(model: Any, fragment: str) -> None:
     X = np.nan_to_num(draw_table())

@@ -14,6 +14,7 @@ from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
 from committee.automatic.extra_members import list_extra_entries, make_extra_member
+from committee.automatic.formulas import CommitteeFormulaMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
@@ -63,7 +64,7 @@ _MIN_PARALLEL_ROWS = 1000
 """Rows from which folds are fitted on a thread each."""
 
 
-class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
+class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin, CommitteeEstimator):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
     accepts_blocks: ClassVar[bool] = False
@@ -427,10 +428,13 @@ class BaseCommittee(DistillationMixin, FitCallbacksMixin, CommitteeEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "weights_" in self.__dict__
 
-    def _average(self, X: Any) -> FloatArray:
-        """The weighted mean of the members: probabilities, or one column of values."""
+    def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise not_fitted_error(self)
+
+    def _average(self, X: Any) -> FloatArray:
+        """The weighted mean of the members: probabilities, or one column of values."""
+        self._check_fitted()
         X, tfidf = self._texts.split_texts(collect_table(X, self._schema.input_names))
         table, with_words = self._texts.add_topics(take_in_rows(self, X, self._schema), tfidf)
         classify = self._task == "classify"

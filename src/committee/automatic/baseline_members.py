@@ -13,7 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from committee.automatic.encoding import fit_encoding
+from committee.data import Schema
 from committee.data.rows import multiply_rows
+from committee.engines.formula import ConstantTerm, LinearTerm, ModelFormula, RowFunction, refuse_formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
 __all__ = ["BaselineMember", "LinearMember", "NeighbourMember", "PriorMember", "softmax"]
@@ -85,6 +88,19 @@ class BaselineMember(BaseEstimator):  # type: ignore[misc]
         columns = self._predict_columns(X)
         return columns[:, 0] if self.classes_ is None else self.classes_[columns.argmax(axis=1)]
 
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the member computes for a row of the committee's table; exports are written from it."""
+        assert row is not None
+        schema = Schema(row.width, None, (None,) * row.width, np.dtype(np.float64))
+        columns = self._to_term(row)
+        if self.classes_ is None:
+            return ModelFormula(row, schema, columns)
+        return ModelFormula(row, schema, RowFunction("argmax", columns), (self.classes_,), columns)
+
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        """`_predict_columns`, as a term of a formula."""
+        raise refuse_formula(self, "has no formula")
+
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         """Fit to the target as one-hot classes or as one column of values; rows count as often as their weight."""
         raise NotImplementedError
@@ -102,6 +118,9 @@ class PriorMember(BaselineMember):
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         return np.tile(self.means_, (X.shape[0], 1))
+
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        return ConstantTerm(self.means_)
 
 
 class LinearMember(BaselineMember):
@@ -157,6 +176,10 @@ class LinearMember(BaselineMember):
         scores = multiply_rows(self.encoding_.encode(X), self.coef_) + self.intercept_
         return scores if self.classes_ is None else softmax(scores)
 
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        scores = LinearTerm(self.encoding_.to_term(row), self.coef_, self.intercept_)
+        return scores if self.classes_ is None else RowFunction("softmax", scores, is_exact=False)
+
 
 class NeighbourMember(BaselineMember):
     """The mean of the nearest rows on encoded features; for classes the class frequencies count as one more row.
@@ -168,6 +191,10 @@ class NeighbourMember(BaselineMember):
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         self.encoding_ = fit_encoding(X, counts, self.categories)
         self.table_, self.goal_, self.counts_ = self.encoding_.encode(X), y_true, counts
+
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        # Which of rows at equal distances count is the matter of scikit-learn, and no formula.
+        raise refuse_formula(self, "keeps its training rows")
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         from sklearn.neighbors import NearestNeighbors

@@ -20,10 +20,20 @@ from scipy.optimize import minimize_scalar
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import make_dense
+from committee.engines.formula import (
+    Arithmetic,
+    ConstantTerm,
+    LookupTerm,
+    RowFunction,
+    TakenColumns,
+    add_weighted,
+    find_bin,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
 __all__ = ["BayesMember"]
@@ -71,6 +81,17 @@ class BayesMember(BaselineMember):
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         return softmax(self.prior_ + self.slope_ * self._sum_logs(self._find_bins(make_dense(X))))
+
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        parts: list[FormulaTerm] = []
+        first = 0
+        for column, (cuts, n_levels) in enumerate(zip(self.cuts_, self.n_levels_.tolist(), strict=True)):
+            value: FormulaTerm = TakenColumns(row, (column,))
+            code = value if column in self.categories else find_bin(value, cuts)
+            parts.append(LookupTerm(code, self.logs_[first : first + n_levels + 1]))
+            first += n_levels + 1
+        sums = Arithmetic("*", ConstantTerm(np.array([self.slope_])), add_weighted(np.ones(len(parts)), parts))
+        return RowFunction("softmax", Arithmetic("+", ConstantTerm(self.prior_), sums), is_exact=False)
 
     def _find_thresholds(self, X: NDArray[Any], counts: FloatArray) -> tuple[list[FloatArray], NDArray[np.intp]]:
         """Thresholds of each feature, none for categories, and its number of bins without that of missing values."""

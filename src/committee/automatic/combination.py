@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from committee.data.folds import Folds
     from committee.typing import FloatArray
 
-__all__ = ["JackknifeEstimate", "MemberCombiner", "sharpen_probabilities", "trace_scores"]
+__all__ = ["LEAST_SHARPENED", "JackknifeEstimate", "MemberCombiner", "sharpen_probabilities", "trace_scores"]
 
 _N_ROUNDS, _N_SLOW_ROUNDS = 40, 15
 """Rounds of greedy selection; fewer for metrics that score one mean at a time."""
@@ -41,7 +41,7 @@ _N_BLOCKS = 20
 _MAX_TRACED_ROWS = 1000
 """Rows on which the score by number of models is measured, at little cost beside the fits."""
 _MIN_PROBABILITY = 1e-15
-_MIN_SHARPENED, _POWERS = 1e-9, (0.5, 2.0)
+LEAST_SHARPENED, _POWERS = 1e-9, (0.5, 2.0)
 """Lower bound of probabilities that are raised to a power, and the bounds of the power."""
 _ROW_MEANS = {True: (None, "neg_log_loss"), False: (None, "neg_mean_squared_error")}
 """Metrics of classes and of values that are a mean over rows; of None for values, the root is taken afterwards."""
@@ -65,7 +65,7 @@ def sharpen_probabilities(probabilities: FloatArray, power: float) -> FloatArray
     """
     if power == 1.0:
         return probabilities
-    logs = power * np.log(np.clip(probabilities, _MIN_SHARPENED, None))
+    logs = power * np.log(np.clip(probabilities, LEAST_SHARPENED, None))
     return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
 
 
@@ -154,7 +154,7 @@ class MemberCombiner:
         """
         if self._labels is None or not self._is_row_mean() or mean.shape[1] < 2:
             return 1.0
-        logs, row_weights = np.log(np.clip(mean[rows], _MIN_SHARPENED, None)), self._row_weights(rows)
+        logs, row_weights = np.log(np.clip(mean[rows], LEAST_SHARPENED, None)), self._row_weights(rows)
         true = logs[np.arange(len(rows)), self._labels[rows]]
         found = minimize_scalar(
             lambda power: float(row_weights @ (logsumexp(power * logs, axis=1) - power * true)), bounds=_POWERS

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, RowFunction, TakenColumns
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
 __all__ = ["TableEncoding", "fit_encoding", "make_dense"]
@@ -61,6 +64,22 @@ class TableEncoding:
             scaled = np.clip((values - self.means) / self.scales, -_CLIP, _CLIP)
         scaled[np.isnan(values)] = 0.0
         return np.hstack([scaled, np.isnan(X[:, self.gaps]), X[:, self.level_columns] == self.level_codes])
+
+    def to_term(self, row: FormulaTerm) -> FormulaTerm:
+        """`encode`, as a term of a formula."""
+        parts: list[FormulaTerm] = []
+        if len(self.numbers):
+            values = TakenColumns(row, tuple(self.numbers.tolist()))
+            centred = Arithmetic("-", values, ConstantTerm(self.means))
+            scaled = RowFunction("known", Arithmetic("/", centred, ConstantTerm(self.scales)))
+            lowest, highest = (ConstantTerm(np.array([bound])) for bound in (-_CLIP, _CLIP))
+            parts.append(Arithmetic("min", Arithmetic("max", scaled, lowest), highest))
+        if len(self.gaps):
+            parts.append(RowFunction("missing", TakenColumns(row, tuple(self.gaps.tolist()))))
+        if len(self.level_columns):
+            codes = ConstantTerm(self.level_codes.astype(np.float64))
+            parts.append(Arithmetic("==", TakenColumns(row, tuple(self.level_columns.tolist())), codes))
+        return parts[0] if len(parts) == 1 else JoinedTerms(tuple(parts))
 
 
 def fit_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> TableEncoding:

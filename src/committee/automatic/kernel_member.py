@@ -15,10 +15,12 @@ import numpy as np
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
 from committee.data.rows import multiply_rows
+from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowFunction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
 __all__ = ["KernelMember"]
@@ -66,6 +68,21 @@ class KernelMember(BaselineMember):
         rows = self.encoding_.encode(X)
         distances = _measure_distances(rows, self.landmarks_, multiply_rows(rows, self.landmarks_))
         return self._link(multiply_rows(np.exp(distances / -self.width_), self.coef_.T) + self.intercept_)
+
+    def _to_term(self, row: FormulaTerm) -> FormulaTerm:
+        def constant(value: float) -> FormulaTerm:
+            return ConstantTerm(np.array([value]))
+
+        rows, n_landmarks = self.encoding_.to_term(row), len(self.landmarks_)
+        products = LinearTerm(rows, self.landmarks_, np.zeros(n_landmarks))
+        own = RowFunction("sum", Arithmetic("*", rows, rows))
+        lengths = Arithmetic("+", own, ConstantTerm((self.landmarks_ * self.landmarks_).sum(axis=1)))
+        distances = Arithmetic("max", Arithmetic("-", lengths, Arithmetic("*", constant(2.0), products)), constant(0.0))
+        near = RowFunction("exp", Arithmetic("/", distances, constant(-self.width_)), is_exact=False)
+        scores = LinearTerm(near, np.ascontiguousarray(self.coef_.T), np.asarray(self.intercept_))
+        if not self.classify:
+            return scores
+        return RowFunction("softmax", Arithmetic("*", constant(self.slope_), scores), is_exact=False)
 
     def _link(self, scores: FloatArray) -> FloatArray:
         return softmax(self.slope_ * scores) if self.classify else scores

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.engines.formula import Arithmetic, ConstantTerm, ModelFormula, RowFunction, present_formula
+
 if TYPE_CHECKING:
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.combining.out_of_fold import MemberFit
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
@@ -55,6 +58,17 @@ class LogScale:
     def predict(self, X: Any) -> FloatArray:
         """Value of each row."""
         return np.asarray(self.factor * np.exp(np.clip(self.member.predict(X), self.lowest, self.highest)))
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What is computed for a row; exports are written from it."""
+
+        def constant(value: float) -> FormulaTerm:
+            return ConstantTerm(np.array([value]))
+
+        inner = present_formula(self.member, row)
+        logs = Arithmetic("min", Arithmetic("max", inner.value, constant(self.lowest)), constant(self.highest))
+        value = Arithmetic("*", constant(self.factor), RowFunction("exp", logs, is_exact=False))
+        return ModelFormula(inner.row, inner.schema, value)
 
 
 def is_skewed(values: FloatArray, weights: FloatArray | None) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from committee.constraints import show_value
-from committee.exceptions import DataTypeError
+from committee.data.arrays import check_sparse
+from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
     from committee.typing import AnyArray, FloatArray, FloatMatrix, SparseMatrix
@@ -84,6 +85,7 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
         across = slice(None) if rows is None else rows
         return table.iloc[across] if columns is None else table.iloc[across, columns]
     if hasattr(table, "tocsr"):
+        check_sparse(table)
         selected = table if rows is None else table.tocsr()[rows]
         selected = selected if columns is None else selected.tocsc()[:, columns]
         return selected.asformat(table.format) if table.format in ("csr", "csc") else selected
@@ -94,6 +96,8 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
         table = table if rows is None else table[rows]
         return table if columns is None else table.select([table.columns[int(c)] for c in columns])
     array = np.asarray(table)
+    if columns is not None and array.ndim != 2:
+        raise DataError(f"X must have two axes, rows and features; got shape {array.shape}.")
     array = array if rows is None else array[rows]
     return array if columns is None else array[:, columns]
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from committee.constraints import show_value
+from committee.data.arrays import check_sparse
 from committee.data.columns import read_objects
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.exceptions import CommitteeError, DataError, DataTypeError, warn_caller
@@ -80,6 +81,7 @@ def _flatten(array: AnyArray, estimator_name: str) -> AnyArray:
 
 def _as_array(y: Any) -> AnyArray:
     if hasattr(y, "toarray"):
+        check_sparse(y)
         dense: AnyArray = y.toarray()
         return dense
     if isinstance(y, str | bytes | dict | set) or np.isscalar(y):

@@ -30,6 +30,7 @@ __all__ = [
     "FormulaTerm",
     "JoinedTerms",
     "LinearTerm",
+    "LookupTerm",
     "ModelFormula",
     "OneHotTerm",
     "PositiveElse",
@@ -40,6 +41,7 @@ __all__ = [
     "TreeTerm",
     "WeightedMedian",
     "add_weighted",
+    "find_bin",
     "find_largest",
     "order_terms",
     "present_formula",
@@ -47,9 +49,12 @@ __all__ = [
     "vote_largest",
 ]
 
-FunctionName: TypeAlias = Literal["exp", "exp2", "log", "sigmoid", "softmax", "sort", "sum", "argmax", "round"]
+FunctionName: TypeAlias = Literal[
+    "exp", "exp2", "log", "sigmoid", "softmax", "sort", "sum", "argmax", "round", "missing", "known"
+]
 """``argmax`` is the column of the largest number, the first of equals; ``softmax``, ``exp`` and ``sigmoid`` are those
-of the engine; ``sum`` adds as NumPy does along a row; ``round`` is to the nearest whole number, half to even."""
+of the engine; ``sum`` adds as NumPy does along a row; ``round`` is to the nearest whole number, half to even.
+``missing`` is one for NaN and zero for a number, ``known`` is the number and zero for NaN."""
 
 
 class FormulaTerm(ABC):
@@ -175,9 +180,12 @@ class TreeTerm(FormulaTerm):
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic(FormulaTerm):
-    """An operation on pairs of numbers; a term of one number goes with all of the other."""
+    """An operation on pairs of numbers; a term of one number goes with all of the other.
 
-    operation: Literal["+", "-", "*", "/", "max", "min"]
+    A comparison is one where it holds and zero elsewhere, also for NaN.
+    """
+
+    operation: Literal["+", "-", "*", "/", "max", "min", "==", ">"]
     left: FormulaTerm
     right: FormulaTerm
 
@@ -194,10 +202,14 @@ class Arithmetic(FormulaTerm):
 
 @dataclass(frozen=True, eq=False)
 class RowFunction(FormulaTerm):
-    """A function of each number, or of all numbers of the row."""
+    """A function of each number, or of all numbers of the row.
+
+    ``is_exact``: whether the model computes it as the engine does, rather than by NumPy, whose last bits differ.
+    """
 
     name: FunctionName
     source: FormulaTerm
+    is_exact: bool = True
 
     @property
     def width(self) -> int:
@@ -221,6 +233,24 @@ class OneHotTerm(FormulaTerm):
     def width(self) -> int:
         """The number of columns."""
         return self.size
+
+    @property
+    def inputs(self) -> tuple[FormulaTerm, ...]:
+        """The number."""
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False)
+class LookupTerm(FormulaTerm):
+    """The row of a table that a whole number names; the last one for every other number, and for NaN."""
+
+    source: FormulaTerm
+    table: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Columns of the table."""
+        return int(self.table.shape[1])
 
     @property
     def inputs(self) -> tuple[FormulaTerm, ...]:
@@ -349,7 +379,7 @@ class ModelFormula:
     @property
     def is_exact(self) -> bool:
         """Whether the order of all sums is known, so that an export can give the same bits."""
-        return not any(isinstance(term, LinearTerm) for term in self.terms)
+        return all(not isinstance(term, LinearTerm) and getattr(term, "is_exact", True) for term in self.terms)
 
 
 def order_terms(wanted: Iterable[FormulaTerm]) -> list[FormulaTerm]:
@@ -385,7 +415,7 @@ def present_formula(model: Any, row: FormulaTerm | None = None) -> ModelFormula:
     ['TableRow', 'TreeTerm', 'RowFunction']
     """
     if isinstance(model, type) or not isinstance(model, FormulaSource):
-        raise refuse_formula(model, "is not made of trees of this library")
+        raise refuse_formula(model, getattr(model, "export_hindrance", "is not made of trees of this library"))
     return model.to_formula(row)
 
 
@@ -393,8 +423,8 @@ def refuse_formula(model: Any, reason: str) -> ParameterTypeError:
     """The error to raise for a model that cannot be exported."""
     name = model.__name__ if isinstance(model, type) else type(model).__name__
     return ParameterTypeError(
-        f"A {name} that {reason} cannot be exported; trees, forests, bags, boosting, AdaBoost, isolation forests, and "
-        "voting and stacking of these can."
+        f"{'An' if name[:1] in 'AEIO' else 'A'} {name} that {reason} cannot be exported; trees, forests, bags, "
+        "boosting, AdaBoost, isolation forests, naive Bayes, and voting, stacking and committees of these can."
     )
 
 
@@ -407,6 +437,14 @@ def add_weighted(weights: Iterable[float], parts: Sequence[FormulaTerm]) -> Form
     for weight, part in zip(weights, parts, strict=True):
         total = Arithmetic("+", total, Arithmetic("*", ConstantTerm(np.array([float(weight)])), part))
     return total
+
+
+def find_bin(value: FormulaTerm, thresholds: FloatArray) -> FormulaTerm:
+    """How many ascending thresholds lie below a number; NaN if it is missing."""
+    if not len(thresholds):
+        return Arithmetic("*", value, ConstantTerm(np.zeros(1)))
+    count = RowFunction("sum", Arithmetic(">", value, ConstantTerm(np.asarray(thresholds, dtype=np.float64))))
+    return PositiveElse(RowFunction("missing", value), ConstantTerm(np.array([np.nan])), count)
 
 
 def find_largest(source: FormulaTerm, sizes: Sequence[int]) -> FormulaTerm:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["MemberFormulas", "align_probabilities", "index_labels", "open_members", "predict_term"]
+__all__ = ["MemberFormulas", "align_probabilities", "index_labels", "open_members", "predict_term", "present_member"]
 
 _LINEAR = (LogisticRegression, LinearRegression, Ridge, RidgeCV)
 
@@ -73,7 +73,7 @@ def open_members(
         The columns of the table that each member reads; None: all.
     """
     columns = [None] * len(members) if columns is None else columns
-    own = [_present_member(member, None) for member in members]
+    own = [present_member(member, None) for member in members]
     n_columns = row.width if row is not None else max(formula.schema.n_features for formula in own)
     if any(own is not None for own in columns):
         n_columns = int(owner.n_features_in_)  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def open_members(
     schema = Schema(n_columns, names, tuple(levels), first.dtype, first.unseen)
     whole = TableRow(n_columns) if row is None else row
     made = [
-        _present_member(member, _read_row(whole, schema, formula.schema, place))
+        present_member(member, _read_row(whole, schema, formula.schema, place))
         for member, formula, place in zip(members, own, places, strict=True)
     ]
     return MemberFormulas(whole, schema, made)
@@ -124,7 +124,8 @@ def _read_row(row: FormulaTerm, schema: Schema, own: Schema, place: AnyArray) ->
     return row if all(table is None for table in tables) else RecodedRow(row, tuple(tables))
 
 
-def _present_member(member: Any, row: FormulaTerm | None) -> ModelFormula:
+def present_member(member: Any, row: FormulaTerm | None) -> ModelFormula:
+    """The formula of a member: an estimator of this library, or a linear model of scikit-learn."""
     return _present_linear(member, row) if type(member) in _LINEAR else present_formula(member, row)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from committee.constraints import is_flag, is_real, show_value
+from committee.constraints import accepts_arguments, is_flag, is_real, show_value
 from committee.data import ClassTarget, ValueTarget
 from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.learners.tree_estimator import split_outputs
@@ -182,6 +182,11 @@ def make_score_function(
     if isinstance(score, str):
         return _score_by_name(score, target, weights, parameter)
     weighted = weights is not None and takes_sample_weight(score)
+    if callable(score) and not accepts_arguments(score, 2):
+        raise ParameterTypeError(
+            f"The {parameter!r} parameter must be a function of the true values and the predictions; got "
+            f"{show_value(score)}, which does not take two arguments."
+        )
 
     def compute(rows: Rows, mean: FloatArray) -> float:
         true: NDArray[Any]

@@ -56,7 +56,7 @@ class StagedPredictions:
         ndarray of shape (n_samples, n_classes)
         """
         found = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return [np.log(own) for own in found] if isinstance(found, list) else np.log(found)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:

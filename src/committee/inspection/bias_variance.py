@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from committee.params import RandomState
     from committee.typing import AnyArray, EstimatorLike, FloatArray
 
+_LARGEST = 1e150  # whose square is a double
+
 __all__ = ["BagVariance", "BiasVariance", "estimate_bias_variance", "measure_bag_variance"]
 
 
@@ -173,6 +175,9 @@ def estimate_bias_variance(
 
 def _decompose(loss: Literal["squared", "zero_one"], truth: FloatArray, predictions: FloatArray) -> BiasVariance:
     known = ~np.isnan(predictions)
+    largest = max(float(np.abs(truth).max(initial=0.0)), float(np.abs(predictions[known]).max(initial=0.0)))
+    if not largest < _LARGEST:
+        raise DataError(f"Targets and predictions must be finite and below {_LARGEST:.0e}; their squares overflow.")
     n_predictions = known.sum(axis=0)
     least = 1 if loss == "zero_one" else 2
     if (n_predictions < least).any():

@@ -246,7 +246,7 @@ def _find_kappa(table: AnyArray, weights: FloatArray) -> FloatArray:
 
 
 def _compare_values(names: list[str], table: FloatArray, target: FloatArray, weights: FloatArray) -> Diversity:
-    largest = max(np.abs(table).max(), np.abs(target).max())
+    largest = max(float(np.abs(table).max()), float(np.abs(target).max()))
     if not largest < _LARGEST:
         raise DataError(f"Targets and predictions must be finite and below {_LARGEST:.1e}; their squares overflow.")
     residuals = table - target

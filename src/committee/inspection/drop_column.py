@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 
 from committee.base import resolve_seed, seed_estimator
 from committee.constraints import show_value
@@ -76,8 +76,8 @@ def drop_column_importance(
     >>> found.rank().tolist()
     [0, 1, 2]
     """
-    if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ParameterTypeError(f"drop_column_importance fits an estimator; got {show_value(model)}.")
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise ParameterTypeError(f"drop_column_importance fits an estimator that predicts; got {show_value(model)}.")
     try:
         table, target = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
     except ValueError:
@@ -112,6 +112,8 @@ def drop_column_importance(
 
 def _shares_bins(model: EstimatorLike) -> bool:
     """Whether a model is a tree or forest of this library."""
+    if not (is_classifier(model) or is_regressor(model)):  # ranks, times of events, or no target at all
+        return False
     return all(hasattr(model, name) for name in ("fit_dataset", "weigh_rows", "take_in", "max_bins"))
 
 

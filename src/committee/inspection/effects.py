@@ -258,6 +258,8 @@ def friedman_h(
     if n_rows > max_rows:
         chosen = np.random.default_rng(resolve_seed(random_state)).choice(n_rows, max_rows, replace=False)
         X = select_rows(X, np.sort(chosen))
+    if not n_rows:
+        raise DataError("X must have at least one row.")
     response = make_response(model, X, response_method=response_method, n_jobs=n_jobs)
     n_features = len(response.names)
     numbers = list(range(n_features)) if features is None else find_features(response, features)

@@ -117,7 +117,7 @@ def impurity_importance(model: EstimatorLike) -> Importance:
     >>> found.importances.shape, found.feature_names[found.rank()[0]] in X.columns[2:]
     ((4, 100), True)
     """
-    importances = getattr(model, "feature_importances_", None)
+    importances = None if isinstance(model, type) else getattr(model, "feature_importances_", None)
     per_tree = _list_tree_importances(model)
     if per_tree is None:
         if importances is None:
@@ -133,6 +133,8 @@ def impurity_importance(model: EstimatorLike) -> Importance:
 
 def _list_tree_importances(model: EstimatorLike) -> FloatArray | None:
     """The decrease of impurity by each tree, of shape (n_trees, n_features)."""
+    if isinstance(model, type):
+        return None
     own = vars(model).get("_importances") if hasattr(model, "__dict__") else None
     if own is None:
         own = getattr(vars(model).get("_members"), "importances", None) if hasattr(model, "__dict__") else None
@@ -215,8 +217,8 @@ def permutation_importance(
     n_repeats = check_count("n_repeats", n_repeats, 1)
     response = make_response(model, X, n_jobs=n_jobs)
     target = np.asarray(y)
-    if len(target) != response.n_rows:
-        raise DataError(f"X and y must have the same number of rows; got {response.n_rows} and {len(target)}.")
+    if target.shape[:1] != (response.n_rows,):
+        raise DataError(f"X has {response.n_rows} rows, and y must have as many; its shape is {target.shape}.")
     weights = read_row_weights(sample_weight, response.n_rows)
     score = choose_score(model, scoring, target, weights)
     seed, n_features = resolve_seed(random_state), len(response.names)

@@ -354,7 +354,13 @@ class AnyResponse:
         return pandas.Series(dates, index=self.table.index).dt.tz_localize("UTC")
 
     def _call_model(self, X: Any) -> FloatArray:
-        predictions = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
+        found = np.asarray(getattr(self.model, self.method)(X))
+        if found.dtype.kind not in "biuf":
+            raise ParameterTypeError(
+                f"{type(self.model).__name__} has no probabilities, and its classes are no numbers; choose a model "
+                "with the method predict_proba (of a voting classifier, voting='soft')."
+            )
+        predictions = found.astype(np.float64)
         predictions = predictions[:, None] if predictions.ndim == 1 else predictions
         return predictions[:, 1:] if self.method == "predict_proba" and predictions.shape[1] == 2 else predictions
 

@@ -44,7 +44,7 @@ def measure_proximity(model: EstimatorLike, X: Any) -> FloatArray:
     >>> bool(near[0, 1] > near[0, 60])
     True
     """
-    if not hasattr(model, "apply"):
+    if isinstance(model, type) or not hasattr(model, "apply"):
         raise ParameterTypeError(
             f"The 'model' argument must be a fitted estimator with the method apply, such as a forest; got "
             f"{type(model).__name__}."

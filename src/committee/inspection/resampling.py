@@ -30,10 +30,13 @@ def check_bootstrap_input(estimator: EstimatorLike, X: Any, y: Any) -> tuple[Any
             "The 'estimator' argument must be an object with the methods fit, predict and get_params; "
             f"got {show_value(estimator)}."
         )
-    target = np.asarray(y)
+    try:
+        target = np.asarray(y)
+        table = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    except ValueError:
+        raise DataError("X and y must be arrays whose rows have the same lengths.") from None
     if target.ndim != 1:
         raise DataError(f"y must be a 1d array; got an array of shape {target.shape}.")
-    table = np.asarray(X) if isinstance(X, (list, tuple)) else X
     if not hasattr(table, "shape") or len(table.shape) != 2:
         raise DataError("X must be a table with rows and columns: an array, a sparse matrix or a frame.")
     if count_rows(table) != len(target):

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from committee.base import ClassifierScoreMixin, CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, read_target
+from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.exceptions import DataError
 from committee.params import ArrayLike
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.data import Schema
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["BaseNaiveBayes", "ClassPrior", "FitPrior", "encode_known", "sum_by_code"]
@@ -67,6 +69,18 @@ class BaseNaiveBayes(ClassifierScoreMixin, CommitteeEstimator):
     def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
         """Joint log-probability of each class and rows that were read."""
         raise NotImplementedError
+
+    def _joint_term(self, row: FormulaTerm) -> FormulaTerm:
+        """`_joint_log_proba`, as a term of a formula."""
+        raise NotImplementedError
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        self._check_fitted()
+        row = TableRow(self._schema.n_features) if row is None else row
+        joint = self._joint_term(row)
+        shares = RowFunction("softmax", joint, is_exact=False)
+        return ModelFormula(row, self._schema, RowFunction("argmax", joint), (self.classes_,), shares)
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of P(c) P(x | c), not normalised.

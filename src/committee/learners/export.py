@@ -104,7 +104,7 @@ class TreeCaption:
     style: NodeStyle = field(default_factory=NodeStyle)
 
     def __post_init__(self) -> None:
-        if not hasattr(self.estimator, "fit"):
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise ParameterTypeError(f"{self.where} shows a fitted tree; got {show_value(self.estimator)}.")
         check_is_fitted(self.estimator)
         unknown = set(self.style) - set(NodeStyle.__annotations__)

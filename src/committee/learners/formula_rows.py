@@ -12,6 +12,7 @@ from committee.engines.formula import (
     Curve,
     JoinedTerms,
     LinearTerm,
+    LookupTerm,
     OneHotTerm,
     PositiveElse,
     RecodedRow,
@@ -34,13 +35,15 @@ __all__ = ["FormulaFunction", "find_medians", "interpolate_steps"]
 
 _Step: TypeAlias = "Callable[[list[FloatArray], int], FloatArray]"
 
-_OPERATIONS = {
+_OPERATIONS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
     "/": np.divide,
     "max": np.maximum,
     "min": np.minimum,
+    "==": lambda left, right: np.equal(left, right).astype(np.float64),
+    ">": lambda left, right: np.greater(left, right).astype(np.float64),
 }
 _POISSON = LossFunction("poisson")
 
@@ -61,6 +64,7 @@ class FormulaFunction:
         ]
         places = {id(term): place for place, term in enumerate(terms)}
         self._rows = next((k for k, term in enumerate(terms) if isinstance(term, TableRow)), None)
+        self._centres = any(isinstance(term, RowFunction) and term.name == "known" for term in terms)
         self._steps: list[tuple[int, _Step]] = [
             (place, _make_step(term, [places[id(other)] for other in term.inputs]))
             for place, term in enumerate(terms)
@@ -72,10 +76,17 @@ class FormulaFunction:
         values: list[Any] = list(self._constants)
         if self._rows is not None:
             values[self._rows] = rows
-        for place, step in self._steps:
-            values[place] = step(values, n_jobs)
+        if self._centres:  # the difference of an extreme value from a mean may overflow, and is clipped
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._compute(values, n_jobs)
+        else:
+            self._compute(values, n_jobs)
         result: FloatArray = values[-1]
         return result if len(result) == len(rows) else np.repeat(result, len(rows), axis=0)
+
+    def _compute(self, values: list[Any], n_jobs: int) -> None:
+        for place, step in self._steps:
+            values[place] = step(values, n_jobs)
 
 
 def _make_step(term: FormulaTerm, places: list[int]) -> _Step:
@@ -111,6 +122,9 @@ def _make_special_step(term: FormulaTerm, places: list[int]) -> _Step:
     if isinstance(term, OneHotTerm):
         numbers = np.arange(float(term.size))
         return lambda values, _: (values[source] == numbers).astype(np.float64)
+    if isinstance(term, LookupTerm):
+        table = term.table
+        return lambda values, _: _look_up(values[source], table)
     if isinstance(term, PositiveElse):
         number, then, otherwise = places
         return lambda values, _: np.where(values[number] > 0.0, values[then], values[otherwise])
@@ -140,6 +154,12 @@ def _recode(rows: FloatArray, tables: tuple[FloatArray | None, ...]) -> FloatArr
     return recoded
 
 
+def _look_up(numbers: FloatArray, table: FloatArray) -> FloatArray:
+    last = len(table) - 1
+    known = (numbers >= 0.0) & (numbers < last)
+    return np.asarray(table[np.where(known, numbers, last).astype(np.intp)[:, 0]])
+
+
 def _sigmoid_rows(values: FloatArray) -> FloatArray:
     return apply_sigmoid(np.ascontiguousarray(values))
 
@@ -154,6 +174,8 @@ _ROW_FUNCTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "sum": lambda values: np.ascontiguousarray(values).sum(axis=1, keepdims=True),
     "argmax": lambda values: values.argmax(axis=1)[:, None].astype(np.float64),
     "round": np.rint,
+    "missing": lambda values: np.isnan(values).astype(np.float64),
+    "known": lambda values: np.where(np.isnan(values), 0.0, values),
 }
 
 

@@ -18,6 +18,7 @@ from committee.data.opening import opens_table
 from committee.data.rows import multiply_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
+from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, refuse_formula
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.bayes_predictions import BaseNaiveBayes, ClassPrior, FitPrior, encode_known, sum_by_code
 from committee.params import ArrayLike, Interval
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Schema
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["BernoulliNB"]
@@ -214,14 +216,14 @@ class BernoulliNB(BaseNaiveBayes):
             return X
         threshold = float(self.binarize)
         if not issparse(X):
-            return np.greater(X, threshold).astype(np.float64)
+            return np.greater(np.asarray(X, dtype=np.float64), threshold).astype(np.float64)
         if threshold < 0:
             raise ParameterError(
                 f"The 'binarize' parameter of {type(self).__name__} must be >= 0 for a sparse X, whose zeros would all "
                 f"be present otherwise; got {self.binarize}."
             )
         present = X.astype(np.float64)
-        present.data = (X.data > threshold).astype(np.float64)
+        present.data = (present.data > threshold).astype(np.float64)
         return present
 
     def _set_fitted(
@@ -286,6 +288,18 @@ class BernoulliNB(BaseNaiveBayes):
             prior = np.full(n_classes, 1.0 / n_classes)
         with np.errstate(divide="ignore"):  # a class that has not occurred yet is impossible
             return np.log(prior)
+
+    def _joint_term(self, row: FormulaTerm) -> FormulaTerm:
+        present = row
+        if self.binarize is not None:
+            present = Arithmetic(">", row, ConstantTerm(np.array([float(self.binarize)])))
+        with np.errstate(divide="ignore"):
+            log_absent = np.log(-np.expm1(np.minimum(self.feature_log_prob_, 0.0)))
+        if not (np.isfinite(self.feature_log_prob_).all() and np.isfinite(log_absent).all()):
+            raise refuse_formula(self, "has features that are always or never in some class (alpha=0)")
+        if not np.isfinite(self.class_log_prior_).all():
+            raise refuse_formula(self, "has classes of probability zero")
+        return LinearTerm(present, self.feature_log_prob_ - log_absent, self.class_log_prior_ + log_absent.sum(axis=1))
 
     def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
         present = self._find_present(rows)

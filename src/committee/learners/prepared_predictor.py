@@ -10,7 +10,6 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data.binning import all_finite_or_missing
-from committee.data.intake import take_in_rows
 from committee.engines.formula import present_formula, refuse_formula
 from committee.exceptions import DataError, DataTypeError
 from committee.learners.formula_rows import FormulaFunction
@@ -50,6 +49,7 @@ class PreparedPredictor:
         if schema.inputs is not None:
             raise refuse_formula(model, "was fitted on dates, times or lists")
         self._model, self._schema = model, schema
+        self._fitted, self._twins = dict(vars(model)), dict[int | None, Any]()
         self.columns = schema.name_features("x{}")
         self._codes: list[tuple[int, dict[Any, float]]] = [
             (k, {level: float(code) for code, level in enumerate(levels.tolist())})
@@ -167,7 +167,9 @@ class PreparedPredictor:
         n_jobs : int or None, default=1
             Number of threads, as in the estimators.
         """
-        values = self._functions["predict"](self._read(rows), resolve_jobs(n_jobs))
+        if not _is_list_of_rows(rows):
+            return self._ask_model("predict", rows, n_jobs)
+        values = self._functions["predict"](self._encode_rows(rows), resolve_jobs(n_jobs))
         if self._classes:
             labels = [own.take(values[:, k].astype(np.intp)) for k, own in enumerate(self._classes)]
             return labels[0] if len(labels) == 1 else np.stack(labels, axis=1)
@@ -177,7 +179,11 @@ class PreparedPredictor:
 
     def predict_proba(self, rows: Any, n_jobs: int | None = 1) -> FloatArray | list[FloatArray]:
         """Probabilities of many rows, as the estimator gives them; arguments as for `predict`."""
-        shares = self._find("predict_proba")(self._read(rows), resolve_jobs(n_jobs))
+        compute = self._find("predict_proba")
+        if not _is_list_of_rows(rows):
+            found: FloatArray | list[FloatArray] = self._ask_model("predict_proba", rows, n_jobs)
+            return found
+        shares = compute(self._encode_rows(rows), resolve_jobs(n_jobs))
         return shares if len(self._sizes) == 1 else np.split(shares, np.cumsum(self._sizes)[:-1], axis=1)
 
     def decision_function(self, rows: Any, n_jobs: int | None = 1) -> FloatArray:
@@ -189,7 +195,11 @@ class PreparedPredictor:
         return self._score("score_samples", rows, n_jobs)
 
     def _score(self, method: str, rows: Any, n_jobs: int | None) -> FloatArray:
-        scores = self._find(method)(self._read(rows), resolve_jobs(n_jobs))
+        compute = self._find(method)
+        if not _is_list_of_rows(rows):
+            found: FloatArray = self._ask_model(method, rows, n_jobs)
+            return found
+        scores = compute(self._encode_rows(rows), resolve_jobs(n_jobs))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _find(self, method: str) -> FormulaFunction:
@@ -197,11 +207,23 @@ class PreparedPredictor:
             raise AttributeError(f"{type(self._model).__name__!r} object has no {method}.")
         return self._functions[method]
 
-    def _read(self, rows: Any) -> FloatMatrix:
-        if isinstance(rows, list | tuple) and rows and isinstance(rows[0], Mapping | Sequence):
-            return np.concatenate([self.encode(row) for row in rows])
-        table = take_in_rows(self._model, rows, self._schema)
-        return table if isinstance(table, np.ndarray) else np.asarray(table.toarray())
+    def _encode_rows(self, rows: Sequence[SingleRow]) -> FloatMatrix:
+        return np.concatenate([self.encode(row) for row in rows])
+
+    def _ask_model(self, method: str, rows: Any, n_jobs: int | None) -> Any:
+        """The model's own method, whose kernels are made for many rows, on so many threads."""
+        twin = self._twins.get(n_jobs)
+        if twin is None:
+            twin = object.__new__(type(self._model))
+            twin.__dict__.update(self._fitted)
+            if "n_jobs" in self._fitted:
+                twin.n_jobs = n_jobs
+            self._twins[n_jobs] = twin
+        return getattr(twin, method)(rows)
+
+
+def _is_list_of_rows(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and len(rows) > 0 and isinstance(rows[0], Mapping | Sequence)
 
 
 class PredictorMixin:

@@ -12,6 +12,7 @@ from committee.data.checks import note_columns
 from committee.data.intake import take_in
 from committee.data.opening import opens_table
 from committee.data.weights import count_as_rows
+from committee.engines.formula import Arithmetic, ConstantTerm, LookupTerm, TakenColumns, find_bin, refuse_formula
 from committee.learners.bayes_predictions import BaseNaiveBayes, FitPrior, sum_by_code
 from committee.params import (
     CategoricalFeatures,
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Dataset
+    from committee.engines.formula import FormulaTerm
     from committee.typing import BoolArray, FloatArray, FloatMatrix, SparseMatrix
 
 __all__ = ["SingleFeatureNB"]
 
+_LARGEST_ALPHA = 1e300
+"""Products of it with numbers of values are doubles; no larger one smooths more."""
 _MISSING_BIN = 255
 """The code of missing values in a column of bytes, as in binning.hpp."""
 _MISSING_CODE = np.uint32(0xFFFFFFFF)
@@ -204,7 +208,7 @@ class SingleFeatureNB(BaseNaiveBayes):
     def _smooth(self, table: FloatArray, class_count: FloatArray) -> FloatArray:
         """Logarithm of P(v | c), of shape (n_values, n_classes); zero for a value that never occurred."""
         occurred = table.sum(axis=1) > 0
-        alpha = float(self.alpha)
+        alpha = min(float(self.alpha), _LARGEST_ALPHA)
         log_prob = np.log(table + alpha) - np.log(class_count + alpha * occurred.sum())
         log_prob[~occurred] = 0.0
         return np.asarray(log_prob)
@@ -238,6 +242,13 @@ class SingleFeatureNB(BaseNaiveBayes):
     def _take_column(self, X: FloatMatrix | SparseMatrix, feature: int) -> FloatArray:
         column = X[:, feature] if isinstance(X, np.ndarray) else X[:, [feature]].toarray()[:, 0]
         return np.asarray(column, dtype=np.float64)
+
+    def _joint_term(self, row: FormulaTerm) -> FormulaTerm:
+        if not np.isfinite(self.class_log_prior_).all():
+            raise refuse_formula(self, "has classes of probability zero")
+        value: FormulaTerm = TakenColumns(row, (self.feature_,))
+        code = value if self.thresholds_ is None else find_bin(value, self.thresholds_)
+        return Arithmetic("+", ConstantTerm(self.class_log_prior_), LookupTerm(code, self.value_log_prob_.T))
 
     def _joint_log_proba(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
         column = self._take_column(rows, self.feature_)

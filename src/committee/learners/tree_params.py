@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.base import resolve_jobs
-from committee.constraints import show_value
+from committee.constraints import is_real, show_value
 from committee.data import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.inputs import DATE_KINDS
 from committee.data.weights import find_unit
 from committee.engines import get_engine
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.params import (
     CcpAlpha,
     Exact,
@@ -156,6 +156,8 @@ def count_features(max_features: MaxFeatures, n_features: int) -> int:
         return max(1, int(sqrt(n_features) if max_features == "sqrt" else log2(n_features)))
     if isinstance(max_features, (int, np.integer)):
         return int(max_features)
+    if not is_real(max_features):
+        raise ParameterTypeError(f"max_features must be a number, a name or None; got {show_value(max_features)}.")
     return max(1, int(max_features * n_features))
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from committee.constraints import show_value
+from committee.exceptions import ParameterTypeError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -68,6 +71,8 @@ class TreeView:
 
     def _describe(self) -> dict[str, Any]:
         """The arrays of the engine, which numbers nodes level by level, in the order of the numbers here."""
+        if not isinstance(self._criterion, str):
+            raise ParameterTypeError(f"The criterion of a tree must be a name; got {show_value(self._criterion)}.")
         numbers, found = self._number_nodes(), self._trees.describe(self._tree, self._criterion)
         order = np.argsort(numbers)
         lefts = found.pop("left_categories")

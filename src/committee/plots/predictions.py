@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from sklearn.base import is_classifier
 
+from committee.constraints import show_value
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -89,5 +90,5 @@ def number_target(estimator: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
     classes = np.asarray(estimator.classes_)
     unknown = ~np.isin(given, classes)
     if unknown.any():
-        raise DataError(f"y holds {given[unknown].tolist()[0]!r}, which is none of the classes of the model.")
+        raise DataError(f"y holds {show_value(given[unknown].tolist()[0])}, which is none of the classes of the model.")
     return np.searchsorted(classes, given)

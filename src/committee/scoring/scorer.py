@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 
-from committee.constraints import show_value
+from committee.constraints import accepts_arguments, is_real, show_value
 from committee.exceptions import CommitteeError, DataError, ParameterTypeError
 from committee.foreign_names import check_scorer
 
@@ -53,6 +53,11 @@ class Scorer:
             raise ParameterTypeError(
                 f"The {parameter!r} parameter must be {alternatives}the name of one; got {show_value(scoring)}."
             )
+        elif callable(scoring) and not accepts_arguments(scoring, 3):
+            raise ParameterTypeError(
+                f"The {parameter!r} parameter must be a function of an estimator, X and y; got {show_value(scoring)}, "
+                "which does not take three arguments."
+            )
         self.scoring = scoring
         self._resolved: Callable[..., float] | None = None
 
@@ -61,7 +66,10 @@ class Scorer:
         scorer = self._resolve(estimator)
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         try:
-            return float(scorer(estimator, X, y, **weighted))
+            found = scorer(estimator, X, y, **weighted)
+            if not is_real(found):
+                raise ParameterTypeError(f"A scorer must return a number; it gave {show_value(found)}.")
+            return float(found)
         except CommitteeError:
             raise
         except (AttributeError, TypeError, ValueError) as error:
@@ -122,7 +130,16 @@ def _make_accuracy(y: AnyArray, weights: FloatArray | None) -> ScoreFunction:
 
 
 def _make_r2(y: AnyArray, weights: FloatArray | None) -> ScoreFunction:
-    variance = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    if not variance < np.inf:
+        raise DataError("R² is of targets whose squares are numbers; scale the target, or choose another 'scoring'.")
     if variance == 0.0:
         raise DataError("R² needs a target that is not constant; choose another 'scoring'.")
-    return lambda estimator, X: 1.0 - float(np.average((estimator.predict(X) - y) ** 2, weights=weights)) / variance
+
+    def score(estimator: EstimatorLike, X: Any) -> float:
+        predicted = estimator.predict(X)
+        with np.errstate(over="ignore"):  # predictions beyond all bounds have the score minus infinity
+            return 1.0 - float(np.average((predicted - y) ** 2, weights=weights)) / variance
+
+    return score

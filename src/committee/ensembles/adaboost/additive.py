@@ -206,7 +206,7 @@ class AdditiveFit:
         error = sum_over_rows(self.average_weights(weights), wrong) if algorithm.n_classes > 1 else 0.0
         self._sums = self._sums + step * values
         before, self._loss = self._loss, self._measure_loss()
-        return RoundResult(error, step, self._loss / before, np.empty((0, 0)))
+        return RoundResult(error, step, self._loss / before if before > 0.0 else 0.0, np.empty((0, 0)))
 
     def average_weights(self, weights: FloatArray) -> FloatArray:
         """Weights of the rows in a round, the mean over its regressions."""

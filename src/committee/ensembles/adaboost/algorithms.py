@@ -47,6 +47,7 @@ _MAX_HALVINGS = 10
 _CHANCE = 1e-12
 """An error that is so close to chance is chance: a member that is found twice has exactly this error then, up
 to the rounding of sums."""
+_LARGEST_VOTE = 1e300  # of which sums are numbers
 _SCORE_STEP = 2.0**-36
 """Scores are multiples of this; sums below 2^17 are exact."""
 
@@ -223,8 +224,8 @@ class DiscreteAdaBoost(VotingAlgorithm):
             return RoundResult(error, certain, float(np.exp(-1.0)), None)
         if abs(error - 0.5) <= _CHANCE:
             return None
-        alpha = self.learning_rate * 0.5 * np.log((1.0 - error) / error)
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
+            alpha = min(self.learning_rate * 0.5 * np.log((1.0 - error) / error), _LARGEST_VOTE)
             factors = np.where(wrong, np.exp(alpha), np.exp(-alpha))
             return RoundResult(error, float(alpha), weighted_sum(factors), factors)
 
@@ -244,8 +245,8 @@ class Samme(VotingAlgorithm):
             return RoundResult(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
         if error >= 1.0 - 1.0 / n_classes - _CHANCE:
             return None
-        alpha = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
+            alpha = min(self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0)), _LARGEST_VOTE)
             factors = np.where(wrong, np.exp(alpha), 1.0)
             loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
@@ -319,8 +320,9 @@ class SammeR(Algorithm):
         scores = self.to_scores(predictions.probabilities) / max(1, self.n_classes - 1)
         for halvings in range(_MAX_HALVINGS):
             step = self.learning_rate * 0.5**halvings
-            factors = np.exp(-step * scores)
-            loss = weighted_sum(factors)
+            with np.errstate(over="ignore", invalid="ignore"):  # an infinite loss halves the step again
+                factors = np.exp(-step * scores)
+                loss = weighted_sum(factors)
             if loss < 1.0 or error <= 0.0:
                 return RoundResult(error, step, loss, factors if error > 0.0 else None)
         return None

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from committee.base import ClassifierScoreMixin, resolve_jobs
+from committee.constraints import show_value
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.base import BaseAdaBoost
@@ -286,7 +287,7 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
             raise DataError(f"y must have one axis; its shape is {given.shape}.")
         unknown = ~np.isin(given, self.classes_)
         if unknown.any():
-            raise DataError(f"y holds {given[unknown][0]!r}, which is none of the classes of the training.")
+            raise DataError(f"y holds {show_value(given[unknown][0])}, which is none of the classes of the training.")
         return np.asarray(np.searchsorted(self.classes_, given), dtype=np.intp)
 
     # Inspection.

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BoosTexterClassifier"]
 
+_LARGEST_SMOOTHING = 1e15
+"""All votes are nearly zero already."""
+
 _OPTIONAL = ("feature_names_in_", "validation_errors_")
 """Fitted attributes that not every fit has."""
 _USELESS = 1.0 - 1e-12
@@ -228,7 +231,10 @@ class BoosTexterClassifier(ClassifierScoreMixin, MultiOutputMixin, FitCallbacksM
 
     def _choose_smoothing(self, target: LabelTarget, n_documents: float) -> float:
         """ε in units of the total weight of the engine's pairs."""
-        smoothing = 1.0 / (n_documents * len(target.classes)) if self.smoothing is None else float(self.smoothing)
+        if self.smoothing is None:
+            smoothing = 1.0 / (n_documents * len(target.classes))
+        else:
+            smoothing = min(float(self.smoothing), _LARGEST_SMOOTHING)
         # For two classes the engine has the pairs of one, half of all; r of discrete stumps is relative in any case.
         return 2.0 * smoothing if target.binary and self.algorithm != "discrete" else smoothing
 

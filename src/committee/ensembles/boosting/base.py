@@ -253,18 +253,23 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             link="other" if loss.levels or link == "half_logit" else link,
         )
 
-    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
-        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
-        trees, row = self.fitted_trees(), TableRow(self._schema.n_features) if row is None else row
+    def _score_term(self, row: FormulaTerm) -> FormulaTerm:
+        """The scores of a row, as a term of a formula."""
         if self._initial_estimator() is not None:
             raise refuse_formula(self, "starts from another estimator (parameter 'init')")
+        trees, n_scores = self.fitted_trees(), self._loss.n_scores
+        sums = TreeTerm(row, trees, "sum", slots=self._tree_slots(), n_columns=n_scores)
+        return Arithmetic("+", sums, ConstantTerm(np.asarray(self._baseline, dtype=np.float64)))
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        self.fitted_trees()
+        row = TableRow(self._schema.n_features) if row is None else row
         if isinstance(self._loss, CustomLoss) and hasattr(self._loss.function, "mean"):
             raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
         if self._task == "classify" and isinstance(self.classes_, list):
             raise refuse_formula(self, "predicts several class targets")
-        n_scores = self._loss.n_scores
-        sums = TreeTerm(row, trees, "sum", slots=self._tree_slots(), n_columns=n_scores)
-        scores = Arithmetic("+", sums, ConstantTerm(np.asarray(self._baseline, dtype=np.float64)))
+        n_scores, scores = self._loss.n_scores, self._score_term(row)
         means = _invert_link(scores, self._loss, classes=self._task == "classify")
         if self._task != "classify":
             return ModelFormula(row, self._schema, means)

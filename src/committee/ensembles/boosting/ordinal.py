@@ -9,11 +9,11 @@ import numpy as np
 from committee.base import ClassifierScoreMixin, available_if
 from committee.data.dataset import ClassTarget
 from committee.data.intake import take_in
-from committee.engines.formula import refuse_formula
+from committee.engines.formula import ModelFormula, TableRow, refuse_formula
 from committee.ensembles.boosting.fit import BaseGradientBoosting
 from committee.ensembles.boosting.objective import count_present_classes
 from committee.ensembles.boosting.ordinal_levels import OrdinalScorer, order_levels, read_category_order
-from committee.ensembles.boosting.ordinal_link import OrdinalLink, choose_levels
+from committee.ensembles.boosting.ordinal_link import OrdinalLink, choose_level_term, choose_levels
 from committee.ensembles.boosting.ordinal_loss import BoundOrdinalLoss, OrdinalLoss
 from committee.ensembles.boosting.params import (
     AutoDefaults,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
-    from committee.engines.formula import FormulaTerm, ModelFormula
+    from committee.engines.formula import FormulaTerm
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.ensembles.boosting.scorer import BoostingScorer
@@ -404,6 +404,11 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosti
         return chosen
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
-        """Not available: exports know no cumulative links."""
+        """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
         self.fitted_trees()
-        raise refuse_formula(self, "has thresholds between ordered levels")
+        if self._ordinal_link.kind == "probit":
+            raise refuse_formula(self, "has normal noise (link='probit')")
+        row = TableRow(self._schema.n_features) if row is None else row
+        shares = self._ordinal_link.to_term(self._score_term(row))
+        label = choose_level_term(shares, self.predict_by)
+        return ModelFormula(row, self._schema, label, (self.classes_,), shares)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import log_ndtr
 
+from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, RowFunction, TakenColumns, add_weighted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
-__all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_levels"]
+__all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_level_term", "choose_levels"]
 
 _FURTHEST = 700.0
 """Distances of scores from thresholds, bounded by this, whose exponential is a number."""
@@ -109,6 +112,17 @@ def choose_levels(probabilities: FloatArray, by: str) -> NDArray[np.intp]:
     return np.asarray(errors.argmin(axis=1))
 
 
+def choose_level_term(probabilities: FormulaTerm, by: str) -> FormulaTerm:
+    """`choose_levels`, as a term of a formula."""
+    if by == "probability":
+        return RowFunction("argmax", probabilities)
+    levels = np.arange(probabilities.width)
+    distances = np.abs(levels[:, None] - levels).astype(np.float64)
+    columns = [TakenColumns(probabilities, (k,)) for k in levels.tolist()]
+    nearness = [Arithmetic("*", column, ConstantTerm(-own)) for column, own in zip(columns, distances, strict=True)]
+    return RowFunction("argmax", add_weighted(np.ones(len(nearness)), nearness))
+
+
 @dataclass(frozen=True)
 class OrdinalLink:
     """What turns the scores of a fitted ordinal model into probabilities.
@@ -145,3 +159,20 @@ class OrdinalLink:
         for k in range(shares.shape[1]):
             total += shares[:, k]
         return np.asarray(shares / total[:, None])
+
+    def to_term(self, scores: FormulaTerm) -> FormulaTerm:
+        """`find_probabilities` after all rounds, as a term of a formula; not of normal noise."""
+
+        def constant(value: float) -> FormulaTerm:
+            return ConstantTerm(np.array([value]))
+
+        own = np.clip(self.thresholds[-1], -np.finfo(float).max, np.finfo(float).max)
+        beyond = Arithmetic("-", ConstantTerm(own), scores)
+        distances = Arithmetic("min", Arithmetic("max", beyond, constant(-_FURTHEST)), constant(_FURTHEST))
+        below: FormulaTerm = RowFunction("sigmoid", distances, is_exact=False)
+        if self.kind == "cloglog":
+            hazards = RowFunction("exp", distances, is_exact=False)
+            above = RowFunction("exp", Arithmetic("-", constant(0.0), hazards), is_exact=False)
+            below = Arithmetic("-", constant(1.0), above)
+        shares = Arithmetic("-", JoinedTerms((below, constant(1.0))), JoinedTerms((constant(0.0), below)))
+        return Arithmetic("/", shares, RowFunction("sum", shares))

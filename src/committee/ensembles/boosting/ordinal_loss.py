@@ -9,6 +9,7 @@ import numpy as np
 from committee.engines.exact_sums import sum_over_rows
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.ordinal_link import CUMULATIVE_LINKS, OrdinalLink, find_distances
+from committee.exceptions import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ _SMALL_STEP = 1e-8
 _GRID = 2.0**36
 """Thresholds are whole multiples of its inverse, so that they do not depend on where their search began."""
 _LEAST_HESSIAN = 1e-16
+_LEAST_SHARE, _FURTHEST_SCORE, _LARGEST_LOG = 1e-15, 1e150, 340.0
 _LEAST_PROBABILITY = 1e-300
 
 
@@ -128,6 +130,11 @@ class BoundOrdinalLoss:
 
     def fit_thresholds(self, scores: FloatArray) -> FloatArray:
         """The thresholds with the least loss at these scores, of shape (n_levels - 1,), ascending."""
+        if not np.abs(scores).max(initial=0.0) < _FURTHEST_SCORE:
+            raise DataError(
+                f"The scores grew beyond all bounds: the largest are no numbers below {_FURTHEST_SCORE:.0e}. Choose a "
+                "smaller learning_rate."
+            )
         if self._known is None or not np.array_equal(self._known, scores[:, 0]):
             own = np.array(scores[:, 0], dtype=np.float64)
             self._thresholds, self._known = self._search(own), own
@@ -140,7 +147,7 @@ class BoundOrdinalLoss:
 
     def _start(self, counted: FloatArray) -> FloatArray:
         """Thresholds at score zero, where the shares of the levels determine them, up to the link."""
-        below = np.cumsum(counted)[:-1] / counted.sum()
+        below = np.clip(np.cumsum(counted)[:-1] / counted.sum(), _LEAST_SHARE, 1.0 - _LEAST_SHARE)
         return np.asarray(np.log(below) - np.log1p(-below))
 
     def _search(self, scores: FloatArray) -> FloatArray:
@@ -198,7 +205,8 @@ class BoundOrdinalLoss:
         """With a, b the distances of the upper and the lower threshold and p = F(a) - F(b): -log p."""
         low, high = self._find_distances(scores, thresholds)
         log_p, link = self._link.log_between(low, high), self._link
-        upper, lower = np.exp(link.log_density(high) - log_p), np.exp(link.log_density(low) - log_p)
+        # The density over the probability of a level; squares of it are numbers.
+        upper, lower = (np.exp(np.minimum(link.log_density(end) - log_p, _LARGEST_LOG)) for end in (high, low))
         return LevelTerms(
             -upper,
             lower,

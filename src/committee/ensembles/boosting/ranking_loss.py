@@ -61,6 +61,6 @@ class RankingLoss(GroupLoss):
             apply_exp2(relevance) - 1.0,
             own,
             self.sigmoid,
-            self.truncation_level,
+            min(self.truncation_level, len(rows)),
             self.normalize,
         )

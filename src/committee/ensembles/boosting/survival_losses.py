@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_ndtr, logit
 
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.exceptions import DataError
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["AftLoss", "CoxLoss", "HazardLoss", "SurvivalLoss"]
 
 _LARGEST_SCORE = 30.0
+_LARGEST_SHIFT, _FURTHEST_SCORE = 700.0, 1e150
 """Scores of Cox's model that differ from the median by more than this count as differing by this."""
 _LARGEST_GRADIENT, _LEAST_HESSIAN = 15.0, 1e-16
 """Bounds of the derivatives of accelerated failure times, as XGBoost has them."""
@@ -201,7 +203,8 @@ class CoxLoss(SurvivalLoss):
         sets, (hazards, shift) = RiskSets.of(rows.time), _exponentiate(scores)
         steps = self.find_steps(rows, sets, hazards).all[::-1]
         known = rows.time[sets.order][sets.last][::-1]
-        return np.asarray(np.cumsum(steps)[np.searchsorted(known, times)] * np.exp(-shift))
+        factor = np.exp(np.clip(-shift, -_LARGEST_SHIFT, _LARGEST_SHIFT))
+        return np.asarray(np.cumsum(steps)[np.searchsorted(known, times)] * factor)
 
     def find_steps(self, rows: CensoredRows, sets: RiskSets, hazards: FloatArray) -> HazardSteps:
         """The steps of the cumulative hazard, by the ties of the loss."""
@@ -228,6 +231,11 @@ class CoxLoss(SurvivalLoss):
 
 def _exponentiate(scores: FloatArray) -> tuple[FloatArray, float]:
     """Hazards relative to that of the median score, and this score."""
+    if not np.abs(scores).max(initial=0.0) < _FURTHEST_SCORE:
+        raise DataError(
+            f"The scores grew beyond all bounds: the largest are no numbers below {_FURTHEST_SCORE:.0e}. Choose a "
+            "smaller learning_rate."
+        )
     shift = float(np.median(scores))
     return np.exp(np.clip(scores[:, 0] - shift, -_LARGEST_SCORE, _LARGEST_SCORE)), shift
 

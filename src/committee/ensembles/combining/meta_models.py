@@ -49,7 +49,10 @@ class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: FloatArray, y: NDArray[np.intp], sample_weight: FloatArray | None = None) -> Self:
         """Fit the weights, if there are any to fit."""
-        self.classes_ = np.arange(max(2, X.shape[1] // self.n_members))
+        n_columns = X.shape[1] // self.n_members
+        # Of two classes the second has a column, of one class the only one: it is certain.
+        alone = n_columns == 1 and not np.any(y) and bool((np.asarray(X) == 1.0).all())
+        self.classes_ = np.arange(1 if alone else max(2, n_columns))
         self.weights_ = np.full(self.n_members, 1.0 / self.n_members)
         if self.how == "nonnegative":
             y_true = np.eye(len(self.classes_))[y]
@@ -69,7 +72,7 @@ class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         width = 1 if n_classes == 2 else n_classes
         row = TableRow(n * width) if row is None else row
         terms = _split_row(row, n)
-        if row.width == n:
+        if row.width == n and n_classes > 1:
             terms = [JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), term), term)) for term in terms]
         if self.how == "majority":
             terms = [OneHotTerm(RowFunction("argmax", term), n_classes) for term in terms]
@@ -82,7 +85,7 @@ class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _split_members(self, X: FloatArray) -> list[FloatArray]:
         columns = np.split(np.asarray(X), self.n_members, axis=1)
-        if columns[0].shape[1] == 1:
+        if columns[0].shape[1] == 1 and len(self.classes_) > 1:
             return [np.hstack([1.0 - second, second]) for second in columns]
         return columns
 

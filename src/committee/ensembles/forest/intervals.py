@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.exceptions import DataError
+
 if TYPE_CHECKING:
     from committee.typing import BoolArray, FloatArray
 
 __all__ = ["estimate_variance", "find_intervals"]
+
+_LARGEST_PREDICTION = 1e140  # of whose squares sums are doubles
 
 _BLOCK_VALUES = 1 << 22
 """Most elements of a matrix of rows by training rows held at a time (32 MB)."""
@@ -110,6 +114,9 @@ def estimate_variance(
         present = repeats[repeats > 0.0]
         counts = counts[repeats > 0.0] / np.sqrt(present)[:, np.newaxis]
         n_terms *= len(present) / float(present.sum())  # chance adds to the terms of a row once, not w times
+    largest = float(np.abs(predictions).max()) if predictions.size else 0.0
+    if not largest < _LARGEST_PREDICTION:
+        raise DataError(f"Variances are of predictions below {_LARGEST_PREDICTION:.0e}, whose squares are numbers.")
     centred = predictions - predictions.mean(axis=1, keepdims=True)
     drawn = counts - counts.mean(axis=1, keepdims=True)
     variance = np.empty(len(predictions))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from committee.constraints import accepts_arguments, is_real, show_value
 from committee.data.intake import take_in_rows
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
@@ -23,7 +24,7 @@ from committee.ensembles.forest.survival_leaves import (
 from committee.ensembles.forest_builder import ForestBuilder
 from committee.ensembles.out_of_bag import OutOfBag, takes_sample_weight
 from committee.ensembles.survival_times import SurvivalMixin, count_events, read_curve_times, require_survival
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterTypeError
 from committee.learners.tree import DecisionTreeRegressor
 from committee.learners.tree_rows import predict_trees
 from committee.params import (
@@ -257,13 +258,23 @@ class RandomSurvivalForest(SurvivalMixin, BaseForest):
         target, weights = require_survival(dataset), weigh_scores(sample_weight, dataset.weights)
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else concordance_index
         weighted, y = takes_sample_weight(score), target.to_structured()
+        if not accepts_arguments(score, 2):
+            raise ParameterTypeError(
+                "The 'oob_score' parameter must be a function of the true values and the predictions; got "
+                f"{show_value(score)}, which does not take two arguments."
+            )
 
         def score_rows(rows: Any, mean: FloatArray) -> float:
             options = {"sample_weight": weights[rows]} if weighted and weights is not None else {}
             try:
-                return float(score(y[rows], mean[:, 0], **options))
+                found = score(y[rows], mean[:, 0], **options)
             except DataError:  # no pair of out-of-bag rows can be compared yet
                 return float(np.nan)
+            if not is_real(found):
+                raise ParameterTypeError(
+                    f"The 'oob_score' parameter must return a number; it gave {show_value(found)}."
+                )
+            return float(found)
 
         return OutOfBag(
             target, True, weights=weights, tol=float(self.oob_tol), patience=self.oob_patience, score_rows=score_rows

@@ -152,7 +152,7 @@ def choose_split_times(event_times: FloatArray, counts: FloatArray) -> FloatArra
         return event_times
     before = np.cumsum(counts) - counts
     wanted = np.arange(_MOST_TIMES) * (before[-1] + counts[-1]) / _MOST_TIMES
-    chosen: FloatArray = event_times[np.unique(np.searchsorted(before, wanted, side="left"))]
+    chosen: FloatArray = event_times[np.unique(np.minimum(np.searchsorted(before, wanted), len(before) - 1))]
     return chosen
 
 

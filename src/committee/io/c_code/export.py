@@ -199,7 +199,7 @@ def _write_header(name: str, kind: str, formula: ModelFormula) -> str:
         then = "a missing value" if schema.unseen == "missing" else "-1, for which there is no prediction"
         lines.append(f" * A level that the model has not seen is {then}.")
     if not formula.is_exact:
-        lines.append(" * Predictions agree with those of the model to rounding; a linear model is part of it.")
+        lines.append(" * Predictions agree with those of the model to rounding; the order of some sums is not known.")
     lines += [" */", f"#ifndef {guard}", f"#define {guard}", "#include <stddef.h>", ""]
     lines.append(f"#define {name.upper()}_N_COLUMNS {schema.n_features}")
     for method, term in formula.results.items():

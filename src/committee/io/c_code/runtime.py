@@ -177,6 +177,13 @@ static double recode(double code, const double *table, size_t n) {
 }
 """
 
+_PLACE = """\
+/* The row of a table that a number names; the last one if it names none. */
+static size_t find_place(double number, size_t last) {
+  return number >= 0.0 && number < (double)last ? (size_t)number : last;
+}
+"""
+
 _HOLDS = """\
 static int holds_code(const uint32_t *words, uint32_t n_words, double x) {
   uint32_t code;
@@ -200,6 +207,7 @@ _FUNCTIONS = {
     "curve": (_CURVE, ()),
     "argmax": (_LARGEST, ()),
     "recode": (_RECODE, ()),
+    "place": (_PLACE, ()),
     "holds": (_HOLDS, ()),
 }
 

@@ -12,6 +12,7 @@ from committee.engines.formula import (
     Curve,
     JoinedTerms,
     LinearTerm,
+    LookupTerm,
     OneHotTerm,
     PositiveElse,
     RecodedRow,
@@ -38,8 +39,10 @@ _EACH = {
     "log": "natural_log({0})",
     "sigmoid": "1.0 / (1.0 + exponential(-({0})))",
     "round": "round_half_even({0})",
+    "missing": "{0} != {0} ? 1.0 : 0.0",
+    "known": "{0} != {0} ? 0.0 : {0}",
 }
-_NEEDS = {"sigmoid": "exp"}
+_NEEDS = {"sigmoid": ("exp",), "missing": (), "known": ()}
 
 
 class FormulaWriter:
@@ -98,6 +101,8 @@ class FormulaWriter:
             result = f"{left} {term.operation} {right}"
             if term.operation in ("max", "min"):
                 result = f"{left} {'>' if term.operation == 'max' else '<'} {right} ? {left} : {right}"
+            elif term.operation in ("==", ">"):
+                result = f"{left} {term.operation} {right} ? 1.0 : 0.0"
             return [f"for (k = 0; k < {term.width}; ++k) {own}[k] = {result};"]
         if isinstance(term, JoinedTerms | TakenColumns):
             return self._write_copies(term, own, inputs)
@@ -118,7 +123,7 @@ class FormulaWriter:
     def _write_row_function(self, term: RowFunction, own: str, source: str) -> list[str]:
         size = term.source.width
         if term.name in _EACH:
-            self._need(_NEEDS.get(term.name, term.name))
+            self._need(*_NEEDS.get(term.name, (term.name,)))
             return [f"for (k = 0; k < {size}; ++k) {own}[k] = {_EACH[term.name].format(f'{source}[k]')};"]
         self._need(term.name)
         if term.name == "softmax":
@@ -142,6 +147,15 @@ class FormulaWriter:
             return lines
         if isinstance(term, OneHotTerm):
             return [f"for (k = 0; k < {term.size}; ++k) {own}[k] = (double)k == {inputs[0]}[0] ? 1.0 : 0.0;"]
+        if isinstance(term, LookupTerm):
+            self._need("place")
+            last, rows = len(term.table) - 1, self._write_constants(np.ravel(term.table))
+            return [
+                "{",
+                f"  const double *from = {rows} + {term.width} * find_place({inputs[0]}[0], {last});",
+                f"  for (k = 0; k < {term.width}; ++k) {own}[k] = from[k];",
+                "}",
+            ]
         if isinstance(term, PositiveElse):
             number, then, otherwise = inputs
             return [f"for (k = 0; k < {term.width}; ++k) {own}[k] = {number}[0] > 0.0 ? {then}[k] : {otherwise}[k];"]

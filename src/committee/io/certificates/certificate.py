@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -65,7 +66,10 @@ class GivenData:
         given = dict(self.arguments)
         if self.sample_weight is not None:
             given["sample_weight"] = self.sample_weight
-        return model.fit(self.X, **given) if self.y is None else model.fit(self.X, self.y, **given)
+        needed = inspect.signature(model.fit).parameters.get("y")
+        if self.y is None and (needed is None or needed.default is not needed.empty):
+            return model.fit(self.X, **given)
+        return model.fit(self.X, self.y, **given)
 
     def describe(self) -> dict[str, Any]:
         """The entries of a certificate."""

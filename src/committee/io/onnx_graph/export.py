@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.engines.formula import TakenColumns, order_terms, present_formula, refuse_formula
+from committee.engines.formula import TakenColumns, present_formula, refuse_formula
 from committee.io.onnx_graph.terms import GraphWriter
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     Parameters
     ----------
     model : fitted estimator
-        As for `to_c`: trees, forests, bags, boosting, AdaBoost, isolation forests, voting, stacking and the like.
+        As for `to_c`: trees, forests, bags, boosting, AdaBoost, isolation forests, naive Bayes, voting, stacking,
+        committees and the like; the page on deployment lists them.
     path : str or path-like, optional
         Where to write it.
 
@@ -72,15 +73,14 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
 
 
 def _write_values(onnx: Any, writer: GraphWriter, formula: ModelFormula) -> list[Any]:
-    writer.write(formula.terms)
     width, double = formula.value.width, onnx.TensorProto.DOUBLE
     inform = onnx.helper.make_tensor_value_info
     if formula.decision is not None:
-        label = writer.cast(_squeeze(writer, writer.name(formula.value)), "INT64")
+        label = writer.cast(_squeeze(writer, writer.write_result(formula.value)), "INT64")
         writer.add("Identity", [label], "label")
-        writer.add("Identity", [_squeeze(writer, writer.name(formula.decision))], "scores")
+        writer.add("Identity", [_squeeze(writer, writer.write_result(formula.decision))], "scores")
         return [inform("label", onnx.TensorProto.INT64, [None]), inform("scores", double, [None])]
-    name = writer.name(formula.value)
+    name = writer.write_result(formula.value)
     writer.add("Identity", [_squeeze(writer, name) if width == 1 else name], "value")
     return [inform("value", double, [None] if width == 1 else [None, width])]
 
@@ -99,8 +99,7 @@ def _write_classes(onnx: Any, writer: GraphWriter, formula: ModelFormula) -> lis
         if formula.probabilities is not None:
             span = tuple(range(first, first + len(classes)))
             shares = formula.probabilities if single else TakenColumns(formula.probabilities, span)
-            writer.write(order_terms([shares]))
-            writer.add("Identity", [writer.name(shares)], f"probabilities{ending}")
+            writer.add("Identity", [writer.write_result(shares)], f"probabilities{ending}")
             kind = onnx.TensorProto.DOUBLE
             outputs.append(onnx.helper.make_tensor_value_info(f"probabilities{ending}", kind, [None, len(classes)]))
         first += len(classes)
@@ -109,8 +108,7 @@ def _write_classes(onnx: Any, writer: GraphWriter, formula: ModelFormula) -> lis
 
 def _write_label(onnx: Any, writer: GraphWriter, term: FormulaTerm, classes: AnyArray, name: str) -> Any:
     """The label of the class that a term gives the index of."""
-    writer.write(order_terms([term]))
-    index = writer.cast(_squeeze(writer, writer.name(term)), "INT64")
+    index = writer.cast(_squeeze(writer, writer.write_result(term)), "INT64")
     numbers = classes.dtype.kind in "iub"
     labels = classes.astype(np.int64) if numbers else np.array([str(one) for one in classes.tolist()], dtype=object)
     writer.add("Gather", [writer.keep(labels), index], name)

@@ -12,6 +12,7 @@ from committee.engines.formula import (
     Curve,
     JoinedTerms,
     LinearTerm,
+    LookupTerm,
     OneHotTerm,
     PositiveElse,
     RecodedRow,
@@ -20,6 +21,7 @@ from committee.engines.formula import (
     TakenColumns,
     TreeTerm,
     WeightedMedian,
+    order_terms,
 )
 from committee.io.onnx_graph.trees import MISSING_CODE, find_category_columns, list_tree_attributes
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphWriter"]
 
 _OPERATIONS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "max": "Max", "min": "Min"}
+_COMPARISONS = {"==": "Equal", ">": "Greater"}
 _EACH = {"exp": "Exp", "log": "Log", "sigmoid": "Sigmoid", "round": "Round"}
 
 
@@ -84,6 +87,8 @@ class GraphWriter:
         if isinstance(term, ConstantTerm):
             return self.keep(np.asarray(term.values, dtype=np.float64)[None, :])
         if isinstance(term, Arithmetic):
+            if term.operation in _COMPARISONS:
+                return self.cast(self.add(_COMPARISONS[term.operation], inputs), "DOUBLE")
             return self.add(_OPERATIONS[term.operation], inputs)
         if isinstance(term, TreeTerm):
             return self._write_trees(term, inputs[0])
@@ -93,11 +98,16 @@ class GraphWriter:
             return self.add("Gather", [inputs[0], self.keep(np.array(term.columns, dtype=np.int64))], axis=1)
         if isinstance(term, JoinedTerms):
             pairs = zip(term.parts, inputs, strict=True)
-            widened = [self._repeat(name) if isinstance(part, ConstantTerm) else name for part, name in pairs]
+            widened = [name if _reads_row(part) else self.repeat(name) for part, name in pairs]
             return self.add("Concat", widened, axis=1)
         return self._write_special(term, inputs)
 
-    def _repeat(self, constant: str) -> str:
+    def write_result(self, term: FormulaTerm) -> str:
+        """Write a term that is a result of the model; its name, with a row for each row of the table."""
+        self.write(order_terms([term]))
+        return self.name(term) if _reads_row(term) else self.repeat(self.name(term))
+
+    def repeat(self, constant: str) -> str:
         """A constant for every row."""
         rows = self.add("Slice", [self.add("Shape", ["X"]), self.keep(np.array([0])), self.keep(np.array([1]))])
         return self.add("Expand", [constant, self.add("Concat", [rows, self.keep(np.array([1]))], axis=0)])
@@ -116,6 +126,11 @@ class GraphWriter:
     def _write_function(self, term: RowFunction, source: str) -> str:
         if term.name in _EACH:
             return self.add(_EACH[term.name], [source])
+        if term.name in ("missing", "known"):
+            gaps = self.add("IsNaN", [source])
+            if term.name == "missing":
+                return self.cast(gaps, "DOUBLE")
+            return self.add("Where", [gaps, self.keep(np.array([[0.0]])), source])
         if term.name == "exp2":
             return self.add("Pow", [self.keep(np.array([[2.0]])), source])
         if term.name == "softmax":
@@ -137,6 +152,10 @@ class GraphWriter:
             return self._write_recoded(term, source)
         if isinstance(term, OneHotTerm):
             return self.cast(self.add("Equal", [source, self.keep(np.arange(float(term.size))[None, :])]), "DOUBLE")
+        if isinstance(term, LookupTerm):
+            last = self.keep(np.array([[float(len(term.table) - 1)]]))
+            place = self.add("Squeeze", [self._find_place(source, last), self.keep(np.array([1]))])
+            return self.add("Gather", [self.keep(np.ascontiguousarray(term.table)), place])
         if isinstance(term, PositiveElse):
             positive = self.add("Greater", [source, self.keep(np.array([[0.0]]))])
             return self.add("Where", [positive, *inputs[1:]])
@@ -153,13 +172,16 @@ class GraphWriter:
         for column, table in enumerate(term.tables):
             own = self.add("Gather", [source, self.keep(np.array([column]))], axis=1)
             if table is not None:
-                size = self.keep(np.array([[float(len(table))]]))
-                above = self.add("GreaterOrEqual", [own, self.keep(np.array([[0.0]]))])
-                known = self.add("And", [above, self.add("Less", [own, size])])
-                place = self.cast(self.add("Where", [known, own, size]), "INT64")
+                place = self._find_place(own, self.keep(np.array([[float(len(table))]])))
                 own = self.add("Gather", [self.keep(np.append(table, np.nan)), place])
             parts.append(own)
         return self.add("Concat", parts, axis=1)
+
+    def _find_place(self, number: str, last: str) -> str:
+        """A number that is at least zero and less than another, as a whole one; otherwise the other."""
+        above = self.add("GreaterOrEqual", [number, self.keep(np.array([[0.0]]))])
+        known = self.add("And", [above, self.add("Less", [number, last])])
+        return self.cast(self.add("Where", [known, number, last]), "INT64")
 
     def _write_curve(self, term: Curve, source: str) -> str:
         places, heights = term.places, term.heights
@@ -187,3 +209,8 @@ class GraphWriter:
         reached = self.add("GreaterOrEqual", [below, self.add("Mul", [self.keep(np.array([[term.share]])), total])])
         first = self.add("ArgMax", [self.cast(reached, "INT64")], axis=1, keepdims=1)
         return self.add("GatherElements", [values, first], axis=1)
+
+
+def _reads_row(term: FormulaTerm) -> bool:
+    """Whether a term is computed from the row, rather than from constants alone."""
+    return any(isinstance(one, TableRow) for one in order_terms([term]))
