@@ -158,7 +158,11 @@ def _check_one_row(draw: Draw, name: str, model: Any, X: Any, answers: dict[str,
     if row is None:
         return
     alone = ask_model(model, row)
-    exact = name.startswith(("Stacking", "Super", "Voting", "Ensemble")) is False
+    exact = not name.startswith(("Stacking", "Super", "Voting", "Ensemble")) and _can_be_saved(model)
+    if name.startswith("Stacking") and any(
+        np.abs(v).max(initial=0) > 1e15 for v in alone.values() if v.dtype.kind == "f"
+    ):
+        return  # the linear model of scikit-learn sums a batch in another order, and loses such numbers
     compare_answers(
         {k: v[at : at + 1] for k, v in answers.items()}, alone, "a row alone is a row of a batch", exact=exact
     )
@@ -173,6 +177,8 @@ def _check_absence(
     there = np.flatnonzero(weights > 0)
     if len(there) == len(weights) or not isinstance(X, np.ndarray) or not isinstance(y, np.ndarray):
         return
+    if len(y) != len(weights):  # who has no use for a target does not look at it
+        return
     # The classes of absent rows are classes nevertheless.
     if _holds_out_rows(name, model) or (is_classifying(name) and set(map(str, y[there])) != set(map(str, y))):
         return
@@ -180,6 +186,8 @@ def _check_absence(
     try:
         attempt(lambda: _call_fit(twin, name, X[there], y[there], weights[there], more))
     except Refusal as refusal:
+        if "Every value of X is missing" in str(refusal):  # which is said of the table, whatever the weights
+            return
         expect(False, "rows of weight zero are absent", refusal)
     compare_answers(answers, ask_model(twin, X), "rows of weight zero are absent", exact=False)
 

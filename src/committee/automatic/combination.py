@@ -205,7 +205,8 @@ class MemberCombiner:
         gains = row_weights * (-(reduced**2) if self._labels is None else np.log(reduced))
         sums = np.bincount(blocks, weights=gains, minlength=n_blocks).astype(float)
         sizes = np.bincount(blocks, weights=row_weights, minlength=n_blocks).astype(float)
-        rest = (sums.sum() - sums) / (sizes.sum() - sizes) if n_blocks > 1 else sums
+        with np.errstate(invalid="ignore", divide="ignore"):  # a block may have all the weight
+            rest = (sums.sum() - sums) / (sizes.sum() - sizes) if n_blocks > 1 else sums
         if self._metric is None and self._labels is None:
             return -float(np.sqrt(-gains.sum())), -np.sqrt(np.maximum(-rest, 0.0))
         return float(gains.sum()), rest

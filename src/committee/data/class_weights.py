@@ -41,7 +41,10 @@ def combine_weights(
     weights = None if sample_weight is None else read_sample_weight(sample_weight, n_rows)
     if class_weight is not None and isinstance(target, ClassTarget):
         factors = weigh_classes(class_weight, target, weights, name)
-        weights = factors if weights is None else weights * factors
+        with np.errstate(over="ignore"):
+            weights = factors if weights is None else weights * factors
+        if not np.isfinite(weights).all():
+            raise DataError("The sample weights times the class weights must be numbers; some products are infinite.")
         if not weights.any():
             raise DataError("The sample weights times the class weights are all zero; no row would count.")
     if weights is None or not (weights == weights[0]).all():

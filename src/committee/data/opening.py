@@ -145,7 +145,7 @@ def open_table(X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, A
 
 def _check_named(name: str, names: Sequence[str]) -> None:
     if name not in names:
-        shown = join_phrases([repr(n) for n in names[:8]], "and") + (", ..." if len(names) > 8 else "")
+        shown = join_phrases([repr(n) for n in names[:8]] or ["none"], "and") + (", ..." if len(names) > 8 else "")
         raise DataError(f"There is no column {name!r} in X; its columns are {shown}.")
 
 

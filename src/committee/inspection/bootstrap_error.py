@@ -21,6 +21,7 @@ __all__ = ["BootstrapError", "combine_errors", "estimate_bootstrap_error"]
 
 _IN_BAG = 0.632
 """Probability that a bootstrap sample contains a given row, 1 - 1/e, rounded as in the paper."""
+_LARGEST_DEVIATION = 1e150
 _SHUFFLES = 200
 """Shuffles of the predictions over which a metric without a closed form is averaged for the no-information error."""
 
@@ -30,7 +31,10 @@ def _zero_one_loss(y: AnyArray, predicted: AnyArray) -> FloatArray:
 
 
 def _squared_loss(y: AnyArray, predicted: AnyArray) -> FloatArray:
-    squares: FloatArray = (y.astype(np.float64) - predicted) ** 2
+    deviations = y.astype(np.float64) - predicted
+    if not np.abs(deviations).max(initial=0.0) < _LARGEST_DEVIATION:
+        raise DataError(f"Deviations of predictions must be below {_LARGEST_DEVIATION:.0e}; their squares overflow.")
+    squares: FloatArray = deviations**2
     return squares
 
 

@@ -168,7 +168,8 @@ class PreparedPredictor:
             Number of threads, as in the estimators.
         """
         if not _is_list_of_rows(rows):
-            return self._ask_model("predict", rows, n_jobs)
+            found: AnyArray = self._ask_model("predict", rows, n_jobs)
+            return found
         values = self._functions["predict"](self._encode_rows(rows), resolve_jobs(n_jobs))
         if self._classes:
             labels = [own.take(values[:, k].astype(np.intp)) for k, own in enumerate(self._classes)]

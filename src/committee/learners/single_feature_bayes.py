@@ -257,7 +257,8 @@ class SingleFeatureNB(BaseNaiveBayes):
             values = np.where(np.isnan(column), missing, column).astype(np.intp)
         else:
             values = np.where(np.isnan(column), missing, np.searchsorted(self.thresholds_, column, side="left"))
-        joint: FloatArray = self.class_log_prior_ + self.value_log_prob_.T[values]
+        with np.errstate(invalid="ignore"):  # the numbers of a file may be infinite
+            joint: FloatArray = self.class_log_prior_ + self.value_log_prob_.T[values]
         return joint
 
     def __sklearn_tags__(self) -> Tags:

@@ -87,7 +87,10 @@ class Scorer:
     def _resolve(self, estimator: EstimatorLike) -> Callable[..., float]:
         if self._resolved is not None:
             return self._resolved
-        scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
+        try:
+            scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
+        except TypeError as error:
+            raise ParameterTypeError(f"The predictions cannot be scored: {str(error).rstrip('.')}.") from None
         if self.scoring is not None:  # the estimator's own `score` belongs to that estimator
             self._resolved = scorer
         return scorer
@@ -118,6 +121,8 @@ def choose_score(model: EstimatorLike, scoring: Scoring, y: AnyArray, weights: F
     >>> choose_score(stump, "roc_auc", y, None)(stump, X)
     0.75
     """
+    if not is_classifier(model) and y.dtype.kind not in "biuf" and scoring is None:
+        raise DataError(f"y must hold numbers to be compared with predictions; its type is {y.dtype}.")
     # The scorers of scikit-learn check the labels in every call, which takes longer than predicting.
     if scoring is None and y.ndim == 1:
         return _make_accuracy(y, weights) if is_classifier(model) else _make_r2(y, weights)

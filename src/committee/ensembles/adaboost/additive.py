@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ADDITIVE_ALGORITHMS", "AdditiveAlgorithm", "AdditiveFit", "GentleAdaBoost", "LogitBoost"]
 
+_LARGEST_SUM = 1e300  # with the opposite sign a number still
+
 _MAX_STEP = 4.0
 """LogitBoost's steps are shortened so that no regression adds more than this. Its authors clip the responses to 2 to 4
 instead, which does not converge where a class is rarer than 1 in 5."""
@@ -90,7 +92,8 @@ class GentleAdaBoost(AdditiveAlgorithm):
     ) -> tuple[FloatArray, FloatArray]:
         """Y itself, with weights w exp(-y f)."""
         exponents = -signs * sums
-        own = weights * np.exp(exponents - exponents.max(axis=0))
+        with np.errstate(over="ignore"):  # the exponential of minus infinity is zero
+            own = weights * np.exp(exponents - exponents.max(axis=0))
         return signs, normalize_exactly(own)
 
     def to_class_scores(self, values: FloatArray) -> FloatArray:
@@ -204,7 +207,8 @@ class AdditiveFit:
         labels = (values[:, 0] > 0.0).astype(np.intp) if algorithm.width == 1 else values.argmax(axis=1)
         wrong = labels != self._labels
         error = sum_over_rows(self.average_weights(weights), wrong) if algorithm.n_classes > 1 else 0.0
-        self._sums = self._sums + step * values
+        with np.errstate(over="ignore"):  # of the largest learning rates
+            self._sums = np.clip(self._sums + step * values, -_LARGEST_SUM, _LARGEST_SUM)
         before, self._loss = self._loss, self._measure_loss()
         return RoundResult(error, step, self._loss / before if before > 0.0 else 0.0, np.empty((0, 0)))
 

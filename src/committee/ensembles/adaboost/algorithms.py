@@ -258,7 +258,7 @@ class Samme(VotingAlgorithm):
         """The weighted mean of the members' decisions."""
         if self.n_classes == 1:
             return np.zeros_like(sums)
-        total = weights.sum()
+        total = float(weights.sum()) or 1.0  # the smallest learning rates leave no weight
         if self.n_classes == 2:
             return np.asarray(2.0 * ((sums[:, 1] - sums[:, 0]) / total))
         return np.asarray((self.n_classes * (sums / total) - 1.0) / (self.n_classes - 1.0))
@@ -267,7 +267,7 @@ class Samme(VotingAlgorithm):
         """`to_output`."""
         if self.n_classes == 1:
             return as_term(0.0)
-        total = as_term(weights.sum())
+        total = as_term(float(weights.sum()) or 1.0)
         if self.n_classes == 2:
             lead = Arithmetic("-", TakenColumns(sums, (1,)), TakenColumns(sums, (0,)))
             return Arithmetic("*", as_term(2.0), Arithmetic("/", lead, total))

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaBoostClassifier"]
 
+_LARGEST_RATE = 1e290  # with which sums of votes are numbers
+
 
 class AdaBoostClassifier(ResumableAdaBoost):
     r"""Boosting by reweighting: each member is fitted with more weight on the rows that earlier members misclassified.
@@ -283,7 +285,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
                 f"algorithm={self.algorithm!r} of {type(self).__name__} is for two classes; y has {n_classes}. Use "
                 f"algorithm={other!r}."
             )
-        return kind(n_classes, float(self.learning_rate), 0.5 / dataset.n_counted)
+        return kind(n_classes, min(float(self.learning_rate), _LARGEST_RATE), 0.5 / dataset.n_counted)
 
     def _hold_out(
         self, member: EstimatorLike, dataset: Dataset, algorithm: Algorithm, seed: int

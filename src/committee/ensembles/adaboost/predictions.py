@@ -282,7 +282,10 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
         return suspect_labels(self._raw_decision(X), self._encode_classes(y), n_suspects)
 
     def _encode_classes(self, y: Any) -> NDArray[np.intp]:
-        given = np.asarray(y)
+        try:
+            given = np.asarray(y)
+        except ValueError:
+            raise DataError("y must be a list of classes; it holds lists of several lengths.") from None
         if given.ndim != 1:
             raise DataError(f"y must have one axis; its shape is {given.shape}.")
         unknown = ~np.isin(given, self.classes_)

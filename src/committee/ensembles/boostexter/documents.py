@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from committee.constraints import show_value
-from committee.data.rows import select_rows
+from committee.data.rows import count_rows, select_rows
 from committee.data.targets import encode_classes, read_target
 from committee.engines import get_engine
 from committee.ensembles.boostexter.model import LabelTarget
@@ -36,11 +36,14 @@ def learn_words(vectorizer: Any, documents: Any) -> csr_matrix:
     """Fit a vectoriser to documents; the words that each of them has."""
     try:
         words = mark_present(vectorizer.fit_transform(documents))
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, NotImplementedError) as error:
         if "empty vocabulary" in str(error):
             raise DataError(f"{error}. By default a word has at least two letters or digits (vectorizer=).") from None
         said = str(error).rstrip(".")
         raise DataError(f"The vectoriser cannot read the documents: {said}.") from error
+    n_documents = count_rows(documents)
+    if words.shape[0] != n_documents:
+        raise DataError(f"The vectoriser made {words.shape[0]} rows of {n_documents} documents; pass a list of texts.")
     if words.shape[1] == 0:
         raise DataError("The vectoriser found no word in the documents.")
     return words

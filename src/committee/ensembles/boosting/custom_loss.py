@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from committee.exceptions import DataError
+from committee.constraints import show_value
+from committee.exceptions import DataError, ParameterTypeError
 from committee.losses import LossFunction, LossTraits
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ class CustomLoss:
         """Gradients and hessians by each score, both of shape (n_rows, n_scores)."""
         target, shaped = self._shape_target(y), self._shape_scores(scores)
         found: Any
+        if isinstance(self.function, type):
+            raise ParameterTypeError(
+                f"The 'loss' parameter must be a function or an object, not a class; got {show_value(self.function)}."
+            )
         if hasattr(self.function, "gradient"):
             found = (self.function.gradient(target, shaped), self.function.hessian(target, shaped))
         else:

@@ -308,6 +308,11 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         self, dataset: Dataset, seed: int, offset: FloatArray | None
     ) -> tuple[Dataset, ValidationSet, BoolArray]:
         """Training rows, validation set, and the mask of its rows."""
+        if self.validation_fraction is None:
+            raise ParameterError(
+                f"The 'validation_fraction' parameter of {type(self).__name__} must be a number of rows or a fraction: "
+                "early stopping holds rows out."
+            )
         return split_validation(dataset, self.validation_fraction, seed, offset)
 
     def _split_folds(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from committee.constraints import is_real, show_value
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.rows import collect_table
 from committee.ensembles.boosting.custom_loss import CustomLoss
@@ -179,6 +180,8 @@ def make_value_loss(
 
 def _make_levels(loss: str, given: Sequence[float], target: ValueTarget) -> LossFunction:
     """Several quantiles of one target, fitted together."""
+    if not all(is_real(level) for level in given):
+        raise ParameterError(f"Levels of quantiles must be numbers between 0 and 1; got {show_value(given)}.")
     levels = tuple(float(level) for level in given)
     if not describe_loss(loss).takes_levels:
         raise ParameterError(f"Several levels go with loss='quantile' only; got loss={loss!r}.")

@@ -153,7 +153,8 @@ class OrdinalLink:
         link, scores = CUMULATIVE_LINKS[self.kind], np.asarray(scores)[:, None]
         bounds = np.concatenate(([-np.inf], own, [np.inf]))
         distances = find_distances(bounds, scores)
-        shares = np.exp(link.log_between(distances[:, :-1], distances[:, 1:]))
+        with np.errstate(invalid="ignore"):  # the numbers of a file may be none
+            shares = np.exp(link.log_between(distances[:, :-1], distances[:, 1:]))
         shares[:, bounds[:-1] == bounds[1:]] = 0.0
         total = np.zeros(len(shares))
         for k in range(shares.shape[1]):

@@ -96,7 +96,8 @@ class BoostingScorer:
                 return -self.loss.measure(read_target_columns(target), scores, weights)
             y = target.labels if isinstance(target, ClassTarget) else target.values
             # Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1.
-            losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
+            with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds have an infinite loss
+                losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
             return -float(np.average(losses, weights=weights))
         predictions = self.loss.find_means(scores)
         if isinstance(target, ValueTarget):

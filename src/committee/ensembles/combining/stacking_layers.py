@@ -14,6 +14,7 @@ from committee.ensembles.combining.member_predictions import Classes, drop_redun
 from committee.ensembles.combining.oob_correction import correct_oob_columns, estimate_oob_noise
 from committee.ensembles.combining.out_of_fold import has_oob_predictions
 from committee.ensembles.member_formulas import predict_term
+from committee.exceptions import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,4 +120,7 @@ def join_columns(columns: FloatArray, X: Any, rows: NDArray[np.intp] | None = No
         return sparse.hstack([columns, X], format=X.format)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
-    return np.hstack([columns, np.asarray(X)])
+    table = np.asarray(X)
+    if table.dtype.kind in "mMV":
+        raise DataError(f"passthrough=True adds the columns of X, which must be numbers; its type is {table.dtype}.")
+    return np.hstack([columns, table])

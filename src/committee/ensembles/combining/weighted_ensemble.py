@@ -10,7 +10,7 @@ import numpy as np
 from committee.base import ClassifierScoreMixin, RegressorScoreMixin
 from committee.data.opening import opens_table
 from committee.data.passing import read_table
-from committee.engines.formula import ModelFormula, add_weighted, find_largest
+from committee.engines.formula import Arithmetic, ConstantTerm, ModelFormula, add_weighted, find_largest
 from committee.ensembles.combining.member_predictions import (
     decode_classes,
     predict_member,
@@ -170,7 +170,8 @@ class WeightedEnsemble(NamedEnsemble):
         if known is None:
             return ModelFormula(opened.row, opened.schema, mean)
         label = find_largest(mean, [len(c) for c in known])
-        return ModelFormula(opened.row, opened.schema, label, tuple(known), mean)
+        shares = Arithmetic("min", mean, ConstantTerm(np.ones(1)))
+        return ModelFormula(opened.row, opened.schema, label, tuple(known), shares)
 
 
 def _gather_predictions(
@@ -228,7 +229,8 @@ class WeightedProbabilities(ClassifierScoreMixin, WeightedEnsemble):
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        outputs = split_by_output(self._average(X), self._classes)
+        # Weights add up to one within rounding.
+        outputs = split_by_output(np.minimum(self._average(X), 1.0), self._classes)
         return outputs[0] if self.n_outputs_ == 1 else outputs
 
 
