@@ -1,4 +1,8 @@
-"""The page of the results of `benchmarks/gpu.py`: ``python -m benchmarks.gpu_page`` writes ``results/gpu.md``."""
+"""Pages of results: ``python -m benchmarks.gpu_page`` writes ``results/gpu.md`` and ``results/gpu_prediction.md``.
+
+The first is of `benchmarks/gpu.py`, the second of `benchmarks/gpu_prediction.py` and `benchmarks/gpu_digests.py`. A
+page whose results are not there is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +59,82 @@ def _lay_other(figures: Mapping[str, Any]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+PREDICTION_HEAD = """# Prediction, Shapley values and bins on a GPU
+
+One NVIDIA H200 with 16 x86-64 cores, beside XGBoost (`device="cuda"`) in one run. `python benchmarks/gpu_prediction.py`
+repeats it, `python -m benchmarks.gpu_page` writes this page. Tables of 28 features, float32, are drawn by a formula;
+models have 500 rounds on a million rows, and no fit stops early. The best of some calls, the first not counted.
+"""
+PARTS = {
+    "prediction": """
+Rows and predictions are on the device. *Same*: the bytes of the CPU's predictions.
+
+| rows a second | this library | XGBoost | ratio | trees | same |
+|---|---|---|---|---|---|
+""",
+    "Shapley values": """
+Path-dependent Shapley values of all features; rows and values are on the device. The difference is the largest one from
+the CPU engine's values, as a share of the largest value.
+
+| rows a second | this library | XGBoost | ratio | 16 cores | difference |
+|---|---|---|---|---|---|
+""",
+    "bins": """
+Bins learnt and applied, at most 255 a feature. *Same*: the bins and the bytes of the CPU engine.
+
+| seconds | this library | XGBoost | ratio | 16 cores | same |
+|---|---|---|---|---|---|
+""",
+}
+
+
+def lay_out_prediction(results: Sequence[Mapping[str, Any]], digests: Sequence[Mapping[str, Any]]) -> str:
+    """The page of predictions in Markdown."""
+    text = PREDICTION_HEAD
+    for part, head in PARTS.items():
+        rows = [row for row in results if row["part"] == part]
+        text += head + "".join(map(_lay_measured, rows)) if rows else ""
+    if digests:
+        fits = list(digests[0]["same"])
+        n_wrong = sum(not equal for row in digests for equal in row["same"].values())
+        text += (
+            f"\n`python benchmarks/gpu_digests.py` fits {len(fits)} kinds of models ({', '.join(fits)}) with both "
+            f"engines\non {len(digests)} tables, public ones and drawn ones: {len(fits) * len(digests)} pairs of "
+            f"digests, {n_wrong} of them different.\n"
+        )
+    return text
+
+
+def _lay_measured(row: Mapping[str, Any]) -> str:
+    is_rate = "rows_per_s" in row
+    own, other = (row.get(f"{who}{'rows_per_s' if is_rate else 'seconds'}") for who in ("", "xgboost_"))
+    cells = [row["name"], *(_show(value, is_rate) for value in (own, other))]
+    cells.append("" if other is None else f"{own / other if is_rate else other / own:.1f} x")
+    if row["part"] == "prediction":
+        cells += [str(row["n_trees"]), "yes" if row["same"] else "**no**"]
+    else:
+        cells.append(_show(row.get("cpu_rows_per_s" if is_rate else "cpu_seconds"), is_rate))
+        same = "" if "same" not in row else "yes" if row["same"] else "**no**"
+        cells.append(f"{row['largest_difference']:.0e}" if is_rate else same)
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _show(value: float | None, is_rate: bool) -> str:
+    return "" if value is None else f"{value:.3g}" if is_rate else f"{value:.3f}"
+
+
+def _read(name: str) -> Any:
+    path = RESULTS / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
 def main() -> None:
-    """Write the page of the results that are there."""
-    results = json.loads((RESULTS / "gpu.json").read_text(encoding="utf-8"))
-    (RESULTS / "gpu.md").write_text(lay_out(results), encoding="utf-8")
+    """Write the pages of the results that are there."""
+    if results := _read("gpu.json"):
+        (RESULTS / "gpu.md").write_text(lay_out(results), encoding="utf-8")
+    if results := _read("gpu_prediction.json"):
+        page = lay_out_prediction(results, _read("gpu_digests.json"))
+        (RESULTS / "gpu_prediction.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __forceinline__ inline
 #if defined(COMMITTEE_SPOIL_SHARED)
 #define __shared__ static __attribute__((section("committee_shared")))
 // Where the linker puts all of it.
@@ -219,6 +220,10 @@ inline int __popc(unsigned x) {
 template <class T>
 inline T atomicAdd(T* at, std::type_identity_t<T> value) {
   return std::exchange(*at, *at + value);
+}
+template <class T>
+inline T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  return std::exchange(*at, *at == expected ? value : *at);
 }
 template <class T>
 inline T atomicMax(T* at, std::type_identity_t<T> value) {

@@ -65,6 +65,35 @@ def build_library(source: str, defines: Sequence[str]) -> Path:
     return place
 
 
+class ShimArray:
+    """A table that is on the device."""
+
+    def __init__(self, device: ShimDevice, array: NDArray[np.generic]) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+        self.memory = device.allocate(array.nbytes)
+        device.copy_in(array, self.memory)
+
+
+class ShimFeed:
+    """Two places for pieces, which are overwritten by the next ones."""
+
+    def __init__(self, device: ShimDevice, n_bytes: int) -> None:
+        self._device = device
+        self._places = [device.allocate(n_bytes), device.allocate(n_bytes)]
+
+    def __enter__(self) -> ShimFeed:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._device.check_guards()
+
+    def find_address(self, number: int) -> int:
+        return self._places[number % 2].address
+
+    def send(self, number: int, piece: NDArray[np.generic]) -> None:
+        self._device.copy_in(np.ascontiguousarray(piece), self._places[number % 2])
+
+
 class ShimDevice:
     """The kernels on the CPU, as `committee.engines.gpu.device.Device`.
 
@@ -103,11 +132,21 @@ class ShimDevice:
     def count_free_bytes(self) -> int:
         return self.free_bytes
 
-    def borrow(self, array: object) -> None:
-        return None
+    def borrow(self, array: object) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
+        if not isinstance(array, ShimArray):
+            return None
+        return array.memory, array.shape, array.dtype
 
     def lend(self, memory: DeviceMemory, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
         return memory.owner.view(dtype).reshape(shape)
+
+    def gather_rows(
+        self, memory: DeviceMemory, shape: tuple[int, ...], dtype: DTypeLike, rows: NDArray[np.integer]
+    ) -> NDArray[np.generic]:
+        return memory.owner.view(dtype).reshape(shape)[rows]
+
+    def open_feed(self, n_bytes: int) -> ShimFeed:
+        return ShimFeed(self, n_bytes)
 
     def record(self, launches: Callable[[], None]) -> Callable[[], None]:
         return launches

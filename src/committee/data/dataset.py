@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from committee.data import binning
+from committee.data.device_tables import copy_to_host
 from committee.data.weights import count_as_rows, find_unit
 from committee.typing import FloatArray, IndexArray
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from committee import _core
     from committee.data.inputs import InputColumns
     from committee.typing import AnyArray, AnyDType, BoolArray
 
 __all__ = ["ClassTarget", "Dataset", "Schema", "ValueTarget", "is_in_blocks"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -263,11 +268,20 @@ class Dataset:
                 made = self.X.make_bins(max_bins)
             else:
                 bin_table = binning.bin_blocks if is_in_blocks(self.X) else binning.bin_columns
-                made = bin_table(self.X, weights, self.n_levels, max_bins, n_jobs)
+                made = bin_table(copy_to_host(self.X), weights, self.n_levels, max_bins, n_jobs)
             # If two threads get here at once, the first result is kept; both are equal.
             self._made.setdefault(key, made)
         shared: _core.BinnedMatrix = self._made[key]
         return shared
+
+    def binned_by(self, make: Callable[..., _T], max_bins: int = 255, n_jobs: int = 0) -> _T:
+        """As `binned`, by another engine: ``make(X, weights, n_levels, max_bins, n_jobs)``; made once."""
+        key = ("other bins", max_bins)
+        if key not in self._made:
+            weights = (self._first or self).count_weights()
+            self._made.setdefault(key, make(self.X, weights, self.n_levels, max_bins, n_jobs))
+        made: _T = self._made[key]
+        return made
 
     def presorted(self, n_jobs: int = 0) -> _core.Presort:
         """The rows in the order of every column; made once."""

@@ -23,6 +23,7 @@ from committee.data.checks import check_shape, check_values, compare_names, refu
 from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
+from committee.data.device_tables import DeviceTable, copy_to_host, find_device_table
 from committee.data.memory import check_room_for
 from committee.data.survival_targets import encode_survival
 from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
@@ -106,7 +107,14 @@ def take_in(
     [array(['no', 'yes'], dtype=object)]
     """
     name = type(estimator).__name__
-    table = X if isinstance(X, OpenedSource | BinnedFile) else _read_table(X, name)
+    y, sample_weight = copy_to_host(y), copy_to_host(sample_weight)
+    on_device = None if type(X) is np.ndarray else find_device_table(X)
+    table: Table | OpenedSource | BinnedFile
+    if on_device is not None:
+        _check_device_table(estimator, on_device, categorical_features)
+        table = Table(*on_device.shape, on_device.names)
+    else:
+        table = X if isinstance(X, OpenedSource | BinnedFile) else _read_table(X, name)
     check_shape(table.n_rows, table.n_features)
     if getattr(estimator, "bins_columns", True) and isinstance(table, Table):
         n_entries = None if table.sparse is None else int(table.sparse.nnz)
@@ -120,12 +128,27 @@ def take_in(
     if weights is not None and sample_weight is not None and class_weight is not None:
         row_weight = find_row_weight(read_sample_weight(sample_weight, table.n_rows), weights)
     counted = None if weights is None else weights > 0
+    if on_device is not None:
+        none = (None,) * table.n_features
+        schema = Schema(table.n_features, on_device.names, none, on_device.dtype, unseen)
+        return Dataset(on_device, schema, target, weights, row_weight)
     if not isinstance(table, Table):
         blocks = _encode_blocks(estimator, table, categorical_features, unseen, counted)
         return Dataset(blocks, blocks.schema, target, weights, row_weight)
     matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights, row_weight)
+
+
+def _check_device_table(estimator: object, table: DeviceTable, categories: Any) -> None:
+    name = type(estimator).__name__
+    if not getattr(estimator, "accepts_device", False) or getattr(estimator, "engine", "cpu") == "cpu":
+        hint = " or set engine='gpu'" if getattr(estimator, "accepts_device", False) else ""
+        raise DataTypeError(
+            f"X is in the memory of a GPU, but {name} reads it from that of the host here. Copy it there first{hint}."
+        )
+    if not (categories is None or isinstance(categories, str) or len(categories) == 0):
+        raise DataError(f"Categories of a table on a GPU are not supported by {name}. Copy X to the host first.")
 
 
 def _read_target(
@@ -163,6 +186,7 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
     ):
         return X
     name = type(estimator).__name__
+    X = copy_to_host(X)
     table = X if isinstance(X, OpenedSource) else _read_table(X, name, schema.input_names)
     compare_names(name, table, schema)
     if table.n_features != schema.n_inputs:

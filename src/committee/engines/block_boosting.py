@@ -22,6 +22,7 @@ import numpy as np
 from committee import _core
 from committee.data.binning import take_bytes
 from committee.data.dataset import is_in_blocks
+from committee.engines.choice import bin_for_gpu
 from committee.engines.cluster import find_cluster
 from committee.engines.hosts.host import count_host_threads
 from committee.engines.hosts.protocol import Command
@@ -30,6 +31,7 @@ from committee.engines.partition_bins import PartitionBins, make_partition_bins
 
 if TYPE_CHECKING:
     from committee.data import Dataset
+    from committee.engines.gpu import DeviceBins
     from committee.engines.hosts.protocol import HostGroup, Reduction
     from committee.typing import FloatArray
 
@@ -353,7 +355,7 @@ def open_block_boosting(
 
 def bin_for_boosting(
     dataset: Dataset, max_bins: int, n_jobs: int, engine: str = "cpu"
-) -> _core.BinnedMatrix | PartitionBins:
+) -> _core.BinnedMatrix | PartitionBins | DeviceBins:
     """The table of a boosted fit: in bins, or as the partitions that workers read and bin by themselves.
 
     Parameters
@@ -372,7 +374,8 @@ def bin_for_boosting(
         found = None if plan is None else make_partition_bins(dataset, max_bins, n_jobs, plan.n_blocks)
         if found is not None:
             return found
-    return dataset.binned(max_bins, n_jobs)
+    on_device = bin_for_gpu(engine, dataset, max_bins, n_jobs)
+    return dataset.binned(max_bins, n_jobs) if on_device is None else on_device
 
 
 def _plan_on_cluster(n_rows: int, *, quiet: bool = False) -> _BlockPlan | None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from committee import _core
+from committee.data.device_tables import DeviceTable
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from committee._core import Boosting
+    from committee.data import Dataset
+    from committee.engines.gpu import DeviceBins
     from committee.typing import FloatArray, IndexArray
 
-__all__ = ["grow_planned_forest", "start_boosting"]
+__all__ = ["bin_for_gpu", "grow_planned_forest", "start_boosting"]
 
 _logger = logging.getLogger("committee")
 
@@ -28,7 +34,43 @@ are loaded, which takes longer than these fits.
 """
 
 
-def start_boosting(engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatrix, *arguments: Any) -> Boosting:
+def bin_for_gpu(engine: str, dataset: Dataset, max_bins: int, n_jobs: int) -> DeviceBins | None:
+    """The binned table of a fit on a GPU, made there; None where the host makes it.
+
+    The host bins small tables, sparse ones, tables in blocks and those with categories.
+
+    Parameters
+    ----------
+    engine : {"cpu", "gpu", "auto"}
+        As in `start_boosting`.
+    dataset : Dataset
+        The training rows.
+    max_bins : int
+        The most bins of a column.
+    n_jobs : int
+        Threads that learn the bins.
+    """
+    if engine == "cpu" or not isinstance(dataset.X, np.ndarray | DeviceTable):
+        return None
+    from committee.engines.gpu import device, device_bins
+
+    n_counted = dataset.n_rows if dataset.weights is None else int(np.count_nonzero(dataset.weights > 0.0))
+    if n_counted < device_bins.LEAST_DEVICE_ROWS or dataset.schema.has_categories:
+        return None
+    if engine == "auto" and dataset.n_rows * dataset.n_features < _LEAST_CELLS:
+        return None
+    try:
+        make = partial(device_bins.bin_on_device, device.open_device())
+        return dataset.binned_by(make, max_bins, n_jobs)
+    except EngineError:
+        if engine == "gpu":
+            raise
+        return None  # start_boosting says why
+
+
+def start_boosting(
+    engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatrix | DeviceBins, *arguments: Any
+) -> Boosting:
     """The state of gradient boosting on the CPU or on a GPU; both have the same methods and give the same bytes.
 
     Parameters
@@ -36,16 +78,16 @@ def start_boosting(engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatr
     engine : {"cpu", "gpu", "auto"}
         "gpu" is an error where there is none, or where it does not do what the fit asks; "auto" takes the CPU then, and
         for small tables, and logs which it took.
-    bins : BinnedMatrix
+    bins : BinnedMatrix or DeviceBins
         The table.
     *arguments
         The other arguments of `_core.Boosting`.
     """
     if engine == "cpu":
-        return _core.Boosting(bins, *arguments)
+        return _start_on_cpu(bins, arguments)
     if engine == "auto" and bins.n_rows * bins.n_cols < _LEAST_CELLS:
         _logger.info("engine='auto': the CPU, since the table has fewer than %d values.", _LEAST_CELLS)
-        return _core.Boosting(bins, *arguments)
+        return _start_on_cpu(bins, arguments)
     from committee.engines.gpu import GpuBoosting
 
     try:
@@ -54,11 +96,15 @@ def start_boosting(engine: Literal["cpu", "gpu", "auto"], bins: _core.BinnedMatr
         if engine == "gpu":
             raise
         _logger.info("engine='auto': the CPU. %s", error)
-        return _core.Boosting(bins, *arguments)
+        return _start_on_cpu(bins, arguments)
     if engine == "auto":
         _logger.info("engine='auto': the GPU.")
     boosting: Boosting = state
     return boosting
+
+
+def _start_on_cpu(bins: _core.BinnedMatrix | DeviceBins, arguments: tuple[Any, ...]) -> Boosting:
+    return _core.Boosting(bins if isinstance(bins, _core.BinnedMatrix) else bins.to_host(), *arguments)
 
 
 def grow_planned_forest(

@@ -9,6 +9,7 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
+from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.grower import TreeGrower
 from committee.engines.gpu.layout import FINAL_NODE, ORDER
 from committee.engines.gpu.limits import find_obstacle
@@ -32,7 +33,7 @@ class GpuBoosting:
 
     Parameters
     ----------
-    data : BinnedMatrix
+    data : BinnedMatrix or DeviceBins
         The table.
     target : ndarray of float64 or None
         As `_core.Boosting` takes it; None: gradients are the caller's.
@@ -48,7 +49,7 @@ class GpuBoosting:
 
     def __init__(
         self,
-        data: _core.BinnedMatrix,
+        data: _core.BinnedMatrix | DeviceBins,
         target: FloatArray | None,
         weights: FloatArray | None,
         loss: str,
@@ -62,14 +63,17 @@ class GpuBoosting:
         self._loss = _core.Loss.make(loss, parameter, n_scores, list(levels))
         self._info = next(info for info in _core.describe_losses() if info.name == loss)
         self._data, self._target, self._weights = data, target, weights
-        plan = _core.plan_boosting(data, weights, self._loss, params)
+        self._described = data.described if isinstance(data, DeviceBins) else data
+        plan = _core.plan_boosting(self._described, weights, self._loss, params)
         obstacle = find_obstacle(params, plan, data.n_rows)
         if obstacle is not None:
             raise EngineError(obstacle)
         self._weight_unit = plan.weight_unit
         self._unit_weights = np.asarray(plan.weights)
         self._parameter = _TWEEDIE_POWER if np.isnan(parameter) else parameter
-        self._grower = TreeGrower(open_device() if device is None else device, data, target, plan, params)
+        if device is None:
+            device = data.device if isinstance(data, DeviceBins) else open_device()
+        self._grower = TreeGrower(device, data, target, plan, params)
         self._grower.prepare(self._info, n_scores)
         self._grower.write_parameters(self._find_parameters())
         self._residuals = KeptResiduals(self._grower, plan.total_weight) if self._grower.incremental else None
@@ -334,7 +338,8 @@ class GpuBoosting:
         offsets = np.cumsum([0, *(len(nodes) // FINAL_NODE.itemsize for nodes, _ in chosen)]).astype(np.uint64)
         nodes = np.concatenate([tree for tree, _ in chosen]) if chosen else np.empty(0, np.uint8)
         codes = np.concatenate([own for _, own in chosen]) if chosen else np.empty(0, np.uint32)
-        return _core.import_trees(self._data, nodes, offsets, self._weight_unit, codes, self._grower.options.n_words)
+        n_words = self._grower.options.n_words
+        return _core.import_trees(self._described, nodes, offsets, self._weight_unit, codes, n_words)
 
     def truncate(self, n_trees: int) -> None:
         """Keep the first trees only; the scores stay as they are."""

@@ -6,7 +6,10 @@ for the CPU in its place.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,10 +24,15 @@ if TYPE_CHECKING:
 
     from committee.typing import AnyArray
 
-__all__ = ["Device", "DeviceMemory", "DeviceProgram", "KernelArgument", "open_device"]
+__all__ = ["Device", "DeviceFeed", "DeviceMemory", "DeviceProgram", "KernelArgument", "open_device"]
 
 KernelArgument = np.generic
 """A number in the type that a kernel's argument has; pointers are uint64."""
+_N_BUFFERS = 3
+_N_COPYING = min(8, os.cpu_count() or 1)
+"""Threads that copy between memory of the host: one alone is slower than the way to the device."""
+_LARGE, _SLICE = 64 << 20, 8 << 20
+"""Bytes from which on copies to and from the host are shared by threads, and of what each of them copies at a time."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,24 @@ class DeviceProgram(Protocol):
         self, kernel: str, grid: int, block: int, arguments: Sequence[KernelArgument], *, shared_bytes: int = 0
     ) -> None:
         """Start a kernel, after all that was started before, without waiting for it."""
+        ...
+
+
+class DeviceFeed(Protocol):
+    """Sends pieces of a table to the device, a few of which are there at a time."""
+
+    def __enter__(self) -> DeviceFeed: ...
+
+    def __exit__(self, *ended: object) -> None:
+        """Wait for what was started."""
+        ...
+
+    def find_address(self, number: int) -> int:
+        """Where a piece will be."""
+        ...
+
+    def send(self, number: int, piece: AnyArray) -> None:
+        """Send a piece, after all that was started with those before it; the array may change afterwards."""
         ...
 
 
@@ -93,6 +119,14 @@ class Device(Protocol):
         """Memory as an array that stays on the device."""
         ...
 
+    def gather_rows(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: DTypeLike, rows: AnyArray) -> AnyArray:
+        """Some rows of a table that was borrowed, on the host."""
+        ...
+
+    def open_feed(self, n_bytes: int) -> DeviceFeed:
+        """What sends pieces of at most so many bytes to the device, one after the other."""
+        ...
+
     def record(self, launches: Callable[[], None]) -> Callable[[], None]:
         """What starts again, at once, all kernels that `launches` starts; it does nothing else, and none runs yet."""
         ...
@@ -124,6 +158,7 @@ class _CupyDevice:
         self._cupy = cupy
         # One of its own: what other threads do is not waited for, and launches can be recorded.
         self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._number = int(cupy.cuda.Device().id)
         self.n_multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
     def allocate(self, n_bytes: int) -> DeviceMemory:
@@ -140,15 +175,49 @@ class _CupyDevice:
 
     def copy_in(self, array: AnyArray, memory: DeviceMemory, offset: int = 0) -> None:
         array = np.ascontiguousarray(array)
+        if array.nbytes >= _LARGE:
+            self._copy_large(memory.owner + offset, array, to_host=False)
+            return
         (memory.owner + offset).copy_from_host_async(array.ctypes.data, array.nbytes, self._stream)
         # The array may be gone before the copy is done.
         self._stream.synchronize()
 
     def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
         array: AnyArray = np.empty(n, dtype)
+        if array.nbytes >= _LARGE:
+            self._copy_large(memory.owner + offset, array, to_host=True)
+            return array
         (memory.owner + offset).copy_to_host_async(array.ctypes.data, array.nbytes, self._stream)
         self._stream.synchronize()
         return array
+
+    def _copy_large(self, pointer: Any, array: AnyArray, *, to_host: bool) -> None:
+        """Copy by several threads, each by a stream and a buffer of its own: pages of the host are slow to touch."""
+        self._stream.synchronize()
+        raw = array.reshape(-1).view(np.uint8)
+        starts = range(0, raw.size, _SLICE)
+
+        def copy(own: range) -> None:
+            with self._cupy.cuda.Device(self._number):  # which threads have for themselves
+                copy_here(own)
+
+        def copy_here(own: range) -> None:
+            stream = self._cupy.cuda.Stream(non_blocking=True)
+            pinned = self._cupy.cuda.alloc_pinned_memory(_SLICE)
+            buffer: AnyArray = np.frombuffer(pinned, np.uint8, _SLICE)
+            for first in own:
+                piece = raw[first : first + _SLICE]
+                if to_host:
+                    (pointer + first).copy_to_host_async(buffer.ctypes.data, piece.size, stream)
+                    stream.synchronize()
+                    np.copyto(piece, buffer[: piece.size])
+                else:
+                    np.copyto(buffer[: piece.size], piece)
+                    (pointer + first).copy_from_host_async(buffer.ctypes.data, piece.size, stream)
+                    stream.synchronize()
+
+        with ThreadPoolExecutor(_N_COPYING) as threads:
+            list(threads.map(copy, [starts[k::_N_COPYING] for k in range(_N_COPYING)]))
 
     def clear(self, memory: DeviceMemory) -> None:
         memory.owner.memset_async(0, memory.n_bytes, self._stream)
@@ -176,6 +245,15 @@ class _CupyDevice:
         self._cupy.cuda.get_current_stream().synchronize()
         return DeviceMemory(int(array.data.ptr), int(array.nbytes), array), tuple(array.shape), array.dtype
 
+    def gather_rows(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: DTypeLike, rows: AnyArray) -> AnyArray:
+        with self._stream:
+            table = self._cupy.ndarray(shape, dtype, memptr=memory.owner.data)
+            found: AnyArray = table[self._cupy.asarray(rows.astype(np.int64))].get()
+        return found
+
+    def open_feed(self, n_bytes: int) -> _CupyFeed:
+        return _CupyFeed(self, self._cupy, self._stream, n_bytes)
+
     def lend(self, memory: DeviceMemory, dtype: DTypeLike, shape: tuple[int, ...]) -> Any:
         self._stream.synchronize()
         return self._cupy.ndarray(shape, dtype, memptr=memory.owner)
@@ -192,6 +270,41 @@ class _CupyDevice:
             graph.launch(self._stream)
 
         return replay
+
+
+class _CupyFeed:
+    """Pieces go through memory that the host does not move, which threads fill while earlier ones are on their way."""
+
+    def __init__(self, device: _CupyDevice, cupy: Any, stream: Any, n_bytes: int) -> None:
+        self._cupy, self._stream = cupy, stream
+        self._memories = [device.allocate(n_bytes) for _ in range(_N_BUFFERS)]
+        self._buffers = [cupy.cuda.alloc_pinned_memory(n_bytes) for _ in range(_N_BUFFERS)]
+        self._events = [cupy.cuda.Event(disable_timing=True) for _ in range(_N_BUFFERS)]
+
+    def __enter__(self) -> _CupyFeed:
+        self._threads = ThreadPoolExecutor(_N_COPYING)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._threads.shutdown()
+        self._stream.synchronize()
+
+    def find_address(self, number: int) -> int:
+        return self._memories[number % _N_BUFFERS].address
+
+    def send(self, number: int, piece: AnyArray) -> None:
+        place = number % _N_BUFFERS
+        if number >= _N_BUFFERS:
+            self._events[place].synchronize()
+        target = np.frombuffer(self._buffers[place], piece.dtype, piece.size).reshape(piece.shape)
+        bounds = np.linspace(0, len(piece), _N_COPYING + 1).astype(int).tolist()
+        copies = [
+            self._threads.submit(np.copyto, target[first:last], piece[first:last]) for first, last in pairwise(bounds)
+        ]
+        for copy in copies:
+            copy.result()
+        self._memories[place].owner.copy_from_host_async(target.ctypes.data, piece.nbytes, self._stream)
+        self._events[place].record(self._stream)
 
 
 def open_device() -> Device:

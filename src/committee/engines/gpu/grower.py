@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from committee import _core
     from committee.engines.gpu.device import Device, KernelArgument
+    from committee.engines.gpu.device_bins import DeviceBins
     from committee.typing import AnyArray, FloatArray, IndexArray
 
 __all__ = ["TreeGrower"]
@@ -40,7 +41,7 @@ class TreeGrower(FitMemory):
     ----------
     device : Device
         Where.
-    data : BinnedMatrix
+    data : BinnedMatrix or DeviceBins
         The table.
     target : ndarray of float64 or None
         Of each row, for each output; None: gradients are the caller's.
@@ -53,7 +54,7 @@ class TreeGrower(FitMemory):
     def __init__(
         self,
         device: Device,
-        data: _core.BinnedMatrix,
+        data: _core.BinnedMatrix | DeviceBins,
         target: FloatArray | None,
         plan: _core.BoostingPlan,
         params: _core.BoostingParams,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.engines.gpu.binning import count_bin_stride
+from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, read_sizes
 from committee.engines.gpu.options import TreeOptions
 from committee.exceptions import EngineError
@@ -46,7 +48,7 @@ class FitMemory:
     ----------
     device : Device
         Where.
-    data : BinnedMatrix
+    data : BinnedMatrix or DeviceBins
         The table.
     target : ndarray of float64 or None
         Of each row, for each output; None: gradients are the caller's.
@@ -59,7 +61,7 @@ class FitMemory:
     def __init__(
         self,
         device: Device,
-        data: _core.BinnedMatrix,
+        data: _core.BinnedMatrix | DeviceBins,
         target: FloatArray | None,
         plan: _core.BoostingPlan,
         params: _core.BoostingParams,
@@ -71,7 +73,7 @@ class FitMemory:
         self._fit = np.zeros(1, FIT)
         self._draws_weights = params.goss_other > 0.0 and params.goss_top + params.goss_other < 1.0
         weighted = len(plan.weights) > 0 or self._draws_weights
-        self.options = TreeOptions(data, plan, params)
+        self.options = TreeOptions(data.described if isinstance(data, DeviceBins) else data, plan, params)
         self.incremental = plan.incremental and target is not None
         self._narrow = not weighted and not self.incremental and plan.gradient_shift >= _NARROW_SHIFT
         self._weighted = weighted
@@ -114,12 +116,16 @@ class FitMemory:
         self._fit[name] = memory.address
         self._device.copy_in(array, memory)
 
-    def _upload_table(self, data: _core.BinnedMatrix) -> None:
-        stride = -(-self._n_rows // LANES) * LANES
-        columns = self._take("columns", stride * self._n_features)
-        for feature in range(data.n_cols):
-            column = data.column(feature) if data.has_entries else data.columns[feature]
-            self._device.copy_in(column, columns, feature * stride)
+    def _upload_table(self, data: _core.BinnedMatrix | DeviceBins) -> None:
+        stride = count_bin_stride(self._n_rows)
+        if isinstance(data, DeviceBins):
+            self._memories["columns"] = data.columns
+            self._fit["columns"] = data.columns.address
+        else:
+            columns = self._take("columns", stride * self._n_features)
+            for feature in range(data.n_cols):
+                column = data.column(feature) if data.has_entries else data.columns[feature]
+                self._device.copy_in(column, columns, feature * stride)
         self._take("records", self._n_groups * self._n_rows * LANES)
         self._put("n_bins", np.asarray(self._plan.n_bins, np.uint32))
         for name in ("n_rows", "n_features", "n_groups"):

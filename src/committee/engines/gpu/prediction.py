@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables, count_bin_stride
 from committee.engines.gpu.device import open_device
-from committee.engines.gpu.layout import BLOCK
+from committee.engines.gpu.tables import take_rows_in
 from committee.engines.tree_model import present_trees
-from committee.exceptions import DataError, EngineError
+from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
     from committee.engines.gpu.device import Device, DeviceMemory
@@ -33,9 +34,7 @@ _POINTERS = (
     "heaps",
     "heap_terms",
     "slot_offsets",
-    "features",
-    "thresholds",
-    "threshold_offsets",
+    "codes",
 )
 _INTEGERS = (
     "n_rows",
@@ -47,6 +46,7 @@ _INTEGERS = (
     "double_thresholds",
     "n_used",
     "n_chunk",
+    "code_stride",
 )
 _PREDICTION = np.dtype(
     [(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS] + [("divisor", "f8")]
@@ -54,7 +54,11 @@ _PREDICTION = np.dtype(
 _LEAF, _CATEGORICAL, _MISSING_LEFT, _FEATURE = 1 << 31, 1 << 30, 1 << 29, (1 << 28) - 1
 _MOST_DEPTH, _MOST_FEATURES, _MOST_THRESHOLDS = 8, 128, 254
 """Of trees that are made complete."""
-_MOST_SHARED = 96 << 10
+_MOST_CODES, _MOST_TREES = 64 << 10, 46 << 10
+"""Shared memory for the rows of a block and for trees: two blocks fit a multiprocessor."""
+_MOST_THREADS, _ROWS_EACH = 512, 4
+_ROWS_AT_ONCE = 1 << 22
+"""Rows whose codes are in memory at a time."""
 _ALWAYS_LEFT = 255
 
 
@@ -94,8 +98,7 @@ class _CompleteTrees:
         thresholds = [np.unique(nodes["threshold"][inner & (features == k)]) for k in range(len(self.features))]
         if max(map(len, thresholds), default=0) > _MOST_THRESHOLDS:
             return
-        self.thresholds: FloatArray = np.concatenate([np.empty(0), *thresholds]).astype(np.float64)
-        self.offsets = np.cumsum([0, *map(len, thresholds)]).astype(np.uint32)
+        self.thresholds = [own.astype(np.float64) for own in thresholds]
         codes: AnyArray = np.full(len(nodes), _ALWAYS_LEFT, np.uint32)
         for k, values in enumerate(thresholds):
             own = inner & (features == k)
@@ -120,7 +123,7 @@ class _CompleteTrees:
         self.depth = max(1, len(levels))
         if not levels:  # leaves alone
             levels, at = [words[at]], np.repeat(at, 2, axis=1)
-        heaps = np.concatenate([*levels, np.zeros_like(first, np.uint16)], axis=1)
+        heaps = np.concatenate([np.zeros_like(first, np.uint16), *levels], axis=1)
         leaves = np.asarray(trees.leaf_offsets)[:-1].astype(np.int64)[order][:, None] + nodes["left"][at]
         self.heaps, self.terms = np.ascontiguousarray(heaps), np.ascontiguousarray(terms[leaves, 0])
         self.slot_offsets = np.searchsorted(slots[order], np.arange(model.width + 1)).astype(np.uint32)
@@ -146,8 +149,14 @@ class GpuPredictor:
         terms, divisor = _weigh_leaves(self._model)
         complete = _CompleteTrees(self._model, terms)
         self._is_complete = complete.heaps is not None
-        depth = complete.depth if self._is_complete else _MOST_DEPTH
-        self._program = self._device.compile("prediction.cu", [f"COMMITTEE_DEPTH={depth}"])
+        self._complete = complete
+        self._tables: dict[bool, ThresholdTables] = {}
+        self._n_threads, defines = _MOST_THREADS, []
+        if self._is_complete:
+            while 4 * self._n_threads * len(complete.features) > _MOST_CODES:
+                self._n_threads //= 2
+            defines = [f"COMMITTEE_DEPTH={complete.depth}", f"COMMITTEE_THREADS={self._n_threads}"]
+        self._program = self._device.compile("prediction.cu", defines)
         self._check_layout()
         self._fields["n_features"], self._fields["n_trees"] = trees.n_features, trees.n_trees
         self._fields["width"], self._fields["n_columns"] = trees.width, self._model.width
@@ -185,16 +194,13 @@ class GpuPredictor:
 
     def _put_complete(self, complete: _CompleteTrees) -> None:
         assert complete.heaps is not None
-        per_tree, n_words = complete.heaps.shape[1] * 10, max(1, -(-len(complete.features) // 4))
-        chunk = max(1, min((_MOST_SHARED - 4 * BLOCK * n_words) // per_tree, complete.heaps.shape[0]))
-        self._shared_bytes = 4 * BLOCK * n_words + chunk * per_tree
+        per_tree, codes = complete.heaps.shape[1] * 10, 4 * self._n_threads * max(1, len(complete.features))
+        chunk = max(1, min(_MOST_TREES // per_tree, complete.heaps.shape[0]))
+        self._shared_bytes = codes + chunk * per_tree
         self._fields["n_used"], self._fields["n_chunk"] = len(complete.features), chunk
         self._put("heaps", complete.heaps)
         self._put("heap_terms", complete.terms)
         self._put("slot_offsets", complete.slot_offsets)
-        self._put("features", complete.features)
-        self._put("thresholds", complete.thresholds)
-        self._put("threshold_offsets", complete.offsets)
 
     def predict_raw(self, X: Any) -> Any:
         """The raw prediction: scores of boosting before their link, class shares or means of forests.
@@ -210,37 +216,59 @@ class GpuPredictor:
         ndarray of float64 of shape (n_rows, n_columns)
             A CuPy array if X is on the GPU.
         """
-        borrowed = self._device.borrow(X)
-        if borrowed is None:
-            X = np.asarray(X)
-            X = np.ascontiguousarray(X, np.float32 if X.dtype == np.float32 else np.float64)
-            shape, dtype = X.shape, X.dtype
-        else:
-            memory, shape, dtype = borrowed
-        if len(shape) != 2 or shape[1] != self._model.trees.n_features:
-            raise DataError(
-                f"X must have the {self._model.trees.n_features} columns that the model was fitted on; its shape is "
-                f"{shape}."
-            )
-        if borrowed is None:
-            memory = self._device.allocate(X.nbytes)
-            self._device.copy_in(X, memory)
-        out = self._device.allocate(8 * shape[0] * self._model.width)
-        self._launch(memory, out, shape[0], dtype == np.float64)
-        if borrowed is None:
-            return self._device.copy_out(out, np.float64, shape[0] * self._model.width).reshape(shape[0], -1)
-        return self._device.lend(out, np.float64, (shape[0], self._model.width))
+        memory, n_rows, is_double, on_device = take_rows_in(self._device, X, self._model.trees.n_features)
+        out = self._device.allocate(8 * n_rows * self._model.width)
+        self._launch(memory, out, n_rows, is_double)
+        if on_device:
+            return self._device.lend(out, np.float64, (n_rows, self._model.width))
+        return self._device.copy_out(out, np.float64, n_rows * self._model.width).reshape(n_rows, -1)
 
     def _launch(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
+        if self._is_complete:
+            self._walk_complete(x, out, n_rows, is_double)
+            return
         fields = self._fields.copy()
         fields["x"], fields["out"], fields["n_rows"], fields["double_x"] = x.address, out.address, n_rows, is_double
         job = self._device.allocate(_PREDICTION.itemsize)
         self._device.copy_in(fields.view(np.uint8), job)
-        arguments, n = [np.uint64(job.address)], self._device.n_multiprocessors
-        if self._is_complete:
-            grid = max(1, min(-(-n_rows // BLOCK), 8 * n))
-            self._program.launch("sum_complete_trees", grid, BLOCK, arguments, shared_bytes=self._shared_bytes)
-        else:
-            self._program.launch("sum_trees", max(1, min(-(-n_rows // 256), 16 * n)), 256, arguments)
+        grid = max(1, min(-(-n_rows // 256), 16 * self._device.n_multiprocessors))
+        self._program.launch("sum_trees", grid, 256, [np.uint64(job.address)])
         # The description of the job is freed with this call.
         self._device.copy_out(job, np.uint8, 1)
+
+    def _walk_complete(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
+        """Rows to codes, and codes down the trees, some millions of rows at a time."""
+        tables = self._open_tables(is_double)
+        n_features, size = self._model.trees.n_features, 8 if is_double else 4
+        stride = count_bin_stride(min(n_rows, _ROWS_AT_ONCE))
+        codes = self._device.allocate(max(1, stride * tables.n_used))
+        starts = range(0, n_rows, _ROWS_AT_ONCE)
+        fields = np.repeat(self._fields, max(1, len(starts)))
+        jobs = []
+        for own, first in zip(fields, starts, strict=False):
+            n = min(_ROWS_AT_ONCE, n_rows - first)
+            own["codes"], own["code_stride"], own["n_rows"] = codes.address, stride, n
+            own["out"] = out.address + 8 * first * self._model.width
+            view = DeviceTableView(x.address + first * n_features * size, n, is_double, n_features, 1)
+            jobs.append(BinJob(view, codes.address, stride))
+        memory = self._device.allocate(fields.nbytes)
+        self._device.copy_in(fields.view(np.uint8), memory)
+        for k, find_codes in enumerate(tables.apply(jobs)):
+            find_codes()
+            n_blocks = -(-int(fields["n_rows"][k]) // (self._n_threads * _ROWS_EACH))
+            arguments = [np.uint64(memory.address + k * _PREDICTION.itemsize)]
+            grid = min(n_blocks, 8 * self._device.n_multiprocessors)
+            shared = self._shared_bytes
+            self._program.launch("sum_complete_trees", grid, self._n_threads, arguments, shared_bytes=shared)
+        # What the kernels read is freed with this call.
+        self._device.copy_out(memory, np.uint8, 1)
+        tables.forget_jobs()
+
+    def _open_tables(self, is_double: bool) -> ThresholdTables:
+        if is_double not in self._tables:
+            own = self._complete
+            columns = own.features.tolist()
+            self._tables[is_double] = ThresholdTables(
+                self._device, columns, own.thresholds, [0] * len(columns), is_double
+            )
+        return self._tables[is_double]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
+from committee.data.device_tables import find_device_table, is_on_device
 from committee.data.intake import take_in, take_in_rows
 from committee.engines import get_engine
 from committee.engines.block_boosting import bin_for_boosting
@@ -27,7 +28,7 @@ from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.leaf_refit import BoostingLeafRefit
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
-from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator
 from committee.learners.tree_params import TreeSettings, make_grow_params
@@ -64,6 +65,7 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
 
     # Bins keep the order of values, and infinities have a place in it.
     accepts_infinity: ClassVar[bool] = True
+    accepts_device: ClassVar[bool] = True
 
     monotonic_cst: MonotonicCst
     interaction_cst: InteractionCst
@@ -190,6 +192,9 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
 
     def _raw_predict(self, X: Any) -> FloatArray:
         """Scores, of shape (n_rows, n_scores)."""
+        if is_on_device(X):
+            on_device: FloatArray = self._predict_on_device(X)
+            return on_device
         trees, rows = self.fitted_trees(), take_in_rows(self, X, self._schema)
         scores = predict_boosted(trees, rows, self._tree_slots(), self._baseline, self.n_jobs)
         offset = self._predict_offset(X)
@@ -198,6 +203,12 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
     def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray:
         """Predictions by the inverse link; with ``two_classes``, the probabilities of both."""
         trees, loss = self.fitted_trees(), self._loss
+        if is_on_device(X):
+            from committee.engines.gpu.serving import apply_device_link
+
+            link = self.to_tree_model().link
+            means: FloatArray = apply_device_link(link, self._predict_on_device(X), two_classes=two_classes)
+            return means
         if isinstance(loss, LossFunction) and self._initial_estimator() is None:
             rows = take_in_rows(self, X, self._schema)
             return predict_boosted(
@@ -205,6 +216,22 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             )
         means = loss.find_means(self._raw_predict(X))
         return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
+
+    def _predict_on_device(self, X: Any) -> Any:
+        """Scores of rows that are on a GPU; they stay there."""
+        from committee.engines.gpu.serving import predict_device_rows
+
+        table, name = find_device_table(X), type(self).__name__
+        assert table is not None
+        self.fitted_trees()
+        if self._initial_estimator() is not None or not all(levels is None for levels in self._schema.categories):
+            raise DataTypeError(
+                f"{name} predicts rows on a GPU from numbers and trees alone; this model has categories, dates or an "
+                "initial estimator. Copy X to the host first."
+            )
+        if table.names is not None and self._schema.feature_names not in (None, table.names):
+            raise DataError(f"The columns of X must be those that {name} was fitted on, in their order.")
+        return predict_device_rows(self, table)
 
     def _scores_by_round(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round; those of the last one are, to the bit, those of all trees."""

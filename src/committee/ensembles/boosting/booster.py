@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
+from committee.data.device_tables import copy_to_host
 from committee.data.rows import densify_blocks
 from committee.engines import get_engine
 from committee.engines.block_boosting import open_block_boosting
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines import BinnedMatrix, Boosting, BoostingParams, Trees
+    from committee.engines.gpu import DeviceBins
     from committee.ensembles.boosting.objective import Objective
     from committee.typing import FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
@@ -123,8 +125,8 @@ class Booster:
     ----------
     dataset : Dataset
         The training rows.
-    bins : BinnedMatrix or PartitionBins
-        Their table, binned, or its partitions on the workers of a cluster.
+    bins : BinnedMatrix, PartitionBins or DeviceBins
+        Their table, binned, or its partitions on the workers of a cluster, or binned on a GPU.
     objective : Objective
         What is minimised.
     params : BoostingParams
@@ -149,7 +151,7 @@ class Booster:
     def __init__(
         self,
         dataset: Dataset,
-        bins: BinnedMatrix | PartitionBins,
+        bins: BinnedMatrix | PartitionBins | DeviceBins,
         objective: Objective,
         params: BoostingParams,
         initial: InitialScores,
@@ -164,7 +166,8 @@ class Booster:
         check_row_count(bins.n_rows)
         self.blocks = None
         if initial.engine == "cpu":
-            self.blocks = open_block_boosting(bins, y, objective.weights, settings, params)
+            here = cast("BinnedMatrix | PartitionBins", bins)  # what is on a GPU is for its engine
+            self.blocks = open_block_boosting(here, y, objective.weights, settings, params)
         self.state: Boosting
         if self.blocks is not None:
             self.state = self.blocks.state
@@ -180,7 +183,7 @@ class Booster:
         if previous is None and initial.offset is None:
             self.state.add_constant(self.baseline.tolist())
         else:
-            self.state.set_scores(np.asfortranarray(self._replay_previous(dataset.X, initial.offset)))
+            self.state.set_scores(np.asfortranarray(self._replay_previous(copy_to_host(dataset.X), initial.offset)))
         # Random numbers are keyed by the number of a tree: a warm start draws what one long fit would have drawn.
         self.state.skip_trees(0 if previous is None else previous.trees.n_trees)
 

@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin
 from sklearn.metrics import d2_pinball_score
 
 from committee.base import ClassifierScoreMixin, RegressorScoreMixin, available_if
+from committee.data.device_tables import is_on_device, put_beside
 from committee.ensembles.boosting.joined_loss import choose_labels, split_probabilities
 from committee.ensembles.staged_predictions import StagedPredictions
 from committee.foreign_names import answer_arguments
@@ -72,7 +73,8 @@ class BoostedClassifierMixin(ClassifierScoreMixin, MultiOutputMixin, _ScoreMixin
             labels = choose_labels(scores, self.n_classes_)
             return np.stack([own.take(labels[:, k]) for k, own in enumerate(self.classes_)], axis=1)
         best = (scores[:, 0] > 0.0).astype(np.intp) if self.n_classes_ == 2 else scores.argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_.take(best)
+        classes = put_beside(self.classes_) if is_on_device(scores) else self.classes_
+        chosen: NDArray[Any] = classes.take(best)
         return chosen
 
     @available_if(_has_one_target)

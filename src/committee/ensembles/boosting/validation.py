@@ -10,6 +10,7 @@ import numpy as np
 from committee.data.blocks import BlockTable
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, ValueTarget
+from committee.data.device_tables import copy_to_host
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.ensembles.boosting.objective import require_target
@@ -65,7 +66,7 @@ class ValidationSet:
     def of(cls, dataset: Dataset, offset: FloatArray | None) -> ValidationSet:
         """All rows of a data set."""
         # Every round scores these rows, so that a table in blocks is read once.
-        X = dataset.X.collect() if isinstance(dataset.X, BlockTable) else dataset.X
+        X = dataset.X.collect() if isinstance(dataset.X, BlockTable) else copy_to_host(dataset.X)
         return cls(X, require_target(dataset), dataset.weights, offset)
 
     def update_scores(self, booster: Booster) -> FloatArray:

@@ -1,11 +1,17 @@
 // Sums of the leaves that rows end in, over all trees of an arena, in the order of the trees.
 //
 // sum_trees walks trees of any shape, in global memory. sum_complete_trees takes trees of at most COMMITTEE_DEPTH levels
-// whose features have few thresholds: rows become bytes, trees become complete, and both are in shared memory.
+// whose features have few thresholds: rows are bytes (binning.cu), trees are complete, and both are in shared memory.
 #include "device.cuh"
 
 #if !defined(COMMITTEE_DEPTH)
 #define COMMITTEE_DEPTH 8
+#endif
+#if !defined(COMMITTEE_THREADS)
+#define COMMITTEE_THREADS 512
+#endif
+#if !defined(COMMITTEE_ABREAST)
+#define COMMITTEE_ABREAST 1
 #endif
 
 namespace committee::gpu {
@@ -13,6 +19,8 @@ namespace committee::gpu {
 constexpr u32 kLeafTag = 1u << 31, kCategoryTag = 1u << 30, kMissingLeftTag = 1u << 29, kFeatureTag = (1u << 28) - 1;
 constexpr int kHeap = 1 << COMMITTEE_DEPTH;  // leaves of a complete tree, and room for its nodes
 constexpr int kTreesAtOnce = 4;
+constexpr int kThreads = COMMITTEE_THREADS, kRowsEach = 4;  // of a block that walks complete trees, and rows of a thread
+constexpr int kTreesAbreast = COMMITTEE_ABREAST;
 
 // 8 bytes a field; pointers are to device memory.
 struct Prediction {
@@ -30,11 +38,9 @@ struct Prediction {
   const u16* heaps;           // [tree][kHeap]: threshold's number | missing values go left << 8 | feature's number << 9
   const double* heap_terms;   // [tree][kHeap]
   const u32* slot_offsets;    // [column + 1]
-  const u32* features;        // that are used
-  const double* thresholds;   // of these, ascending
-  const u32* threshold_offsets;
+  const u8* codes;            // [used feature][code_stride]: thresholds below the value; 255: missing
 
-  i64 n_rows, n_features, n_trees, width, n_columns, double_x, double_thresholds, n_used, n_chunk;
+  i64 n_rows, n_features, n_trees, width, n_columns, double_x, double_thresholds, n_used, n_chunk, code_stride;
   double divisor;
 
   __device__ double read(Size row, u32 feature) const {
@@ -99,20 +105,6 @@ struct TreeWalks {
   }
 };
 
-// Thresholds of a feature that are less than x: x <= threshold k if they are k at most. 255: missing.
-__device__ inline u32 find_code(const Prediction& job, u32 feature, double x) {
-  if (x != x) return 255;
-  const u32 first = job.threshold_offsets[feature];
-  u32 low = 0, n = job.threshold_offsets[feature + 1] - first;
-  while (n > 0) {
-    const u32 half = n / 2;
-    const bool more = job.thresholds[first + low + half] < x;
-    low = more ? low + half + 1 : low;
-    n = more ? n - half - 1 : half;
-  }
-  return low;
-}
-
 }  // namespace committee::gpu
 
 using namespace committee;
@@ -142,78 +134,115 @@ extern "C" __global__ void __launch_bounds__(256) sum_trees(const Prediction* gi
 
 namespace committee::gpu {
 
-// Adds what n complete trees in shared memory say of this thread's row.
-template <bool kMayMiss>
-__device__ inline double add_complete(const u32* words, const u16* heaps, const double* terms, u32 n, double sum) {
-  const u32* const own = words + threadIdx.x;
-  for (u32 tree = 0; tree < n; tree += kTreesAtOnce) {
-    const u16* heap[kTreesAtOnce];
-    u32 at[kTreesAtOnce];
-#pragma unroll
-    for (int k = 0; k < kTreesAtOnce; ++k) {
-      // Past the last tree: that one again, whose value is not taken.
-      heap[k] = heaps + (tree + k < n ? tree + k : n - 1) * kHeap;
-      at[k] = 0;
+// Rows of the block, four a thread: the bytes of a thread's rows are a word, [feature][thread], so that every lane reads
+// its own bank. Addresses are in bytes from the begin of shared memory.
+struct CompleteWalk {
+  const u8* shared;
+  const u8* own;  // the codes of this thread's rows
+
+  // Adds what n trees say of this thread's rows. The tree at `heap` has its root at index 1, the children of i at 2 i
+  // and 2 i + 1; the address of a child is twice that of its parent, less `heap`, and 2 more for the right one.
+  template <bool kMayMiss>
+  __device__ void add(u32 heap, u32 terms, u32 n, double (&sum)[kRowsEach]) const {
+    for (; n >= kTreesAbreast; n -= kTreesAbreast) {
+      add_some<kMayMiss, kTreesAbreast>(heap, terms, sum);
+      heap += 2 * kHeap * kTreesAbreast;
+      terms += 8 * kHeap * kTreesAbreast;
     }
+    for (; n > 0; --n) {
+      add_some<kMayMiss, 1>(heap, terms, sum);
+      heap += 2 * kHeap;
+      terms += 8 * kHeap;
+    }
+  }
+
+ private:
+  template <bool kMayMiss, int kTrees>
+  __device__ void add_some(u32 heap, u32 terms, double (&sum)[kRowsEach]) const {
+    u32 at[kTrees][kRowsEach];
+#pragma unroll
+    for (int k = 0; k < kTrees; ++k)
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r) at[k][r] = heap + 2 * kHeap * k + 2;
 #pragma unroll
     for (int depth = 0; depth < COMMITTEE_DEPTH; ++depth) {
 #pragma unroll
-      for (int k = 0; k < kTreesAtOnce; ++k) {
-        const u32 node = heap[k][at[k]];
-        const u32 code = (own[(node >> 11) * kBlock] >> ((node >> 6) & 24u)) & 255u;
-        u32 right = code > (node & 255u) ? 1u : 0u;
-        if constexpr (kMayMiss) right ^= code == 255u ? (node >> 8) & 1u : 0u;
-        at[k] = 2 * at[k] + 1 + right;
+      for (int k = 0; k < kTrees; ++k) {
+        const u32 left = 0u - (heap + 2 * kHeap * k), right = left + 2;
+#pragma unroll
+        for (int r = 0; r < kRowsEach; ++r) {
+          const u32 node = *reinterpret_cast<const u16*>(shared + at[k][r]);
+          const u32 code = own[(node & 0xFE00u) * (4 * kThreads / 512) + r];
+          bool goes_right = code > (node & 255u);
+          if constexpr (kMayMiss) goes_right = goes_right && !(code == 255u && (node & 256u) != 0);
+          at[k][r] = 2 * at[k][r] + (goes_right ? right : left);
+        }
       }
     }
 #pragma unroll
-    for (int k = 0; k < kTreesAtOnce; ++k)
-      if (tree + k < n) sum += terms[(tree + k) * kHeap + at[k] - (kHeap - 1)];
+    for (int k = 0; k < kTrees; ++k) {
+      // Leaves follow the nodes in the count: that of index kHeap is the first.
+      const u32 first = terms + 8 * kHeap * k - 4 * (heap + 2 * kHeap * k) - 8 * kHeap;
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r) sum[r] += *reinterpret_cast<const double*>(shared + (4 * at[k][r] + first));
+    }
   }
-  return sum;
+};
+
+__device__ inline bool has_missing_code(u32 word) {
+  const u32 inverted = ~word;  // a byte of zero where a code is 255
+  return ((inverted - 0x01010101u) & ~inverted & 0x80808080u) != 0;
 }
 
 }  // namespace committee::gpu
 
-// A block has kBlock rows. Shared memory: their codes [word of four features][row], then n_chunk trees.
-extern "C" __global__ void __launch_bounds__(kBlock) sum_complete_trees(const Prediction* given) {
+// Shared memory: the codes of the rows, then the values and the nodes of n_chunk trees. Rows are numbered from
+// the first of the codes, which are [feature][code_stride].
+extern "C" __global__ void __launch_bounds__(kThreads) sum_complete_trees(const Prediction* given) {
   const Prediction& job = *given;
-  COMMITTEE_SHARED(u32, words);
+  COMMITTEE_SHARED(u8, shared);
+  const u32 t = threadIdx.x, n_chunk = job.n_chunk;
   // Trees of one leaf use no feature, and yet look at the first.
-  const u32 n_words = job.n_used > 0 ? (job.n_used + 3) / 4 : 1, t = threadIdx.x, n_chunk = job.n_chunk;
-  double* const terms = reinterpret_cast<double*>(words + n_words * kBlock);
-  u16* const heaps = reinterpret_cast<u16*>(terms + n_chunk * kHeap);
-  for (Size begin = blockIdx.x * Size{kBlock}; begin < static_cast<Size>(job.n_rows); begin += gridDim.x * Size{kBlock}) {
-    const Size row = begin + t;
-    const bool there = row < static_cast<Size>(job.n_rows);
+  const u32 n_used = job.n_used > 0 ? job.n_used : 1;
+  u32* const codes = reinterpret_cast<u32*>(shared);
+  const u32 terms = 4 * kThreads * n_used, heaps = terms + 8 * kHeap * n_chunk;
+  const CompleteWalk walk{shared, shared + 4 * t};
+  constexpr u32 kRows = kThreads * kRowsEach;
+  const Size n_rows = job.n_rows;
+  for (Size begin = blockIdx.x * Size{kRows}; begin < n_rows; begin += gridDim.x * Size{kRows}) {
+    const Size row = begin + kRowsEach * t;
     bool missing = false;
-    for (u32 w = 0; w < n_words; ++w) {
-      u32 word = 0;
-      for (u32 f = 4 * w; there && f < 4 * w + 4 && f < job.n_used; ++f) {
-        const u32 code = find_code(job, f, job.read(row, job.features[f]));
-        missing = missing || code == 255;
-        word |= code << (8 * (f % 4));
-      }
-      words[w * kBlock + t] = word;
+    for (u32 f = 0; f < n_used; ++f) {
+      const u32* const from = reinterpret_cast<const u32*>(job.codes + f * static_cast<Size>(job.code_stride) + begin);
+      const u32 word = row < n_rows && job.n_used > 0 ? from[t] : 0;
+      codes[f * kThreads + t] = word;
+      missing = missing || has_missing_code(word);
     }
     // Of any row of the warp; its lanes go the same way then.
-    const bool has_missing = __ballot_sync(kAll, missing) != 0;
+    const bool may_miss = __ballot_sync(kAll, missing) != 0;
     for (u32 column = 0; column < job.n_columns; ++column) {
       const u32 last = job.slot_offsets[column + 1];
-      double sum = 0.0;
+      double sum[kRowsEach] = {};
       for (u32 first = job.slot_offsets[column]; first < last; first += n_chunk) {
         const u32 n = last - first < n_chunk ? last - first : n_chunk;
         __syncthreads();
-        for (u32 i = t; i < n * kHeap; i += kBlock) {
-          terms[i] = job.heap_terms[first * static_cast<Size>(kHeap) + i];
-          heaps[i] = job.heaps[first * static_cast<Size>(kHeap) + i];
-        }
+        double* const to_terms = reinterpret_cast<double*>(shared + terms);
+        u32* const to_heaps = reinterpret_cast<u32*>(shared + heaps);
+        const double* const from_terms = job.heap_terms + first * static_cast<Size>(kHeap);
+        const u32* const from_heaps = reinterpret_cast<const u32*>(job.heaps + first * static_cast<Size>(kHeap));
+        for (u32 i = t; i < n * kHeap; i += kThreads) to_terms[i] = from_terms[i];
+        for (u32 i = t; i < n * kHeap / 2; i += kThreads) to_heaps[i] = from_heaps[i];
         __syncthreads();
-        sum = has_missing ? add_complete<true>(words, heaps, terms, n, sum) : add_complete<false>(words, heaps, terms, n, sum);
+        if (may_miss) {
+          walk.add<true>(heaps, terms, n, sum);
+        } else {
+          walk.add<false>(heaps, terms, n, sum);
+        }
       }
-      if (there) job.out[row * job.n_columns + column] = job.finish(sum, column);
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r)
+        if (row + r < n_rows) job.out[(row + r) * job.n_columns + column] = job.finish(sum[r], column);
     }
-    __syncthreads();
   }
 }
 
