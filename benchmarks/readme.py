@@ -39,7 +39,8 @@ def render_table(folder: Path = RESULTS) -> str:
         found = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(found, dict) and "outcomes" in found:
             suites[path.stem] = found
-    lines, machines = [], []
+    lines: list[str] = []
+    machines: list[dict[str, str]] = []
     for suite, case, label in ROWS:
         outcomes = suites.get(suite, {}).get("outcomes", {}).get(case, {})
         ours = outcomes.get(OURS, {}).get("best")
@@ -47,13 +48,12 @@ def render_table(folder: Path = RESULTS) -> str:
             continue
         cells = [_write_peer(outcomes.get(peer, {}).get("best"), ours) for peer in PEERS]
         lines.append(f"| {label} | **{show_seconds(ours)}** | {' | '.join(cells)} |")
-        machines.append(_describe(suites[suite]["machine"]))
+        machines.append(suites[suite]["machine"])
     if not lines:
         return "No suite has been run yet."
     head = [f"| | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
-    where = "; ".join(dict.fromkeys(machines))
     note = "Best wall time; in brackets, the ratio to committee's. Same data and number of threads. Measured on "
-    note += f"{where}."
+    note += f"{_describe_machines(machines)}."
     return "\n".join([*head, *lines, "", note])
 
 
@@ -64,10 +64,15 @@ def _write_peer(seconds: float | None, ours: float) -> str:
     return f"{show_seconds(seconds)} ({f'{ratio:,.0f}' if ratio >= 100 else f'{ratio:.3g}'})"
 
 
-def _describe(machine: dict[str, str]) -> str:
+def _describe_machines(machines: list[dict[str, str]]) -> str:
+    """Each machine once, with the versions of the libraries in all of its suites."""
     names = {"scikit-learn": "scikit-learn", "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
-    found = [f"{name} {machine[key]}" for key, name in names.items() if machine.get(key, "absent") != "absent"]
-    return f"{machine['cores']} cores of {machine['processor']} ({', '.join(found)})"
+    versions: dict[str, dict[str, None]] = {}
+    for machine in machines:
+        found = versions.setdefault(f"{machine['cores']} cores of {machine['processor']}", {})
+        present = [key for key in names if machine.get(key, "absent") != "absent"]
+        found.update(dict.fromkeys(f"{names[key]} {machine[key]}" for key in present))
+    return "; ".join(f"{where} ({', '.join(found)})" for where, found in versions.items())
 
 
 def fill(text: str, table: str) -> str:

@@ -231,7 +231,7 @@
       }
       const newest = known[known.length - 1];
       const entries = names.map((name) => [name, newest ? Lab.formatError(newest[name], isShare) : ""]);
-      const where = newest ? `with ${newest.members} members` : "not yet estimated";
+      const where = newest ? `with ${newest.members} member${newest.members === 1 ? "" : "s"}` : "not yet estimated";
       this.setLegend(entries, `Bias and variance ${where}: ${entries.map((entry) => entry.join(" ")).join(", ")}`);
       note.textContent = newest ? `${where}, over 16 bootstrap samples` : "";
     }
