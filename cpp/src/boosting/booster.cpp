@@ -59,7 +59,7 @@ struct Boosting::State {
     return params.goss_other > 0.0 && params.goss_top + params.goss_other < 1.0;
   }
   Round plan_round() const;
-  void grow_tree(Round& round, std::size_t t, BoostingGrower& where, InterruptWatch& watch);
+  void settle_tree(Round& round, std::size_t t, const BoostingGrower& where);
   void sum_gains(const GrownTree& tree, std::span<const double> node_gains);
 
   BoostingInput input;
@@ -236,13 +236,10 @@ Boosting::Round Boosting::State::plan_round() const {
   return round;
 }
 
-// Grows a tree of the round, gives its leaves their values and adds these to the scores.
-void Boosting::State::grow_tree(Round& round, std::size_t t, BoostingGrower& where,
-                                InterruptWatch& watch) {
+// Gives the leaves of a tree their values, where it was grown, and adds these to the scores.
+void Boosting::State::settle_tree(Round& round, std::size_t t, const BoostingGrower& where) {
   StoredTree& stored = round.trees[t];
-  const u32 first = stored.slot = static_cast<u32>(t) * round.width;
-  const auto scores = std::span(round.scores).subspan(first, round.width);
-  stored.tree = where.grow(scores, first, n_grown + t, watch);
+  const u32 first = stored.slot;
   stored.split_bins = where.split_bins();
   round.gains[t] = where.gains();
   if (round.scores[0].incremental) {
@@ -264,16 +261,22 @@ void Boosting::grow_trees(InterruptWatch& watch) {
   std::vector<BoostingGrower*> free;
   for (const auto& grower : s.growers_apart) free.push_back(grower.get());
   std::mutex free_mutex;
+  const auto grow_tree = [&](std::size_t t, BoostingGrower& grower) {
+    const u32 first = round.trees[t].slot = static_cast<u32>(t) * round.width;
+    const auto scores = std::span(round.scores).subspan(first, round.width);
+    round.trees[t].tree = grower.grow(scores, first, s.n_grown + t, watch);
+    s.settle_tree(round, t, grower);
+  };
   parallel_for(n_apart, s.n_threads, [&](std::size_t t) {
     std::unique_lock lock(free_mutex);
     BoostingGrower* const grower = free.back();
     free.pop_back();
     lock.unlock();
-    s.grow_tree(round, t, *grower, watch);
+    grow_tree(t, *grower);
     lock.lock();
     free.push_back(grower);
   });
-  for (std::size_t t = n_apart; t < n_trees; ++t) s.grow_tree(round, t, s.grower, watch);
+  for (std::size_t t = n_apart; t < n_trees; ++t) grow_tree(t, s.grower);
   s.n_grown += n_trees;
   s.rows->finish_round(round.trees);
   for (std::size_t t = 0; t < n_trees; ++t) {

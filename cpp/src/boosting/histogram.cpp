@@ -89,14 +89,22 @@ void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_
   add_row(next);
 }
 
+using AddRows = void(const BundleBlock&, const RowsToAdd&, std::size_t step, i64* histogram);
+
 template <bool kNarrow, bool kListed, std::size_t kStep>
-void add_block_of(const BundleBlock& block, const RowsToAdd& rows, std::size_t step,
-                  i64* histogram) {
-  [&]<std::size_t... kRest>(std::index_sequence<kRest...>) {
-    constexpr decltype(&add_rows<kNarrow, kListed, kStep, 0>) kKernels[] = {
-        add_rows<kNarrow, kListed, kStep, kRest>...};
-    kKernels[block.n_bundles % 8](block, rows, step, histogram);
+std::span<AddRows* const> list_kernels() {
+  return []<std::size_t... kRest>(std::index_sequence<kRest...>) {
+    static constexpr AddRows* kKernels[] = {add_rows<kNarrow, kListed, kStep, kRest>...};
+    return std::span<AddRows* const>(kKernels);
   }(std::make_index_sequence<8>());
+}
+
+// Kernels by the columns behind the last eight.
+template <bool kListed>
+std::span<AddRows* const> choose_kernels(bool narrow, std::size_t step) {
+  if (step == 256)
+    return narrow ? list_kernels<true, kListed, 256>() : list_kernels<false, kListed, 256>();
+  return narrow ? list_kernels<true, kListed, 0>() : list_kernels<false, kListed, 0>();
 }
 
 // Entries of several words fill more than the first-level cache: so many rows are added to some
@@ -190,15 +198,6 @@ void add_vector_block(const BundleBlock& block, const RowsToAdd& rows, std::size
   }
 }
 
-template <bool kListed>
-void add_block(const BundleBlock& block, bool narrow, const RowsToAdd& rows, std::size_t step,
-               i64* histogram) {
-  const auto add =
-      step == 256 ? (narrow ? add_block_of<true, kListed, 256> : add_block_of<false, kListed, 256>)
-                  : (narrow ? add_block_of<true, kListed, 0> : add_block_of<false, kListed, 0>);
-  add(block, rows, step, histogram + block.first_bundle * step);
-}
-
 // Rows whose lists of entries are fetched before they are needed.
 constexpr std::size_t kListsAhead = 8;
 
@@ -229,45 +228,26 @@ i64 Records::word(std::size_t row) const {
   return words_.narrow ? load_word<true>(at) : load_word<false>(at);
 }
 
-void Records::add_listed_columns(const RowsToAdd& rows, i64* histogram) const {
+void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogram) const {
+  const std::size_t step = layout_->entries_per_bundle();
+  if (of_rows.width > 1) {
+    for (const BundleBlock& block : blocks_)
+      add_vector_block(block, rows, step, of_rows, histogram);
+    if (slots_)
+      add_slot_vectors(*slots_, rows, of_rows,
+                       histogram + layout_->n_byte_entries() * of_rows.width);
+    return;
+  }
+  const auto kernels = rows.listed ? choose_kernels<true>(words_.narrow, step)
+                                   : choose_kernels<false>(words_.narrow, step);
+  for (const BundleBlock& block : blocks_)
+    kernels[block.n_bundles % 8](block, rows, step, histogram + block.first_bundle * step);
   if (!slots_) return;
   i64* const own = histogram + layout_->n_byte_entries();
   add_slots(*slots_, rows, [&](std::size_t row, std::span<const u32> listed) {
     const i64 added = word(row);
     for (const u32 slot : listed) own[slot] += added;
   });
-}
-
-void Records::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
-  for (const BundleBlock& block : blocks_)
-    add_block<true>(block, words_.narrow, {rows, 0, n}, layout_->entries_per_bundle(), histogram);
-  add_listed_columns({rows, 0, n}, histogram);
-}
-
-void Records::add_range(std::size_t begin, std::size_t end, i64* histogram) const {
-  for (const BundleBlock& block : blocks_)
-    add_block<false>(block, words_.narrow, {nullptr, begin, end - begin},
-                     layout_->entries_per_bundle(), histogram);
-  add_listed_columns({nullptr, begin, end - begin}, histogram);
-}
-
-void Records::add_listed(const RowItem* rows, std::size_t n, const Words& of_rows,
-                         i64* histogram) const {
-  for (const BundleBlock& block : blocks_)
-    add_vector_block(block, {rows, 0, n}, layout_->entries_per_bundle(), of_rows, histogram);
-  if (slots_)
-    add_slot_vectors(*slots_, {rows, 0, n}, of_rows,
-                     histogram + layout_->n_byte_entries() * of_rows.width);
-}
-
-void Records::add_range(std::size_t begin, std::size_t end, const Words& of_rows,
-                        i64* histogram) const {
-  for (const BundleBlock& block : blocks_)
-    add_vector_block(block, {nullptr, begin, end - begin}, layout_->entries_per_bundle(), of_rows,
-                     histogram);
-  if (slots_)
-    add_slot_vectors(*slots_, {nullptr, begin, end - begin}, of_rows,
-                     histogram + layout_->n_byte_entries() * of_rows.width);
 }
 
 }  // namespace committee

@@ -119,7 +119,7 @@ i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::siz
   plan.constant_hessian = gradients.facts().constant_hessian;
   if (width_ > 1) {
     vectors_.write(gradients, start.first_score, *shared_.weights, plan, key, begin, end);
-    if (histogram) records_.add_range(begin, end, {vectors_.data(), width_}, histogram);
+    if (histogram) records_.add_rows({nullptr, begin, end - begin}, words(), histogram);
     return static_cast<i64>(end - begin);
   }
   const FixedGradientPair* const pairs = gradients.pairs(start.first_score);
@@ -133,7 +133,7 @@ i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::siz
     total = make_words(pairs, *shared_.weights, plan, key, begin, end, words);
     records_.write_words(begin, end, words);
   }
-  if (histogram) records_.add_range(begin, end, histogram);
+  if (histogram) records_.add_rows({nullptr, begin, end - begin}, words(), histogram);
   return total;
 }
 
@@ -165,8 +165,8 @@ i64 LocalLeafRows::add_sample(i64* histogram) {
     const std::size_t out_end = n_held_out_ * (block + 1) / n_blocks;
     for (std::size_t i = n_held_out_ * block / n_blocks; i < out_end; ++i)
       held_out_[i] = {out_sample_[i]};
-    add_listed(rows_.data() + begin, end - begin,
-               block == 0 ? histogram : thread_histograms_[block - 1]);
+    records_.add_rows({rows_.data() + begin, 0, end - begin}, words(),
+                      block == 0 ? histogram : thread_histograms_[block - 1]);
     for (std::size_t i = begin; i < end; ++i)
       totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
   });
@@ -209,17 +209,9 @@ void LocalLeafRows::merge_children(u32 leaf) {
 
 // --- sums over the rows of a leaf -------------------------------------------------------------
 
-void LocalLeafRows::add_listed(const RowItem* rows, std::size_t n, i64* histogram) const {
-  if (width_ > 1) {
-    records_.add_listed(rows, n, {vectors_.data(), width_}, histogram);
-  } else {
-    records_.add_listed(rows, n, histogram);
-  }
-}
-
 void LocalLeafRows::add_rows(u32 leaf, i64* histogram) {
   const std::span<const RowItem> rows = rows_of(leaf);
-  add_listed(rows.data(), rows.size(), histogram);
+  records_.add_rows({rows.data(), 0, rows.size()}, words(), histogram);
 }
 
 void LocalLeafRows::count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,

@@ -78,7 +78,7 @@ class LocalLeafRows final : public LeafRows {
   i64 add_sample(i64* histogram);
   RootSums describe_root(i64 total);
   u64 sum_row_weights(std::span<const RowItem> rows) const;
-  void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
+  Records::Words words() const { return {vectors_.data(), width_}; }
   std::vector<StepBlock> cut_lists(
       std::span<const std::pair<std::size_t, std::size_t>> lists) const;
   void assign_histograms(std::span<StepBlock> blocks, std::span<StepSplit> splits);

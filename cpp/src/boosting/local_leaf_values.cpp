@@ -154,7 +154,7 @@ i64 LocalLeafRows::sum_words(i64* histogram) {
     i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
     std::fill_n(own, n_entries_, i64{0});
     const std::size_t begin = n * block / n_blocks, end = n * (block + 1) / n_blocks;
-    records_.add_range(begin, end, own);
+    records_.add_rows({nullptr, begin, end - begin}, words(), own);
     for (std::size_t i = begin; i < end; ++i) totals[block] += records_.word(i);
   });
   return std::accumulate(totals.begin(), totals.end(), i64{0});

@@ -205,7 +205,8 @@ void LocalLeafRows::split_leaves(std::span<StepSplit> splits) {
         if (!block.histogram) return;
         const bool is_left = splits[block.split].how.built == Side::left;
         std::fill_n(block.histogram, n_entries_, i64{0});
-        add_listed(is_left ? rows : rows + n_left, is_left ? n_left : n - n_left, block.histogram);
+        const RowsToAdd built{is_left ? rows : rows + n_left, 0, is_left ? n_left : n - n_left};
+        records_.add_rows(built, words(), block.histogram);
       });
   for (const StepBlock& block : blocks) {
     splits[block.split].sums.n_left += block.sums.n_left;

@@ -52,20 +52,16 @@ class Records {
   // The same word, times a row's weight (none: one), added to those of some rows; words are of 8
   // bytes.
   void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
-  // Adds rows to histogram[n_entries()]: those listed, or begin .. end - 1.
-  void add_listed(const RowItem* rows, std::size_t n, i64* histogram) const;
-  void add_range(std::size_t begin, std::size_t end, i64* histogram) const;
-  // The same for entries of `width` words each, of which those of a row are at words[row * width].
+  // Words of the rows: behind their bins or, `width` of them for each row, at words[row * width].
   struct Words {
-    const i64* words;
-    u32 width;
+    const i64* words = nullptr;
+    u32 width = 1;
   };
-  void add_listed(const RowItem* rows, std::size_t n, const Words& of_rows, i64* histogram) const;
-  void add_range(std::size_t begin, std::size_t end, const Words& of_rows, i64* histogram) const;
+  // Adds rows to histogram[n_entries() * width].
+  void add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogram) const;
   i64 word(std::size_t row) const;
 
  private:
-  void add_listed_columns(const RowsToAdd& rows, i64* histogram) const;
   void lay_out();
   void copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
                   int n_threads);

@@ -82,7 +82,10 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
       close(*pop(queue));
       continue;
     }
-    expand_next(queue, most_leaves - n_leaves);
+    const std::size_t n_left = most_leaves - n_leaves;
+    if (expand(list_next(queue, n_left), n_left == 1))  // the gain of some may have changed
+      std::make_heap(queue.begin(), queue.end(),
+                     [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
     std::unique_ptr<OpenLeaf> leaf = pop(queue);
     if (!leaf->expanded) {  // its best split left too few rows on a side; it has another one now
       push(std::move(leaf), queue);
@@ -142,33 +145,18 @@ void BoostingGrower::collect_histograms(const OpenLeaf& leaf, std::vector<const 
   }
 }
 
-// Makes sure that the leaf that comes next has its children. Where threads would wait for one
-// another, or rows lie elsewhere, other leaves are expanded with it, in the order in which they
-// would come: should one of them never be split, its children are forgotten, and the tree is the
-// same.
-void BoostingGrower::expand_next(LeafQueue& queue, std::size_t n_left) {
-  OpenLeaf& next = *queue.front();
-  if (next.expanded || !is_worthwhile(next)) return;
-  bool recounted = std::exchange(next.recount_due, false);
-  if (recounted) {
-    recount(next);
-  } else {
-    const StepRules rules = rows_.step_rules();
-    std::vector<OpenLeaf*> batch = {&next};
-    if (rules.most_leaves > 1) batch = list_ahead(queue, rules, n_left);
-    recounted = expand(batch, n_left == 1);
-  }
-  if (recounted)  // the gain of some may have changed
-    std::make_heap(queue.begin(), queue.end(),
-                   [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-}
-
-// Leaves to be expanded, in the order in which they would come if those that are not expanded yet
-// were to have no children: the open ones, and the children of leaves that were expanded ahead of
-// their time. `n_left`: splits that the tree may still have.
-std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_ahead(const LeafQueue& queue,
-                                                                  const StepRules& rules,
-                                                                  std::size_t n_left) {
+// Leaves to be expanded, so that the one that comes next has its children. Where threads would wait
+// for one another, or rows lie elsewhere, others are expanded with it: should one of them never be
+// split, its children are forgotten, and the tree is the same. They are in the order in which they
+// would come if those that are not expanded yet were to have no children: the open ones, and the
+// children of leaves that were expanded ahead of their time. `n_left`: splits that the tree may
+// still have.
+std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue& queue,
+                                                                 std::size_t n_left) {
+  OpenLeaf* const next = queue.front().get();
+  if (next->expanded || !is_worthwhile(*next)) return {};
+  const StepRules rules = rows_.step_rules();
+  if (next->recount_due || rules.most_leaves == 1) return {next};
   const auto later = [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*a, *b); };
   std::vector<OpenLeaf*> open, batch;
   const auto add = [&](OpenLeaf* leaf) {
@@ -220,9 +208,14 @@ bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
 }
 
 // Splits the rows of some leaves and looks for the best splits of their children. Returns whether
-// the gain of a leaf may have changed, whose best split left too few rows on a side. `last`: the
-// children will not be split.
+// the gain of a leaf may have changed, whose best split left too few rows on a side, and which is
+// counted now or when it comes next. `last`: the children will not be split.
 bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
+  if (batch.empty()) return false;
+  if (std::exchange(batch[0]->recount_due, false)) {  // it is alone
+    recount(*batch[0]);
+    return true;
+  }
   const StepRules rules = rows_.step_rules();
   std::vector<StepSplit> splits;
   for (OpenLeaf* leaf : batch) {
@@ -245,10 +238,11 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     make_children(leaf);
     done.push_back(leaf.partition);
     leaf.expanded = true;
-    if (needs_histograms(leaf, last)) {
-      fill_children(leaf, splits[k], !last, pairs);
-    } else {
+    if (!needs_histograms(leaf, last)) {
       return_histogram(leaf.histogram);
+    } else if (OpenLeaf* const child = pass_histograms(leaf, splits[k], !last, pairs)) {
+      std::fill_n(child->histogram, n_entries_, i64{0});
+      rows_.add_rows(child->rows, child->histogram);
     }
   }
   rows_.split_held_out(done);
@@ -330,10 +324,12 @@ bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
               2.0 * params_.min_child_weight);
 }
 
-// Builds the histogram of the smaller child, unless one was built while the rows were partitioned;
-// its sibling's is the parent's less it. `pairs`: children that are to be searched.
-void BoostingGrower::fill_children(OpenLeaf& leaf, const StepSplit& split, bool searched,
-                                   std::vector<Siblings>& pairs) {
+// Gives the children their histograms: one is built, its sibling's is the parent's less it. Returns
+// the smaller child, whose rows have to be added to its histogram yet; null where one was built
+// while the rows were partitioned, or none is needed. `pairs`: children that are to be searched.
+BoostingGrower::OpenLeaf* BoostingGrower::pass_histograms(OpenLeaf& leaf, const StepSplit& split,
+                                                          bool searched,
+                                                          std::vector<Siblings>& pairs) {
   i64* built = split.histogram;
   OpenLeaf& left = *leaf.left;
   OpenLeaf& right = *leaf.right;
@@ -343,16 +339,13 @@ void BoostingGrower::fill_children(OpenLeaf& leaf, const StepSplit& split, bool 
   if (!may_split(first) && !may_split(second) && !plan_->incremental) {
     return_histogram(leaf.histogram);
     return_histogram(built);
-    return;
+    return nullptr;
   }
   first.histogram = built ? built : borrow_histogram();
   second.histogram = std::exchange(leaf.histogram, nullptr);
   second.totals = std::move(leaf.totals);  // find_totals takes off those of the first
-  if (!built) {
-    std::fill_n(first.histogram, n_entries_, i64{0});
-    rows_.add_rows(first.rows, first.histogram);
-  }
   pairs.push_back({{&first, &second}, split.parts, searched});
+  return built ? nullptr : &first;
 }
 
 void BoostingGrower::describe_root(OpenLeaf& root, const RootSums& sums) {

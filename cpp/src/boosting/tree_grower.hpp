@@ -77,10 +77,8 @@ class BoostingGrower {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper};
   }
   u32 add_node(const OpenLeaf& leaf);
-  std::vector<OpenLeaf*> list_ahead(const LeafQueue& queue, const StepRules& rules,
-                                    std::size_t n_left);
+  std::vector<OpenLeaf*> list_next(const LeafQueue& queue, std::size_t n_left);
   LeafSplit plan_split(const OpenLeaf& leaf, bool builds);
-  void expand_next(LeafQueue& queue, std::size_t n_left);
   bool expand(std::span<OpenLeaf* const> batch, bool last);
   void recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come);
   void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
@@ -101,8 +99,8 @@ class BoostingGrower {
     bool searched[2] = {};
     std::vector<u8> chosen[2] = {};  // features, as choose_features says
   };
-  void fill_children(OpenLeaf& leaf, const StepSplit& split, bool searched,
-                     std::vector<Siblings>& pairs);
+  OpenLeaf* pass_histograms(OpenLeaf& leaf, const StepSplit& split, bool searched,
+                            std::vector<Siblings>& pairs);
   void search_pairs(std::span<Siblings> pairs);
   template <class Search>
   void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,

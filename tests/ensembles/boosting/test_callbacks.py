@@ -86,13 +86,13 @@ def test_one_call_of_the_engine_suffices_where_only_losses_are_recorded(
     params: dict[str, Any], fit_params: dict[str, Any], at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[int] = []
-    run = Booster._boost_at_once
+    run = Booster._boost_measured
 
     def count(self: Booster, n_rounds: int, callbacks: Any) -> None:
-        measured.extend([n_rounds] * bool(callbacks))
+        measured.append(n_rounds)
         run(self, n_rounds, callbacks)
 
-    monkeypatch.setattr(Booster, "_boost_at_once", count)
+    monkeypatch.setattr(Booster, "_boost_measured", count)
     model = GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X_VALUES, Y_VALUES, **fit_params)
     assert measured == [model.n_estimators_] * at_once
     monkeypatch.setattr(TrainingLoss, "records_losses_only", False)

@@ -208,7 +208,12 @@ class Booster:
         for callback in callbacks:
             callback.before_training(self)
         if not self.loss.is_custom and all(callback.records_losses_only for callback in callbacks):
-            self._boost_at_once(max(0, last - self.n_rounds), callbacks)
+            # All rounds in one call of the engine, which measures the losses itself.
+            n_rounds = max(0, last - self.n_rounds)
+            if callbacks:
+                self._boost_measured(n_rounds, callbacks)
+            else:
+                self.state.boost(n_rounds)
             return
         for _ in range(self.n_rounds, last):
             self.state.draw_rows()
@@ -221,11 +226,7 @@ class Booster:
             if any(stops):
                 break
 
-    def _boost_at_once(self, n_rounds: int, callbacks: Sequence[RoundCallback]) -> None:
-        """All rounds in one call of the engine, which measures the losses itself."""
-        if not callbacks:
-            self.state.boost(n_rounds)
-            return
+    def _boost_measured(self, n_rounds: int, callbacks: Sequence[RoundCallback]) -> None:
         losses = RoundLosses(*self.state.boost_measured(n_rounds, self.state.params.subsample < 1.0))
         for callback in callbacks:
             callback.record(losses)
