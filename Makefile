@@ -80,6 +80,18 @@ fuzz: build  ## try hostile input: CASES=10000 SEED=0 SECONDS=60 ONLY=word (a ki
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz --cases $(CASES) --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS)) \
 	  $(if $(ONLY),--only $(ONLY))
 
+fuzz-files:  ## changed trees of model files under ASan and UBSan, in a program without Python: CASES=10000 SEED=0
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.sanitized trees --cases $(CASES) --seed $(SEED)
+
+fuzz-pool:  ## many callers of the thread pool under TSan, in a program without Python: CASES=10000 SEED=0
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.sanitized pool --cases $(CASES) --seed $(SEED)
+
+fuzz-memory: build  ## let every request of the core for memory fail once
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.faults
+
+protections: build  ## take each protection out once, in a copy, and see its test fail
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.protections
+
 test-oldest: build  ## run the tests with the oldest supported versions of the dependencies
 	$(PYTHON) packaging/oldest.py build/oldest
 	PYTHONPATH=$(CURDIR)/src build/oldest/bin/python -m pytest $(OLDEST_TESTS)
@@ -112,4 +124,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test fuzz test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean
+.PHONY: help setup build test fuzz fuzz-files fuzz-pool fuzz-memory protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

@@ -107,11 +107,12 @@ std::shared_ptr<ImportedArrays> make_import() {
 
 template <class T>
 T get_number(const nb::dict& state, const char* key) {
-  T value;
-  if (!nb::try_cast<T>(get_item(state, key), value)) {
+  // Not try_cast, which ends the process where there is no memory for a list.
+  try {
+    return nb::cast<T>(get_item(state, key));
+  } catch (const nb::cast_error&) {
     refuse(std::string("'") + key + "' in the state of the trees is not as expected.");
   }
-  return value;
 }
 
 struct RawArray {

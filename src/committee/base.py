@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -327,11 +328,17 @@ class EngineJobs(int):
     __slots__ = ()
 
 
+def _is_dask_task() -> bool:
+    """Whether this thread runs a task of a Dask worker, which counts as one thread; actors share out their own."""
+    state = getattr(sys.modules.get("distributed.utils"), "thread_state", None)
+    return hasattr(state, "key") and not getattr(state, "actor", False)
+
+
 def resolve_jobs(n_jobs: object) -> EngineJobs:
     """The engine's number for ``n_jobs``: 0 to decide by the amount of work, otherwise as given.
 
-    Inside a worker of joblib None means one thread, since the other workers use the other cores. A number that was
-    resolved before is returned as it is.
+    Inside a worker of joblib and inside a task of Dask None means one thread, since others use the other cores. A
+    number that was resolved before is returned as it is.
 
     Examples
     --------
@@ -343,7 +350,7 @@ def resolve_jobs(n_jobs: object) -> EngineJobs:
     if isinstance(n_jobs, EngineJobs):
         return n_jobs
     if n_jobs is None:
-        return EngineJobs(bool(get_active_backend()[0].nesting_level))
+        return EngineJobs(bool(get_active_backend()[0].nesting_level) or _is_dask_task())
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool):
         raise ParameterTypeError(f"The 'n_jobs' parameter must be an int other than 0 or None; got {n_jobs!r}.")
     if n_jobs == 0:

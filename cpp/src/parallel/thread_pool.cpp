@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -131,9 +132,9 @@ class Pool {
     Job job(n_tasks, task);
     if (n_workers_.load(std::memory_order_acquire) < n_threads - 1) grow_to(n_threads - 1);
     const int n_missing = give(job, n_threads - 1);
-    if (n_missing > 0) offer(job, n_missing);
+    const bool is_offered = n_missing > 0 && offer(job, n_missing);
     job.run_tasks(false);
-    if (n_missing > 0) withdraw(job);
+    if (is_offered) withdraw(job);
     take_back(job);
     await_helpers(job);
     if (job.error) std::rethrow_exception(job.error);
@@ -184,12 +185,18 @@ class Pool {
     }
   }
 
-  // Workers that have another job, as that of another caller, may take it later.
-  void offer(Job& job, int n_wanted) {
+  // Workers that have another job, as that of another caller, may take it later. Where there is no
+  // memory for the list, those who have the job do all of it: it must not be left while they do.
+  bool offer(Job& job, int n_wanted) {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(&job);
+    try {
+      jobs_.push_back(&job);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     n_offered_.fetch_add(1);
     job.n_wanted = give(job, n_wanted);  // some may have become free before they could see it
+    return true;
   }
 
   void withdraw(Job& job) {

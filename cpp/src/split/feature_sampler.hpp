@@ -24,16 +24,17 @@ class FeatureSampler {
     }
   }
   [[gnu::always_inline]] Index draw() {
-    const u32 k = n_drawn_++;
+    const u32 k = n_drawn_;
     const u32 with = k + scale_below(numbers_.at(Purpose::features, k), n_ - k);
-    std::swap(order_[k], order_[with]);
     if constexpr (kRestores) {
       if (k < kFew) {
         few_[k] = with;
       } else {
-        more_.push_back(with);
+        more_.push_back(with);  // first: without memory, the end restores what was drawn before
       }
     }
+    n_drawn_ = k + 1;
+    std::swap(order_[k], order_[with]);
     return order_[k];
   }
   u32 n_drawn() const { return n_drawn_; }

@@ -2,6 +2,7 @@
 // builder_<family>.cpp.
 #pragma once
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "split/feature_sampler.hpp"
@@ -49,7 +50,11 @@ class TreeBuilder<Accumulator>::PooledWorker {
   }
   ~PooledWorker() {
     const std::lock_guard lock(builder_.pool_mutex_);
-    builder_.pool_.push_back(std::move(worker_));
+    // Where there is no memory to keep it, the worker is gone, and the next one is made anew.
+    try {
+      builder_.pool_.push_back(std::move(worker_));
+    } catch (const std::bad_alloc&) {
+    }
   }
   PooledWorker(const PooledWorker&) = delete;
   PooledWorker& operator=(const PooledWorker&) = delete;

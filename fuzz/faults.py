@@ -1,0 +1,98 @@
+"""Counts what comes of failed requests of the core for memory, for the page on reliability.
+
+Usage: python -m fuzz.faults [--step 1] [--only WORD]. Writes the counts into fuzz/faults.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import committee
+from fuzz.runner import ROOT
+
+__all__ = ["FAULTS", "compile_library", "fail_allocations", "keep_counts"]
+
+FAULTS = ROOT / "fuzz" / "faults.json"
+
+
+def keep_counts(kind: str, counts: dict[str, Any]) -> None:
+    """Put counts of one kind into the file that the page is made from."""
+    kept = json.loads(FAULTS.read_text(encoding="utf-8")) if FAULTS.exists() else {}
+    FAULTS.write_text(json.dumps(kept | {kind: counts}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def compile_library(folder: Path) -> Path:
+    """The library whose operator new fails on demand."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        raise FileNotFoundError("A C++ compiler is needed to make allocations fail.")
+    made, source = folder / "failing_new.so", ROOT / "tests" / "faults" / "failing_new.cpp"
+    subprocess.run([compiler, "-O1", "-std=c++17", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
+    return made
+
+
+def fail_allocations(library: Path, names: list[str], step: int = 1) -> dict[str, dict[str, Any]]:
+    """What comes of the calls of these names, by name; a request that ends the process is counted and passed over."""
+    path = os.pathsep.join([str(Path(committee.__file__).parents[1]), str(ROOT)])
+    env = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    found: dict[str, dict[str, Any]] = {}
+    first, left = 1, list(names)
+    crashes: dict[str, int] = {}
+    while left:
+        command = [sys.executable, "-W", "ignore", "-m", "tests.faults.allocation", str(first), str(step), *left]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT, check=False)
+        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        for counts in told:
+            if counts["at"] is None:
+                name = counts["name"]
+                found[name] = counts | {"crashes": crashes.get(name, 0)}
+                left.remove(name)
+        if not left:
+            break
+        if not told or told[-1]["at"] is None:
+            raise RuntimeError(done.stderr[-2000:])
+        crashes[left[0]] = crashes.get(left[0], 0) + 1
+        print(f"{left[0]}: request {told[-1]['at']} ended the process: {done.stderr[-300:]}", flush=True)
+        first = told[-1]["at"] + step
+    return found
+
+
+def main() -> None:
+    """Run all calls and write the counts."""
+    from tests.faults.allocation import make_calls
+
+    parser = argparse.ArgumentParser(prog="python -m fuzz.faults", description=__doc__)
+    parser.add_argument("--step", type=int, default=1, help="every so many requests (1)")
+    parser.add_argument("--only", default="", metavar="WORD", help="only calls with this word")
+    args = parser.parse_args()
+    names = [name for name in make_calls() if args.only in name]
+    with tempfile.TemporaryDirectory() as folder:
+        library = compile_library(Path(folder))
+        found = fail_allocations(library, names, args.step)
+    for name, counts in found.items():
+        print(f"{name}: {counts['requests']} requests, {counts['crashes']} crashes, wrong: {counts['wrong']}")
+    if args.only or args.step > 1:
+        return
+    keep_counts(
+        "allocations",
+        {
+            "calls": len(found),
+            "failed": sum(counts["requests"] for counts in found.values()),
+            "no memory": sum(counts["no memory"] for counts in found.values()),
+            "succeeded": sum(counts["succeeded"] for counts in found.values()),
+            "wrong": sum(len(counts["wrong"]) for counts in found.values()),
+            "crashes": sum(counts["crashes"] for counts in found.values()),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
