@@ -94,11 +94,11 @@ def _is_foreign(error: Exception) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     if "fuzz" in Path(frames[-1].filename).parts and frames[-1].filename != __file__:
         return len(frames) > 3 and any("committee" in Path(f.filename).parts for f in frames)
-    if "does not accept missing values encoded as NaN natively" in str(error):  # from another process, without frames
-        return True
     members = ("linear_model", "model_selection", "feature_extraction")
+    # What another process raised has its frames in the cause, as text.
+    places = [frame.filename.replace("\\", "/") for frame in frames] + [str(error.__cause__ or "")]
     return isinstance(error, ValueError | TypeError | IndexError) and any(
-        f"sklearn/{place}/" in frame.filename.replace("\\", "/") for frame in frames for place in members
+        f"sklearn/{member}/" in place for place in places for member in members
     )
 
 

@@ -1,20 +1,31 @@
-"""The counts of runs that are kept, and the table of them in docs/reliability.md.
+"""The counts of runs that are kept, and the tables of them in docs/reliability.md.
 
-Usage: python -m fuzz.results. Writes the table into the page.
+Usage: python -m fuzz.results [FILE ...]. Adds the runs of these files (``python -m fuzz --output FILE``) to
+fuzz/results.json, and writes the tables into the page.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 from fuzz.runner import ROOT
 
-__all__ = ["RESULTS", "add_run", "make_table", "read_results"]
+__all__ = ["PAGE", "RESULTS", "add_run", "make_tables", "read_results"]
 
-RESULTS = ROOT / "fuzz" / "results.json"
+RESULTS, FAULTS = ROOT / "fuzz" / "results.json", ROOT / "fuzz" / "faults.json"
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- counts: python -m fuzz.results -->", "<!-- end of counts -->"
+COLUMNS = {
+    "answered": "answered",
+    "refused": "refused with a sentence",
+    "skipped": "skipped",
+    "finding": "findings",
+    "crash": "crashes",
+    "hang": "hangs",
+}
 ROWS = {
     "fit": "fits to any table, target and weights",
     "parameters": "fits with any parameters",
@@ -23,52 +34,81 @@ ROWS = {
     "files": "changed model files, read and mapped",
     "command": "calls of the command with changed tables and odd arguments",
 }
+FAULT_ROWS = {
+    "allocations": "requests of the core for memory that failed, each of them once",
+    "trees": "changed trees in a C++ program under ASan and UBSan",
+    "pool": "calls of the thread pool in a C++ program under TSan",
+    "kills": "kills while a model is saved",
+    "interrupts": "interrupted calls",
+    "protections": "protections taken out once, to see a test fail",
+    "sanitizers": "tests under sanitizers",
+}
 
 
 def read_results() -> dict[str, Any]:
-    """The counts that are kept: a list of runs of the fuzzer, and failed allocations."""
+    """The counts that are kept: a list of runs of the fuzzer."""
     kept: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"runs": []}
+    return kept
+
+
+def read_faults() -> dict[str, Any]:
+    """The counts of faults, by their kind; `fuzz.faults` and `fuzz.sanitized` write them."""
+    kept: dict[str, Any] = json.loads(FAULTS.read_text(encoding="utf-8")) if FAULTS.exists() else {}
     return kept
 
 
 def add_run(done: dict[str, Any]) -> None:
     """Keep the counts of a run."""
-    results = read_results()
-    results["runs"].append(done)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    runs = [*read_results()["runs"], {name: done[name] for name in done if name not in ("findings", "failures")}]
+    lines = ",\n ".join(json.dumps(run) for run in runs)
+    RESULTS.write_text('{"runs": [\n ' + lines + "\n]}\n", encoding="utf-8")
 
 
-def make_table(results: dict[str, Any]) -> str:
-    """The counts as a table of Markdown."""
-    lines = [
-        "| what | cases | answered | refused with a sentence | findings | crashes | hangs |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    columns = ("answered", "refused", "finding", "crash", "hang")
-    totals = dict.fromkeys(("cases", *columns), 0)
-    for kind, words in ROWS.items():
-        found = {c: sum(run["kinds"].get(kind, {}).get(c, 0) for run in results["runs"]) for c in columns}
-        found = {"cases": sum(found.values()), **found}
-        totals = {name: totals[name] + found[name] for name in totals}
-        lines.append(f"| {words} | {' | '.join(f'{found[name]:,}' for name in found)} |")
-    lines.append(f"| **all** | {' | '.join(f'**{value:,}**' for value in totals.values())} |")
-    failed = results.get("allocations")
-    if failed:
-        lines += [
-            "",
-            f"Failed allocations of the core: {failed['failed']:,}, each allocation of {failed['calls']} calls (fits, "
-            f"predictions, SHAP values, loads) once; crashes: {failed['crashes']}.",
-        ]
+# --- tables --------------------------------------------------------------------------------------------------------
+
+
+def _write_rows(first: str, counted: dict[str, dict[str, int]]) -> list[str]:
+    lines = [f"| {first} | cases | {' | '.join(COLUMNS.values())} |", f"|---|{'--:|' * (len(COLUMNS) + 1)}"]
+    counted = {**counted, "**all**": {c: sum(own.get(c, 0) for own in counted.values()) for c in COLUMNS}}
+    for title, own in counted.items():
+        numbers = [sum(own.get(c, 0) for c in COLUMNS), *(own.get(c, 0) for c in COLUMNS)]
+        lines.append(f"| {title} | {' | '.join(f'{number:,}' for number in numbers)} |")
+    return lines
+
+
+def _sum_counts(counts: list[dict[str, int]]) -> dict[str, int]:
+    return {c: sum(own.get(c, 0) for own in counts) for c in COLUMNS}
+
+
+def make_tables(results: dict[str, Any], faults: dict[str, Any]) -> str:
+    """The counts as tables of Markdown: by run, by kind, and of faults."""
+    runs = results["runs"]
+    by_run = {
+        f"{number}: seed {run['seed']}, from {run['first']:,}; {run['machine']}": _sum_counts(
+            list(run["kinds"].values())
+        )
+        for number, run in enumerate(runs, start=1)
+    }
+    by_kind = {words: _sum_counts([run["kinds"].get(kind, {}) for run in runs]) for kind, words in ROWS.items()}
+    lines = [*_write_rows("run", by_run), "", *_write_rows("what", by_kind)]
+    if faults:
+        lines += ["", "| faults | counts |", "|---|---|"]
+        for kind, counts in faults.items():
+            shown = ", ".join(f"{name} {n:,}" for name, n in counts.items() if isinstance(n, int) and name != "seed")
+            lines.append(f"| {FAULT_ROWS.get(kind, kind)} | {shown} |")
     return "\n".join(lines)
 
 
 def write_page() -> None:
-    """Put the table between its marks on the page."""
+    """Put the tables between their marks on the page."""
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{make_table(read_results())}\n{END}{after}", encoding="utf-8")
+    tables = make_tables(read_results(), read_faults())
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        add_run(json.loads(Path(name).read_text(encoding="utf-8")))
     write_page()

@@ -63,6 +63,10 @@ def _read_toml(path: str) -> dict[str, Any]:
         raise CommandError(
             f"'{path}' is not valid TOML: {error}.", 'Write one entry per line, for instance target = "price".', DATA
         ) from error
+    except ValueError as error:  # a name with a zero byte
+        raise CommandError(
+            f"The file {path!r} could not be read: {error}.", "Give --config the path of a TOML file.", USAGE
+        ) from error
     except RecursionError as error:
         raise CommandError(f"'{path}' is nested too deeply.", "Write short lists and tables.", DATA) from error
 

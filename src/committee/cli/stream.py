@@ -96,6 +96,7 @@ class TableStream:
                 yield from _parse_lines(self.path, pa.schema(list(types.items())))
             elif kind in (".feather", ".arrow", ".arrows", ".ipc"):
                 for batch in _iterate_batches(open_feather(self.path)):
+                    batch.validate(full=True)
                     yield pa.table(batch).select(columns)
             else:
                 assert self.text_options is not None

@@ -331,7 +331,9 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_feather(path: Path) -> pa.Table:
-    return open_feather(path).read_all()
+    table = open_feather(path).read_all()
+    table.validate(full=True)  # the offsets in a damaged file lead outside of it
+    return table
 
 
 def open_feather(path: Path) -> BatchReader:

@@ -84,7 +84,10 @@ def _weigh_output(rule: Any, target: ClassTarget, output: int, weights: FloatArr
         # A class whose rows all have weight zero is absent, so its factor never counts.
         present = totals > 0
         per_class = np.ones(len(classes))
-        per_class[present] = totals.sum() / (present.sum() * totals[present])
+        with np.errstate(over="ignore"):
+            per_class[present] = totals.sum() / (present.sum() * totals[present])
+        if not np.isfinite(per_class).all():
+            raise DataError(f"{subject} cannot be 'balanced': the weights of the classes are too far apart.")
     elif isinstance(rule, Mapping):
         per_class = _read_rule(rule, classes.tolist(), subject)
     else:

@@ -82,6 +82,10 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
         table = table.collect() if rows is None else table.take(rows)
         return table if columns is None else table[:, columns]
     if hasattr(table, "iloc"):
+        if columns is not None and table.ndim != 2:
+            raise DataError(
+                "X must have two axes, rows and features; got a series. Make a frame of it with to_frame()."
+            )
         across = slice(None) if rows is None else rows
         return table.iloc[across] if columns is None else table.iloc[across, columns]
     if hasattr(table, "tocsr"):

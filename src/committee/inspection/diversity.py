@@ -149,7 +149,10 @@ def measure_diversity(members: MembersLike, X: Any, y: Any, sample_weight: Array
     >>> float(found.disagreement[0, 1]), float(found.kappa[0, 1])
     (0.5, 0.2)
     """
-    target = np.asarray(y)
+    try:
+        target = np.asarray(y)
+    except ValueError:
+        raise DataError("y must be a 1d array; it holds lists of several lengths.") from None
     if target.ndim != 1 or not len(target):
         raise DataError(f"y must be a 1d array of at least one row; got shape {target.shape}.")
     predictions = _predict_members(members, X)

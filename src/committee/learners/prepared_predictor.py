@@ -28,12 +28,14 @@ class PreparedPredictor:
     """A fitted model that is ready to predict; `predictor` of an estimator makes it.
 
     The columns and their categories were read once. Nothing changes afterwards, so that threads may share it. Results
-    are those of the estimator, to the bit (to rounding, if a linear model of scikit-learn is part of it).
+    are those of the estimator, to the bit (to rounding for single rows if a committee or linear model is part of it).
+    Arrays and frames of many rows are predicted by the model itself.
 
     Parameters
     ----------
     model : fitted estimator
-        As for `committee.io.to_c`: trees, forests, bags, boosting, AdaBoost, isolation forests, voting and stacking.
+        As for `committee.io.to_c`: trees, forests, bags, boosting, AdaBoost, isolation forests, voting, stacking and
+        committees.
 
     Attributes
     ----------

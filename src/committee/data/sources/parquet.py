@@ -302,6 +302,10 @@ def _read_groups(part: _Part, columns: tuple[str, ...] | None) -> Any:
         return _open_parquet(part.path).read_row_groups(list(part.groups), columns=wanted)
     reader = _open_arrow(part.path)
     table = pa.Table.from_batches([reader.get_batch(k) for k in part.groups], reader.schema)
+    try:
+        table.validate(full=True)  # the offsets in a damaged file lead outside of it
+    except pa.ArrowException as error:
+        raise DataError(f"{part.path} is damaged: {error}.") from None
     return table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 

@@ -111,7 +111,7 @@ def mark_present(X: Any, threshold: float | None = None, owner: str = "") -> csr
     """
     if not issparse(X):
         table = np.asarray(X)
-        present = csr_matrix(table != 0 if threshold is None else np.greater(table, threshold))
+        present = csr_matrix(table != 0 if threshold is None else np.greater(table.astype(np.float64), threshold))
     else:
         if threshold is not None and threshold < 0:
             raise ParameterError(

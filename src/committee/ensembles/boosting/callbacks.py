@@ -75,7 +75,8 @@ class TrainingLoss(RoundCallback):
 
     def record(self, losses: RoundLosses) -> None:
         """Take the losses of all rounds."""
-        self.losses.extend((self._factor * losses.training).tolist())
+        with np.errstate(over="ignore"):  # scores beyond all bounds have an infinite loss
+            self.losses.extend((self._factor * losses.training).tolist())
 
     def before_training(self, booster: Booster) -> None:
         """Make losses comparable."""
@@ -115,8 +116,9 @@ class OutOfBagLoss(RoundCallback):
 
     def record(self, losses: RoundLosses) -> None:
         """Take the losses of all rounds."""
-        self.losses.extend((self._factor * losses.out_of_bag_after).tolist())
-        improvements = self._factor * (losses.out_of_bag_before - losses.out_of_bag_after)
+        with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds have an infinite loss
+            self.losses.extend((self._factor * losses.out_of_bag_after).tolist())
+            improvements = self._factor * (losses.out_of_bag_before - losses.out_of_bag_after)
         self.improvements.extend(improvements.tolist())
 
     def before_round(self, booster: Booster) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from committee.engines import get_engine
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.exceptions import DataError
 from committee.losses import apply_exp2
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class RankingLoss(GroupLoss):
     def bind(self, target: FloatArray, weights: FloatArray | None) -> BoundGroupLoss:
         """The loss of these rows; those of a query need not be adjacent."""
         present = np.arange(len(target)) if weights is None else np.flatnonzero(weights > 0.0)
+        if not len(present):
+            raise DataError("No row with a positive weight is left; a ranking needs some in every part of the data.")
         queries = target[present, 1]
         order = np.argsort(queries, kind="stable")
         starts = np.flatnonzero(np.concatenate(([True], np.diff(queries[order]) != 0.0)))

@@ -67,7 +67,7 @@ class BoostingSettings:
         if self.learning_rate is not None:
             return self.learning_rate
         low, high = np.log(_RATE_ROWS)
-        position = np.clip((np.log(count_repeated(dataset)) - low) / (high - low), 0.0, 1.0)
+        position = np.clip((np.log(max(1.0, count_repeated(dataset))) - low) / (high - low), 0.0, 1.0)
         return float(_SLOW * (_FAST / _SLOW) ** position)
 
     def find_min_samples_leaf(self, dataset: Dataset) -> float:

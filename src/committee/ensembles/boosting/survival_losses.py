@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["AftLoss", "CoxLoss", "HazardLoss", "SurvivalLoss"]
 
 _LARGEST_SCORE = 30.0
+_FAR = 1e4  # where the hazard of a normal variable is its value within 1e-8
 _LARGEST_SHIFT, _FURTHEST_SCORE = 700.0, 1e150
 """Scores of Cox's model that differ from the median by more than this count as differing by this."""
 _LARGEST_GRADIENT, _LEAST_HESSIAN = 15.0, 1e-16
@@ -282,7 +283,8 @@ class FailureTimes:
         """First and second derivative by z of minus the log-likelihood."""
         if self.distribution == "normal":
             # Density over survival; they are proportional to z far out, where the difference cancels.
-            hazard = np.exp(-0.5 * z**2 - log_ndtr(-z)) / sqrt(2.0 * np.pi)
+            near = np.clip(z, -_FAR, _FAR)
+            hazard = np.where(z < _FAR, np.exp(-0.5 * near**2 - log_ndtr(-near)) / sqrt(2.0 * np.pi), z)
             return np.where(event, z, hazard), np.where(event, 1.0, np.clip(hazard * (hazard - z), 0.0, 1.0))
         if self.distribution == "logistic":
             p = expit(z)
