@@ -32,7 +32,7 @@ test: build  ## run the tests on the source tree
 test-gpu: build  ## run the tests of the GPU engine on a machine with a GPU, the same kernels on the CPU beside it
 	COMMITTEE_TEST_GPU=1 PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest tests/gpu -n 0 -rs
 	COMMITTEE_TEST_GPU=1 PYTHONPATH=$(CURDIR)/src compute-sanitizer --error-exitcode 1 $(PYTHON) -m pytest -n 0 -q \
-	  tests/gpu/test_prediction.py tests/gpu/test_device_tables.py -k cuda
+	  tests/gpu/test_prediction.py tests/gpu/test_explanation.py tests/gpu/test_device_tables.py -k cuda
 
 test-times: build  ## run the tests and list the slowest twenty (all output in build/test-times.txt)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m pytest --durations=20 >build/test-times.txt; passed=$$?; \

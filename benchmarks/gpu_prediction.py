@@ -1,4 +1,4 @@
-"""Prediction and bins on a GPU, beside XGBoost on it: `python benchmarks/gpu_prediction.py`.
+"""Prediction, Shapley values and bins on a GPU, beside XGBoost on it: `python benchmarks/gpu_prediction.py`.
 
 Every figure is printed when it is known and kept in ``results/gpu_prediction.json`` (or ``--out``). Tables are drawn by
 the formula of `benchmarks/gpu.py`. Models have exactly the rounds that are named: no fit stops early. ``--quick`` is a
@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.gpu import draw_table
 from committee import HistGradientBoostingClassifier, _core
-from committee.engines.gpu import GpuPredictor, open_device
+from committee.engines.gpu import GpuExplainer, GpuPredictor, open_device
 from committee.engines.gpu.device_bins import bin_on_device
 from committee.engines.tree_model import present_trees
 
@@ -77,14 +77,16 @@ def fit_xgboost(X: Any, y: Any, shape: str, n_rounds: int) -> Any:
     return xgboost.train(params | given, xgboost.QuantileDMatrix(X, y, max_bin=255), n_rounds)
 
 
-def measure_prediction(report: Report, sizes: Sequence[int], n_rounds: int, n_training: int) -> None:
+def measure_prediction(report: Report, sizes: Sequence[int], n_rounds: int, n_training: int) -> dict[str, Any]:
     import cupy
 
     X, y = draw_table(n_training, N_FEATURES, 2, 0)
+    models: dict[str, Any] = {}
     for shape, params in SHAPES.items():
         model = HistGradientBoostingClassifier(max_iter=n_rounds, early_stopping=False, engine="gpu", **params)
         model.fit(X, y)
         other = fit_xgboost(X, y, shape, n_rounds)
+        models[shape] = (model, other)
         predictor = GpuPredictor(model)
         expected = present_trees(model).sum_trees(X[:100_000], 0)
         for n_rows in sizes:
@@ -96,6 +98,35 @@ def measure_prediction(report: Report, sizes: Sequence[int], n_rounds: int, n_tr
                 seconds, _ = find_best(lambda rows=rows, own=other: own.inplace_predict(rows, predict_type="margin"))
                 figures |= {"xgboost_trees": other.num_boosted_rounds(), "xgboost_rows_per_s": n_rows / seconds}
             report.add("prediction", f"{shape}, {n_rows:,} rows", **figures)
+    return models
+
+
+def measure_explanation(report: Report, models: dict[str, Any], n_rows: int, n_compared: int) -> None:
+    import cupy
+
+    X, _ = draw_table(n_rows, N_FEATURES, 2, 1)
+    for shape, (model, other) in models.items():
+        explainer, own = GpuExplainer(model), present_trees(model)
+        rows = cupy.asarray(X)
+        seconds, (values, _) = find_best(lambda rows=rows, own=explainer: own.explain(rows), 2)
+        few = X[:n_compared]
+        start = time.perf_counter()
+        expected, _ = _core.explain_rows(own.trees, few, own.combine, None, own.slots, own.width, False, 0)
+        on_cpu = n_compared / (time.perf_counter() - start)
+        apart = float(np.abs(values[:n_compared].get() - expected).max() / np.abs(expected).max())
+        figures: dict[str, Any] = {
+            "rows_per_s": n_rows / seconds,
+            "cpu_rows_per_s": on_cpu,
+            "largest_difference": apart,
+        }
+        if other is not None:
+            xgboost = import_xgboost()
+            other.set_param({"device": "cuda"})
+            n = min(n_rows, 10 * n_compared)
+            table = xgboost.DMatrix(cupy.asarray(X[:n]))
+            seconds, _ = find_best(lambda own=other, table=table: own.predict(table, pred_contribs=True), 2)
+            figures |= {"xgboost_rows_per_s": n / seconds}
+        report.add("Shapley values", f"{shape}, {n_rows:,} rows", **figures)
 
 
 def measure_bins(report: Report, sizes: Sequence[int]) -> None:
@@ -125,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all parts, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small tables, a smoke test")
-    parser.add_argument("--parts", nargs="*", default=["prediction", "bins"])
+    parser.add_argument("--parts", nargs="*", default=["prediction", "explanation", "bins"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gpu_prediction.json")
     given = parser.parse_args(arguments)
     report = Report(given.out)
@@ -133,8 +164,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [30_000] if given.quick else [1_000_000, 10_000_000]
     if "bins" in given.parts:
         measure_bins(report, [300_000] if given.quick else [1_000_000, 10_000_000])
-    if "prediction" in given.parts:
-        measure_prediction(report, sizes, n_rounds, n_training)
+    if "prediction" in given.parts or "explanation" in given.parts:
+        models = measure_prediction(report, sizes, n_rounds, n_training)
+        if "explanation" in given.parts:
+            measure_explanation(report, models, 2_000 if given.quick else 200_000, 200 if given.quick else 2_000)
     return 0
 
 

@@ -56,7 +56,8 @@ def put(X: Any, library: str) -> Any:
         return cudf.DataFrame({f"x{k}": X[:, k] for k in range(X.shape[1])})
     import cupy
 
-    return cupy.asfortranarray(X) if library == "columns" else cupy.asarray(X)
+    array = cupy.asarray(X)
+    return cupy.asfortranarray(array) if library == "columns" else array
 
 
 @pytest.mark.parametrize("library", ["cupy", "columns", "torch", "cudf"])

@@ -31,6 +31,31 @@ void explain_rows(const TreeSum& sum, const MatrixView& x, int n_jobs, Interrupt
 void explain_pairs(const TreeSum& sum, const MatrixView& x, int n_jobs, InterruptWatch& watch,
                    double* values, double* base);
 
+// What explain_rows knows of the trees before it sees a row, for an engine on another device.
+struct ExplainedSplit {
+  static constexpr u32 kLeaf = u32{1} << 31;                         // of `child`
+  static constexpr u32 kMissingLeft = 1, kCategory = 2, kAgain = 4;  // of `flags`
+  double threshold = 0.0;
+  double share = 0.5;        // of the training weight that goes left
+  double share_above = 1.0;  // product of the shares of the feature's splits above
+  u32 child[2] = {0, 0};     // number of a split, or kLeaf | number of a leaf; left, right
+  u32 slot = 0;              // of the feature among those that are used
+  u32 above = 0;             // level of the last split on the same feature, where there is one
+  u32 first_word = 0;        // of the set of levels that go left
+  u32 flags = 0;             // the upper 24 bits: words of that set
+};
+struct ExplanationPlan {
+  std::vector<u32> features;  // that are used
+  std::vector<u32> columns;   // of leaves, that are looked at
+  std::vector<ExplainedSplit> splits;
+  std::vector<u32> roots;          // of each tree, as `child`
+  std::vector<u32> first_columns;  // of the sum, for each tree
+  std::vector<double> values;      // [leaf][looked-at column]
+  std::vector<double> points, point_weights, base;
+  std::size_t n_levels = 0;
+};
+ExplanationPlan plan_explanation(const TreeSum& sum, int n_jobs, InterruptWatch& watch);
+
 // Interventional: an unknown feature takes the value of a background row; mean over these rows with
 // the given weights (empty: equal).
 struct Background {

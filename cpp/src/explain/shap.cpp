@@ -346,6 +346,57 @@ void explain_rows(const TreeSum& sum, const MatrixView& x, int n_jobs, Interrupt
       });
 }
 
+namespace {
+
+// Appends one tree to the plan.
+void add_splits(const ShapPlan& tree, u32 first_leaf, ExplanationPlan& plan) {
+  const auto first = static_cast<u32>(plan.splits.size());
+  std::vector<u32> number(tree.tree.nodes().size(), 0);
+  for (u32 k = 0; k < tree.splits.size(); ++k) number[tree.splits[k].node] = first + k;
+  const auto refer = [&](u32 node) {
+    const WeightedNode& to = tree.tree[node];
+    return to.is_leaf() ? ExplainedSplit::kLeaf | (first_leaf + to.leaf) : number[node];
+  };
+  plan.roots.push_back(refer(0));
+  for (const PlannedSplit& split : tree.splits) {
+    const WeightedNode& node = tree.tree[split.node];
+    ExplainedSplit made{node.threshold, split.share, split.share_above, {}, split.slot};
+    for (u32 side = 0; side < 2; ++side) made.child[side] = refer(node.left + side);
+    if (split.above != PlannedSplit::kNone) {
+      made.above = split.above;
+      made.flags |= ExplainedSplit::kAgain;
+    }
+    if (node.missing_left) made.flags |= ExplainedSplit::kMissingLeft;
+    if (node.categorical) made.flags |= ExplainedSplit::kCategory | node.n_words << 8;
+    made.first_word = node.first_word;
+    plan.splits.push_back(made);
+  }
+}
+
+}  // namespace
+
+ExplanationPlan plan_explanation(const TreeSum& sum, int n_jobs, InterruptWatch& watch) {
+  check_sum(sum, sum.trees.n_features);
+  const MatrixView nothing{};
+  const Explanation explained(sum, nothing, n_jobs, watch);
+  ExplanationPlan plan;
+  plan.features = explained.features;
+  plan.columns = explained.columns;
+  plan.n_levels = explained.n_levels;
+  plan.base.resize(sum.out_width);
+  explained.add_base(plan.base.data());
+  const GaussPoints& points = explained.points.back();
+  plan.points = points.at;
+  plan.point_weights = points.weight;
+  for (const ShapPlan& tree : explained.plans) {
+    const auto first_leaf = static_cast<u32>(plan.values.size() / explained.columns.size());
+    add_splits(tree, first_leaf, plan);
+    plan.values.insert(plan.values.end(), tree.values.begin(), tree.values.end());
+    plan.first_columns.push_back(static_cast<u32>(tree.first_column));
+  }
+  return plan;
+}
+
 void explain_pairs(const TreeSum& sum, const MatrixView& x, int n_jobs, InterruptWatch& watch,
                    double* values, double* base) {
   check_sum(sum, x.n_cols);

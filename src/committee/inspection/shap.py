@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel, present_trees
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError, EngineError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -129,6 +129,7 @@ def shap_values(
     background_weight: ArrayLike | None = None,
     interactions: bool = False,
     n_jobs: int | None = None,
+    engine: Literal["cpu", "gpu"] = "cpu",
 ) -> ShapValues:
     r"""Exact Shapley values of the features for each row, for any estimator made of this library's trees.
 
@@ -170,6 +171,10 @@ def shap_values(
         on it the rest of the feature's value. Only without a background.
     n_jobs : int or None
         Number of threads; None decides by the amount of work.
+    engine : {"cpu", "gpu"}
+        "gpu" computes path-dependent values on a CUDA device; they differ from the CPU's in the last places, since sums
+        have another order. Neither a ``background`` nor ``interactions`` is supported there, nor trees of more than
+        64 levels.
 
     Returns
     -------
@@ -198,15 +203,26 @@ def shap_values(
         raise ParameterError("Values of pairs ('interactions') are path-dependent; leave 'background' out.")
     if background is None and background_weight is not None:
         raise ParameterError("'background_weight' is for the rows of a 'background', and there is none.")
-    trees, engine, jobs = present_trees(model), get_engine(), resolve_jobs(n_jobs)
+    if engine not in ("cpu", "gpu"):
+        raise ParameterError(f"'engine' of shap_values must be 'cpu' or 'gpu'; got {engine!r}.")
+    if engine == "gpu" and (interactions or background is not None):
+        raise EngineError(
+            "The GPU engine computes path-dependent Shapley values alone: with a 'background' or with 'interactions' "
+            "set engine='cpu'."
+        )
+    trees, core, jobs = present_trees(model), get_engine(), resolve_jobs(n_jobs)
     rows = read_rows(model, X, trees.schema)
     combination = (trees.combine, trees.tree_weights, trees.slots, trees.width)
-    if background is None:
-        values, base = engine.explain_rows(trees.trees, rows, *combination, bool(interactions), jobs)
+    if engine == "gpu":
+        from committee.engines.gpu import GpuExplainer
+
+        values, base = GpuExplainer(model).explain(rows)
+    elif background is None:
+        values, base = core.explain_rows(trees.trees, rows, *combination, bool(interactions), jobs)
     else:
         reference = read_rows(model, background, trees.schema)
         weights = _read_background_weights(background_weight, len(reference))
-        values, base = engine.explain_against(trees.trees, rows, reference, weights, *combination, jobs)
+        values, base = core.explain_against(trees.trees, rows, reference, weights, *combination, jobs)
     if trees.baseline is not None:
         base = base + trees.baseline
     outputs = name_outputs(model, trees)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from committee.engines.gpu.boosting import GpuBoosting
 from committee.engines.gpu.device import Device, open_device
 from committee.engines.gpu.device_bins import DeviceBins
+from committee.engines.gpu.explanation import GpuExplainer
 from committee.engines.gpu.forest import grow_device_forest
 from committee.engines.gpu.prediction import GpuPredictor
 
-__all__ = ["Device", "DeviceBins", "GpuBoosting", "GpuPredictor", "grow_device_forest", "open_device"]
+__all__ = ["Device", "DeviceBins", "GpuBoosting", "GpuExplainer", "GpuPredictor", "grow_device_forest", "open_device"]
