@@ -52,6 +52,8 @@ class LossTraits:
         Whether several such quantiles can be fitted together.
     is_adaptive : bool
         Whether the loss changes from round to round, so that its values in different rounds cannot be compared.
+    takes_newton_steps : bool
+        Whether leaf values are sums of gradients over sums of hessians.
     """
 
     link: LossLink = "identity"
@@ -59,6 +61,7 @@ class LossTraits:
     takes_alpha: bool = False
     takes_levels: bool = False
     is_adaptive: bool = False
+    takes_newton_steps: bool = True
 
 
 _LN_2 = 0.6931471805599453
@@ -101,6 +104,7 @@ def describe_loss(name: str) -> LossTraits:
     return LossTraits(
         link=cast("LossLink", info.link),
         target_range=cast("TargetRange", "classes" if is_class else info.target_range),
+        takes_newton_steps=info.takes_newton_steps,
         **_OPTIONS.get(name, {}),
     )
 

@@ -18,7 +18,7 @@ from committee.ensembles.leaf_values import (
     replace_leaf_values,
 )
 from committee.exceptions import ParameterError
-from committee.losses import LossFunction
+from committee.losses import LossFunction, describe_loss, list_losses
 
 if TYPE_CHECKING:
     from typing import Self
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BoostingLeafRefit"]
 
-_NEWTON_LOSSES = ("squared_error", "poisson", "gamma", "tweedie", "logistic", "softmax", "exponential")
-"""Losses whose leaf values are sums of gradients over sums of hessians."""
 _STALE = ("train_score_", "validation_score_", "oob_improvement_", "oob_scores_", "oob_score_", "evals_result_")
 
 
@@ -93,9 +91,10 @@ class BoostingLeafRefit:
         trees, loss = self.fitted_trees(), self._loss
         name = type(self).__name__
         check_refittable(name, self._refit_refusal)
-        if not isinstance(loss, LossFunction) or loss.name not in _NEWTON_LOSSES:
+        if not isinstance(loss, LossFunction) or not loss.traits.takes_newton_steps:
+            known = [one for one in list_losses() if describe_loss(one).takes_newton_steps]
             raise ParameterError(
-                f"refit_leaves of {name} is for the losses {', '.join(_NEWTON_LOSSES)}; this model has "
+                f"refit_leaves of {name} is for the losses {', '.join(known)}; this model has "
                 f"{getattr(loss, 'name', 'a loss of its own')!r}."
             )
         rows = take_in_rows(self, X, self._schema)
