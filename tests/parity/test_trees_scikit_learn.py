@@ -1,5 +1,6 @@
 """Trees beside scikit-learn's on public data: scores within the standard error, and the same splits if exact."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import sklearn.tree as theirs
 
 import committee as ours
 from tests.parity.data_sets import CATEGORICAL, CLASSES, REGRESSION, load_data_set
-from tests.parity.scores import FEW, Contest, check_no_worse
+from tests.parity.scores import FEW, Comparison, Contest, check_no_worse
 from tests.parity.twin_walk import walk_twins
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -50,19 +51,24 @@ def set_up_contest(name: str, family: str, setting: str) -> Contest:
     )
 
 
+@functools.cache
+def compare_few(name: str, family: str, setting: str) -> Comparison:
+    """Once for both tests below."""
+    return set_up_contest(name, family, setting).compare(FEW)
+
+
 @pytest.mark.parametrize(
     ("name", "family", "setting"), list_contests(CLASSES + REGRESSION, ("DecisionTree", "ExtraTree"))
 )
 def test_scores_are_no_worse(name: str, family: str, setting: str) -> None:
-    check_no_worse(set_up_contest(name, family, setting), f"{name} {family} {setting}")
+    key = name, family, setting
+    check_no_worse(set_up_contest(*key), " ".join(key), compare_few(*key))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_twelve_sets_within_one_standard_error(setting: str) -> None:
     within = [
-        name
-        for name in CLASSES + REGRESSION
-        if set_up_contest(name, "DecisionTree", setting).compare(FEW).is_no_worse(errors=1.0)
+        name for name in CLASSES + REGRESSION if compare_few(name, "DecisionTree", setting).is_no_worse(errors=1.0)
     ]
     assert len(within) >= FEWEST_SETS, within
 
