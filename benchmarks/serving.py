@@ -83,19 +83,28 @@ async def load(port: int, body: bytes, n_clients: int, seconds: float) -> list[f
     return times
 
 
+def wait_for(server: subprocess.Popen[bytes], port: int, body: bytes) -> None:
+    """Until the server answers; a minute at most."""
+    until = time.perf_counter() + 60.0
+    while time.perf_counter() < until:
+        time.sleep(0.1)
+        if server.poll() is not None:
+            raise RuntimeError("The server has ended; see above.")
+        try:
+            asyncio.run(load(port, body, 1, 0.05))
+            return
+        except OSError:
+            continue
+    raise TimeoutError("The server does not answer.")
+
+
 def measure(kind: str, folder: Path, port: int, seconds: float) -> None:
     env = {**os.environ, "SERVED": kind, "FOLDER": str(folder)}
     command = [sys.executable, "-m", "uvicorn", "--app-dir", str(HERE), "serving:served", "--factory"]
     server = subprocess.Popen([*command, "--port", str(port), "--log-level", "error"], env=env)
     body = json.dumps({f"x{k}": 0.1 * k for k in range(N_COLUMNS)}).encode()
     try:
-        for _ in range(100):
-            time.sleep(0.1)
-            try:
-                asyncio.run(load(port, body, 1, 0.05))
-                break
-            except OSError:
-                continue
+        wait_for(server, port, body)
         for n_clients in (1, 16):
             times = np.array(asyncio.run(load(port, body, n_clients, seconds))) * 1000
             p50, p99 = np.percentile(times, [50, 99])

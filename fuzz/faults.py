@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import committee
+from fuzz.results import FAULTS, write_page
 from fuzz.runner import ROOT
 
 __all__ = ["FAULTS", "compile_library", "fail_allocations", "keep_counts"]
 
-FAULTS = ROOT / "fuzz" / "faults.json"
-
 
 def keep_counts(kind: str, counts: dict[str, Any]) -> None:
-    """Put counts of one kind into the file that the page is made from."""
+    """Put counts of one kind into the file that the page is made from, and make the page again."""
     kept = json.loads(FAULTS.read_text(encoding="utf-8")) if FAULTS.exists() else {}
     FAULTS.write_text(json.dumps(kept | {kind: counts}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_page()
 
 
 def compile_library(folder: Path) -> Path:

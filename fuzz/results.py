@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzz.runner import ROOT
 
-__all__ = ["PAGE", "RESULTS", "add_run", "make_tables", "read_results"]
+__all__ = ["FAULTS", "PAGE", "RESULTS", "add_run", "make_tables", "read_faults", "read_results", "write_page"]
 
 RESULTS, FAULTS = ROOT / "fuzz" / "results.json", ROOT / "fuzz" / "faults.json"
 PAGE = ROOT / "docs" / "reliability.md"
