@@ -56,13 +56,6 @@ PROTECTIONS = [
         f"{SAVING}::test_errors_of_the_system_at_every_step_leave_the_old_file",
     ),
     Protection(
-        "sizes of arrays are checked before they are viewed",
-        CONTAINER,
-        "if count * dtype.itemsize > end - at:",
-        "if False:",
-        f"{VOCABULARY}::test_sizes_are_checked_before_anything_is_allocated",
-    ),
-    Protection(
         "bytes must be values of their type",
         CONTAINER,
         "        _check_content(arrays[-1])\n",
