@@ -218,7 +218,9 @@ def permutation_importance(
     response = make_response(model, X, n_jobs=n_jobs)
     target = np.asarray(y)
     if target.shape[:1] != (response.n_rows,):
-        raise DataError(f"X has {response.n_rows} rows, and y must have as many; its shape is {target.shape}.")
+        raise DataError(
+            f"X and y must have the same number of rows; got {response.n_rows} and a y of shape {target.shape}."
+        )
     weights = read_row_weights(sample_weight, response.n_rows)
     score = choose_score(model, scoring, target, weights)
     seed, n_features = resolve_seed(random_state), len(response.names)
