@@ -69,6 +69,17 @@ std::unique_ptr<GroupLoss> make_bound_rank_loss(const std::string& name, const V
   return make_rank_loss(name, std::move(input), {sigmoid, truncation_level, normalize});
 }
 
+std::unique_ptr<GroupLoss> make_bound_distribution_loss(const std::string& name,
+                                                        const Vector<double>& target,
+                                                        const Vector<double>& weights) {
+  if (weights.shape(0) != 0 && weights.shape(0) != target.shape(0))
+    throw nb::value_error("weights must be one a row, or empty");
+  const auto copy = [](const Vector<double>& from) {
+    return std::vector<double>(from.data(), from.data() + from.shape(0));
+  };
+  return make_distribution_loss(name, copy(target), copy(weights));
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -100,4 +111,9 @@ void bind_group_losses(nanobind::module_& m) {
         "The loss 'lambdarank', 'pairwise' or 'listwise' of queries: query q has the rows\n"
         "rows[offsets[q] : offsets[q + 1]]; labels and gains are of all rows, weights of the\n"
         "queries (empty: all one).");
+  m.def("make_distribution_loss", &make_bound_distribution_loss, nb::arg("name"), nb::arg("target"),
+        nb::arg("weights"),
+        "The loss 'normal', 'lognormal' or 'negative_binomial' of rows with two scores, location "
+        "and\n"
+        "logarithm of the spread; weights are of the rows (empty: all one).");
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from committee.ensembles.adaboost.regressor import AdaBoostRegressor
     from committee.ensembles.bagging.estimators import BaggingClassifier, BaggingRegressor
     from committee.ensembles.boostexter.classifier import BoosTexterClassifier
+    from committee.ensembles.boosting.distributional import DistributionalBoostingRegressor
     from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from committee.ensembles.boosting.hist import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from committee.ensembles.boosting.ordinal import OrdinalGradientBoostingClassifier
@@ -86,6 +87,7 @@ __all__ = [
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
     "ExtraTreeClassifier",
@@ -150,6 +152,7 @@ _HOMES = {
     "DecisionStumpClassifier": "committee.learners.stump",
     "DecisionTreeClassifier": "committee.learners.tree",
     "DecisionTreeRegressor": "committee.learners.tree",
+    "DistributionalBoostingRegressor": "committee.ensembles.boosting.distributional",
     "EnsembleSelectionClassifier": "committee.ensembles.combining.selection",
     "EnsembleSelectionRegressor": "committee.ensembles.combining.selection",
     "ExtraTreeClassifier": "committee.learners.tree",

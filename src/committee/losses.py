@@ -23,6 +23,7 @@ __all__ = [
     "LossLink",
     "LossTraits",
     "TargetRange",
+    "apply_exp",
     "apply_exp2",
     "apply_sigmoid",
     "apply_softmax",
@@ -237,6 +238,17 @@ def apply_softmax(scores: FloatArray) -> FloatArray:
     if scores.shape[1] == 1:
         return np.ones_like(scores)
     return np.ascontiguousarray(_get_link("softmax", scores.shape[1]).find_means(scores))
+
+
+def apply_exp(exponents: FloatArray) -> FloatArray:
+    """``e ** x`` of each number, to the same bits on every platform; x is held in [-708, 709].
+
+    Examples
+    --------
+    >>> apply_exp(np.array([0.0])).tolist()
+    [1.0]
+    """
+    return _get_link("poisson").find_means(exponents.reshape(-1, 1)).reshape(exponents.shape)
 
 
 def apply_exp2(exponents: FloatArray) -> FloatArray:

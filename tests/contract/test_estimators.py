@@ -214,6 +214,7 @@ def test_a_failing_fit_keeps_the_old_state(cls):
 WORK = {
     "BernoulliNB": "numpy.bincount",
     "BoosTexterClassifier": "committee._core.LabelWeights",
+    "DistributionalBoostingRegressor": "committee._core.Boosting",
     "GradientBoostingClassifier": "committee._core.Boosting",
     "GradientBoostingRanker": "committee._core.Boosting",
     "GradientBoostingRegressor": "committee._core.Boosting",

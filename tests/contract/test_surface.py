@@ -32,6 +32,7 @@ SURFACE = [
     "DecisionStumpClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
     "ExtraTreeClassifier",

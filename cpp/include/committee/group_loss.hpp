@@ -58,4 +58,11 @@ struct RankParams {
 std::unique_ptr<GroupLoss> make_rank_loss(const std::string& name, RankInput input,
                                           const RankParams& params);
 
+// Minus the log-likelihood of "normal", "lognormal" or "negative_binomial", with two scores a row:
+// location and logarithm of the spread [Duan2020]. `weights`: one a row, or empty (all one);
+// std::invalid_argument for another name.
+std::unique_ptr<GroupLoss> make_distribution_loss(const std::string& name,
+                                                  std::vector<double> target,
+                                                  std::vector<double> weights);
+
 }  // namespace committee

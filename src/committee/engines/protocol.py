@@ -87,6 +87,10 @@ class Engine(Protocol):
         """The ranking loss of the rows of queries."""
         ...
 
+    def make_distribution_loss(self, name: str, target: FloatArray, weights: FloatArray) -> _core.GroupLoss:
+        """The loss of a distribution with two scores a row."""
+        ...
+
     @property
     def Boosting(self) -> type[_core.Boosting]:
         """The state of gradient boosting between rounds."""

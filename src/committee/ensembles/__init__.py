@@ -8,6 +8,7 @@ from committee.ensembles.adaboost import (
 from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from committee.ensembles.boostexter import BoosTexterClassifier
 from committee.ensembles.boosting import (
+    DistributionalBoostingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRanker,
     GradientBoostingRegressor,
@@ -41,6 +42,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BoosTexterClassifier",
+    "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
     "ExtraTreesClassifier",

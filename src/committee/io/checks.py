@@ -124,7 +124,10 @@ def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     fewest = 2 if len(outputs) == 1 else 1  # one of several targets may have a single class
     single = "_ordinal_link" in state  # one score for all levels
     known = known and n == sum(1 if single or fewest <= len(own) <= 2 else len(own) for own in outputs)
-    n_outputs = 1 if loss.levels else n
+    if "distribution_" in state:  # location and spread of one output
+        named = state["distribution_"] in ("normal", "lognormal", "negative_binomial")
+        require(named and n == 2 and trees.width == 1, "a distribution has two scores")
+    n_outputs = 1 if loss.levels or "distribution_" in state else n
     require(known if classes is not None else state.get("n_outputs_") == n_outputs, "every output has its score")
 
 
