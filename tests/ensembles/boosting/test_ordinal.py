@@ -199,8 +199,8 @@ def test_what_cannot_be_gets_a_sentence() -> None:
         OrdinalGradientBoostingClassifier(levels=[0, 1]).fit(X, np.zeros(60, dtype=int))
     with pytest.raises(CommitteeError, match="boosting"):
         OrdinalGradientBoostingClassifier(boosting="dart").fit(X, y)
-    model = OrdinalGradientBoostingClassifier(n_estimators=2).fit(X, y)
-    with pytest.raises(CommitteeError, match="thresholds between ordered levels"):
+    model = OrdinalGradientBoostingClassifier(n_estimators=2, link="probit").fit(X, y)
+    with pytest.raises(CommitteeError, match="normal noise"):
         model.to_formula()
     with pytest.raises(ParameterError, match="refit_leaves"):
         model.refit_leaves(X, y)

@@ -288,7 +288,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         """The further layers, each checked as the first one."""
         if self.layers is None:
             return []
-        if isinstance(self.layers, str) or not hasattr(self.layers, "__len__") or np.ndim(self.layers) == 0:
+        if isinstance(self.layers, str) or not hasattr(self.layers, "__len__") or getattr(self.layers, "ndim", 1) == 0:
             raise ParameterError(
                 f"The 'layers' parameter of {type(self).__name__} must be a list of lists of pairs of a name and an "
                 f"estimator, or None; got {show_value(self.layers)}."
