@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from committee.engines.hosts import LocalHosts
+from committee.engines.hosts.executor_hosts import ExecutorHosts
 from committee.exceptions import ClusterError, DataError
 from tests.cluster.block_histograms import MakeHistograms, digest_fit
 
@@ -176,8 +177,18 @@ def test_executor_of_several_processes_runs_tasks_only() -> None:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from committee.engines.hosts.executor_hosts import ExecutorHosts
-
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor, ExecutorHosts([executor]) as hosts:
         assert hosts.map(abs, [-1, -2, 3]) == [1, 2, 3]
         assert not hosts.keeps_state
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_executor_that_is_dead(in_blocks: bool) -> None:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor, ExecutorHosts([executor]) as hosts:
+        with pytest.raises(Exception, match="terminated abruptly"):
+            executor.submit(os.abort).result(60.0)
+        with pytest.raises(ClusterError, match="an executor that has lost a process starts no other: pass new"):
+            _ = hosts.open("fit", MakeHistograms(), 2) if in_blocks else hosts.map(abs, [1])

@@ -124,6 +124,7 @@ def test_a_worker_that_is_cut_off(client: Any, namespaces: list[Namespace], monk
     with committee.cluster(client, distribute="always") as active:
         assert fit() == alone
         assert len(active.hosts.list_hosts()) == 2
+        assert not any(handle.is_direct for handle in active.hosts.list_hosts())  # as on another machine
         assert active.traffic.lost == 0
         active.hosts.time_limit = 4.0
         cut_at(active.hosts, 9, namespaces[1], monkeypatch)

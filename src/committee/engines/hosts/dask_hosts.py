@@ -162,6 +162,10 @@ class DaskPool:
         """The payload itself: it goes to each worker directly."""
         return payload
 
+    def explain_none(self, limit: float) -> str:
+        """Workers may come at any time."""
+        return f"and none came within {limit:g} seconds"
+
     def find_memory(self) -> int | None:
         """The least memory limit of a worker."""
         limits = [int(worker.get("memory_limit") or 0) for worker in self._list_workers().values()]

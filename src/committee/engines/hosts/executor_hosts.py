@@ -115,6 +115,12 @@ class ExecutorPool:
         """The payload itself."""
         return payload
 
+    def explain_none(self, limit: float) -> str:
+        """An executor whose process was lost is broken, and starts no other."""
+        if self._n_processes:
+            return f"and none came within {limit:g} seconds"
+        return "and an executor that has lost a process starts no other: pass new executors, or a number of processes"
+
     def find_memory(self) -> int | None:
         """No limit of its own."""
         return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from committee.data.sources.ray_source import carry_references
+from committee.engines.hosts.channel import connect_driver, serve_driver
 from committee.engines.hosts.protocol import BlockState, Reduction
 from committee.engines.hosts.reduction import pack_sums, reduce_answers
 
@@ -92,6 +93,8 @@ class StepRequest(NamedTuple):
         The packed ``make_state``, for a host that may have to make states.
     log : list of BlockCommand or None
         What leads from a new state to the version.
+    packs : bool
+        Whether large sums are packed before they travel.
     """
 
     fit: str
@@ -102,6 +105,7 @@ class StepRequest(NamedTuple):
     changes: bool
     maker: Payload | None = None
     log: list[BlockCommand] | None = None
+    packs: bool = True
 
 
 class HostFailure(NamedTuple):
@@ -185,10 +189,20 @@ class Host:
     _held: dict[tuple[str, int], _HeldState] = field(default_factory=dict)
     _makers: dict[str, Callable[[int], BlockState]] = field(default_factory=dict)
     _shared: dict[str, Any] = field(default_factory=dict)
+    # Steps may come over a channel, and the end of a fit through the engine.
+    _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def ping(self) -> int:
         """Answer at once, with the number of the process."""
         return os.getpid()
+
+    def open_channel(self, address: str, token: bytes) -> bool:
+        """Take steps over a socket of this machine as well; False if the driver is on another one."""
+        link = connect_driver(address, token)
+        if link is None:
+            return False
+        threading.Thread(target=serve_driver, args=(link, self.step, _refuse), daemon=True).start()
+        return True
 
     def step(self, request: StepRequest) -> StepReply:
         """Bring the blocks to the version, run the command on each and reduce their answers.
@@ -196,6 +210,10 @@ class Host:
         A state that is not at the version is made again from its block and the log, so that a step may be run twice.
         Blocks that would have to be made and cannot, since no log was sent, are left out of the reply.
         """
+        with self._busy:
+            return self._step(request)
+
+    def _step(self, request: StepRequest) -> StepReply:
         _CURRENT.threads = self.threads
         answers: list[Any] = []
         done: list[int] = []
@@ -222,13 +240,14 @@ class Host:
         if not answers:
             return StepReply(done, None, None, n_made)
         answer = reduce_answers(answers, request.reduce)
-        return StepReply(done, pack_sums(answer) if request.reduce == "sum" else answer, None, n_made)
+        return StepReply(done, pack_sums(answer) if request.packs and request.reduce == "sum" else answer, None, n_made)
 
     def close(self, fit: str) -> bool:
         """Forget the states of a fit."""
-        for key in [key for key in self._held if key[0] == fit]:
-            del self._held[key]
-        self._makers.pop(fit, None)
+        with self._busy:
+            for key in [key for key in self._held if key[0] == fit]:
+                del self._held[key]
+            self._makers.pop(fit, None)
         return True
 
     def run_task(self, request: TaskRequest, shared: Payload | None = None) -> TaskReply:
@@ -301,6 +320,10 @@ def dump_object(value: object) -> bytes:
         from joblib.externals.cloudpickle import dumps
     dumped: bytes = dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return dumped
+
+
+def _refuse(error: Exception) -> StepReply:
+    return StepReply((), None, _describe(error, "gave an answer that cannot be sent", None))
 
 
 def _describe(error: Exception, what: str, block: int | None) -> HostFailure:

@@ -67,6 +67,10 @@ class HostPool(Protocol):
         """What is sent to a host in place of a payload that all hosts get."""
         ...
 
+    def explain_none(self, limit: float) -> str:
+        """Why there is no host after waiting for ``limit`` seconds: the end of a sentence."""
+        ...
+
     def find_memory(self) -> int | None:
         """Bytes that a host may use, the least of all hosts; None if the engine sets no limit."""
         ...

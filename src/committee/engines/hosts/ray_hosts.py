@@ -127,6 +127,10 @@ class RayPool:
 
         return ray.put(payload)
 
+    def explain_none(self, limit: float) -> str:
+        """Workers may come at any time."""
+        return f"and none came within {limit:g} seconds"
+
     def find_memory(self) -> int | None:
         """Ray sets no limit for an actor."""
         return None

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from committee.engines.hosts.channel import DirectHandle
 from committee.engines.hosts.host import BlockCommand, StepReply, StepRequest, pack_object
 from committee.engines.hosts.pool import HostLostError
 from committee.engines.hosts.protocol import Command
@@ -109,13 +110,16 @@ class RecoveringHosts:
     ----------
     traffic : Traffic
         Calls and bytes so far.
+    direct : bool
+        Whether hosts of this machine take their steps over a channel of the operating system; for hosts that start
+        after it was set.
     """
 
     def __init__(self, pool: HostPool, time_limit: float = 60.0) -> None:
         self.pool, self.time_limit = pool, float(time_limit)
         self.start_limit = max(_START_LIMIT, self.time_limit)
-        self.traffic = Traffic()
-        self._hosts: dict[str, HostHandle] = {}
+        self.traffic, self.direct = Traffic(), True
+        self._hosts: dict[str, DirectHandle] = {}
         self._fits: dict[str, _OpenFit] = {}
         self._lock = threading.RLock()
         self._generation = 0
@@ -137,7 +141,7 @@ class RecoveringHosts:
             self._hosts.clear()
             self.pool.close()
 
-    def list_hosts(self, *, wait: bool = True) -> list[HostHandle]:
+    def list_hosts(self, *, wait: bool = True) -> list[DirectHandle]:
         """The live hosts; if there is none, and ``wait``, after waiting for one."""
         with self._lock:
             now = time.monotonic()
@@ -167,7 +171,7 @@ class RecoveringHosts:
 
     def _add(self, handles: list[HostHandle]) -> None:
         for handle in handles:
-            self._hosts[handle.name] = handle
+            self._hosts[handle.name] = DirectHandle(handle, direct=self.direct)
             self._generation += 1
 
     # Fits over blocks.
@@ -281,7 +285,8 @@ class RecoveringHosts:
             raise HostLostError("it was given up")
         self.traffic.calls += 1
         self.traffic.sent += measure_payload((request.command, request.maker, request.log)) + 8 * len(request.blocks)
-        return handle.submit("step", request)
+        # What makes states may refer to objects that only the engine can send.
+        return handle.submit_step(request) if request.log is None else handle.submit("step", request)
 
     def _take_reply(self, own: _OpenFit, name: str, blocks: list[int], reply: StepReply, *, changes: bool) -> None:
         if reply.failure is not None:
@@ -329,7 +334,7 @@ class RecoveringHosts:
         live = [handle.name for handle in self.list_hosts() if handle.keeps_state]
         if not live:
             raise ClusterError(
-                f"No worker of {self.pool.description} is left, and none came within {self.start_limit:g} seconds."
+                f"No worker of {self.pool.description} is left, {self.pool.explain_none(self.start_limit)}."
             )
         known = set(live)
         homeless = sorted(block for block in range(own.n_blocks) if own.owners.get(block) not in known)

@@ -117,8 +117,8 @@ class TaskRun:
         hosts = self._group.list_hosts(wait=idle)
         if idle and not hosts:
             raise ClusterError(
-                f"No worker of {self._group.pool.description} is left, and none came within "
-                f"{self._group.start_limit:g} seconds."
+                f"No worker of {self._group.pool.description} is left, "
+                f"{self._group.pool.explain_none(self._group.start_limit)}."
             )
         for handle in hosts:
             if handle.name not in self._served:
