@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from committee.engines.hosts import channel as module
-from committee.engines.hosts.channel import DirectHandle, HostChannel
+from committee.engines.hosts.channel import HostChannel, accept_host, connect_driver, listen_here
+from committee.engines.hosts.direct import DirectHandle
 from committee.engines.hosts.host import BlockCommand, Host, StepRequest, pack_object
 from committee.engines.hosts.pool import HostLostError
 from tests.cluster.block_histograms import MakeHistograms, digest_fit
@@ -68,7 +69,7 @@ def make_echo(block: int) -> Echo:
 
 
 def ask(handle: DirectHandle, name: str, *arrays: Any) -> Any:
-    return handle.submit_step(StepRequest("f", 0, [0], BlockCommand(name, arrays, None), "sum", False))
+    return handle.submit("step", StepRequest("f", 0, [0], BlockCommand(name, arrays, None), "sum", False))
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 1000, 3_000_000])
@@ -191,12 +192,12 @@ def test_lost_host() -> None:
 
 
 def test_strangers_are_turned_away() -> None:
-    with module._listen() as (listener, address):
-        stranger = module.connect_driver(address, b"x" * 32)
-        known = module.connect_driver(address, b"y" * 32)
+    with listen_here() as (listener, address):
+        stranger = connect_driver(address, b"x" * 32)
+        known = connect_driver(address, b"y" * 32)
         assert stranger is not None
         assert known is not None
-        accepted = module._accept(listener, b"y" * 32)
+        accepted = accept_host(listener, b"y" * 32)
         assert accepted is not None
         stranger.settimeout(30.0)
         assert stranger.recv(1) == b""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import committee
@@ -156,3 +157,21 @@ def test_a_model_from_a_cluster_pickles(alone: dict[str, str]) -> None:
     with committee.cluster(1, distribute="always"):
         model = FITS["bag of trees"]()
     assert digest_model(pickle.loads(pickle.dumps(model))) == alone["bag of trees"]
+
+
+@pytest.mark.parametrize("family", [committee.HistGradientBoostingClassifier, committee.RandomForestClassifier])
+def test_wide_sparse_tables_stay_here(family: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """In bytes this table would take 2 GB."""
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 2000, 4000), rng.integers(0, 1_000_000, 4000)
+    X = sparse.csr_array((np.ones(4000), (rows, columns)), shape=(2000, 1_000_000))
+    y = rng.integers(0, 2, 2000)
+    size = (
+        {"max_iter": 2} if family is committee.HistGradientBoostingClassifier else {"n_estimators": 2, "max_depth": 3}
+    )
+    expected = family(random_state=0, **size).fit(X, y).predict_proba(X)
+    with caplog.at_level("INFO", "committee"), committee.cluster(2, distribute="always") as active:
+        found = family(random_state=0, **size).fit(X, y).predict_proba(X)
+        assert active.traffic.sent == 0
+    np.testing.assert_array_equal(found, expected)
+    assert "1000000 columns is kept as entries" in caplog.text

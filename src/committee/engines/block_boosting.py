@@ -23,7 +23,7 @@ from committee import _core
 from committee.data.binning import take_bytes
 from committee.data.dataset import is_in_blocks
 from committee.engines.choice import bin_for_gpu
-from committee.engines.cluster import find_cluster
+from committee.engines.cluster import find_cluster, refuse_entries
 from committee.engines.hosts.host import count_host_threads
 from committee.engines.hosts.protocol import Command
 from committee.engines.packing import PackedBins, unpack_bins
@@ -343,7 +343,7 @@ def open_block_boosting(
         The engine's parameters.
     """
     plan = _PLAN.get() or _plan_on_cluster(bins.n_rows)
-    if plan is None:
+    if plan is None or (isinstance(bins, _core.BinnedMatrix) and refuse_entries("Boosting", bins)):
         return None
     if isinstance(bins, PartitionBins):
         offsets = bins.offsets

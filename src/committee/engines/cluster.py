@@ -19,12 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
+    from committee import _core
     from committee.data.blocks import BlockTable
     from committee.data.sources import BlockSource
     from committee.engines.hosts.recovering import RecoveringHosts
     from committee.engines.hosts.traffic import Traffic
 
-__all__ = ["ClusterContext", "Workers", "check_host_memory", "choose_hosts", "cluster", "find_cluster"]
+__all__ = [
+    "ClusterContext",
+    "Workers",
+    "check_host_memory",
+    "choose_hosts",
+    "cluster",
+    "find_cluster",
+    "refuse_entries",
+]
 
 Workers: TypeAlias = "int | str | Executor | Sequence[Executor] | Any"
 """What `cluster` accepts: a number of processes, a Dask client, Ray, or executors."""
@@ -238,6 +247,17 @@ def choose_hosts(what: str, n_tasks: int, work: float) -> RecoveringHosts | None
     hosts.list_hosts()
     _LOG.info("%s is fitted on %s in %d tasks.", what, hosts.pool.description, n_tasks)
     return hosts
+
+
+def refuse_entries(what: str, bins: _core.BinnedMatrix) -> bool:
+    """Whether a fit stays in this process because its table is kept as entries; the log says so.
+
+    A wide sparse table would travel as a byte a value, whether or not there is an entry.
+    """
+    if bins.has_entries:
+        text = "%s runs in this process: a wide sparse table of %d columns is kept as entries, and does not travel."
+        _LOG.info(text, what, bins.n_cols)
+    return bins.has_entries
 
 
 def check_host_memory(hosts: RecoveringHosts, what: str, n_bytes: int) -> None:

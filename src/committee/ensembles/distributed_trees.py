@@ -10,7 +10,7 @@ import numpy as np
 
 from committee.data.binning import sort_columns
 from committee.engines import get_engine
-from committee.engines.cluster import check_host_memory, choose_hosts
+from committee.engines.cluster import check_host_memory, choose_hosts, find_cluster, refuse_entries
 from committee.engines.hosts.host import count_host_threads
 from committee.engines.packing import PackedBins, pack_bins, pack_params, unpack_bins, unpack_params
 from committee.learners.tree_importances import MemberImportances, join_importances, keep_importances
@@ -97,9 +97,11 @@ def grow_tree_range(span: tuple[int, int], shared: SharedForest) -> tuple[Trees,
     return trees, keep_importances(importances)
 
 
-def choose_tree_hosts(builder: ForestBuilder, n_new: int) -> RecoveringHosts | None:
+def choose_tree_hosts(builder: ForestBuilder, arrays: TrainingArrays, n_new: int) -> RecoveringHosts | None:
     """The workers that grow the next trees; None if this process does."""
     rows, features = builder.dataset.X.shape
+    if find_cluster() is None or refuse_entries(f"A forest of {n_new} trees", arrays.bins):
+        return None
     return choose_hosts(f"A forest of {n_new} trees", n_new, float(rows) * features * n_new)
 
 

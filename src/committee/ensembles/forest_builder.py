@@ -84,7 +84,7 @@ class ForestBuilder:
         params = self.params
         progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
-        hosts = choose_tree_hosts(self, n_trees - first) if self.engine == "cpu" else None
+        hosts = choose_tree_hosts(self, arrays, n_trees - first) if self.engine == "cpu" else None
         if hosts is None:
             grown = self._grow_here(arrays, first, n_trees, progress)
         else:

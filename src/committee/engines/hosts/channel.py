@@ -24,15 +24,10 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from committee.engines.hosts.pool import HostLostError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from committee.engines.hosts.host import StepRequest
-    from committee.engines.hosts.pool import HostHandle, PendingReply
-
-__all__ = ["DirectHandle", "HostChannel", "connect_driver", "serve_driver"]
+__all__ = ["TOKEN_BYTES", "HostChannel", "accept_host", "connect_driver", "listen_here", "serve_driver"]
 
 _HEAD = struct.Struct("<QQQ")
 """Bytes that follow, number of parts, and whether the arrays are in the shared memory. What follows is the sizes of the
@@ -42,13 +37,11 @@ _AREA_HEAD = 64
 _AREA_BYTES = 1 << 26
 """Of the shared memory; only what was used takes memory."""
 _ZEROS = memoryview(bytes(16))
-_TOKEN_BYTES = 32
+TOKEN_BYTES = 32
 _MOST_PARTS = 512
 """Buffers that one call of the operating system takes."""
 _CONNECT_LIMIT = 2.0
 """Seconds in which a worker of this machine reaches the driver's socket."""
-_OPEN_LIMIT = 10.0
-"""Seconds in which a worker says whether it has reached the socket; one that is busy is called through its engine."""
 _MESSAGE_LIMIT = 60.0
 """Seconds in which a message that has begun goes on; a host that is frozen takes none."""
 _NUMBERS = itertools.count()
@@ -209,7 +202,7 @@ def _send_all(link: socket.socket, views: list[memoryview]) -> None:
 
 
 @contextmanager
-def _listen() -> Iterator[tuple[socket.socket, str]]:
+def listen_here() -> Iterator[tuple[socket.socket, str]]:
     """A socket of this machine, and its address."""
     with ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -266,7 +259,7 @@ def _share_area(link: socket.socket) -> mmap.mmap | None:
     return _map_area(file)
 
 
-def _accept(listener: socket.socket, token: bytes) -> HostChannel | None:
+def accept_host(listener: socket.socket, token: bytes) -> HostChannel | None:
     """The driver's end: the connection that knows the token."""
     deadline = time.monotonic() + _CONNECT_LIMIT
     while (left := deadline - time.monotonic()) > 0.0:
@@ -277,91 +270,7 @@ def _accept(listener: socket.socket, token: bytes) -> HostChannel | None:
             return None
         link.settimeout(left)
         with suppress(OSError):
-            if hmac.compare_digest(link.recv(_TOKEN_BYTES, socket.MSG_WAITALL), token):
+            if hmac.compare_digest(link.recv(TOKEN_BYTES, socket.MSG_WAITALL), token):
                 return HostChannel(link, _share_area(link))
         link.close()
     return None
-
-
-class _ChannelReply:
-    def __init__(self, handle: DirectHandle, channel: HostChannel, number: int) -> None:
-        self._handle, self._channel, self._number = handle, channel, number
-
-    def result(self, timeout: float) -> Any:
-        try:
-            return self._channel.wait(self._number, timeout)
-        except TimeoutError:
-            raise
-        except (OSError, EOFError) as error:
-            raise HostLostError(f"{type(error).__name__}: {error}") from error
-        except BaseException:  # an interrupt, perhaps in the middle of a message
-            self._handle.drop_channel()
-            raise
-
-
-class DirectHandle:
-    """A host that takes its steps over a channel if it is on this machine.
-
-    Parameters
-    ----------
-    inner : HostHandle
-        The host as its engine calls it.
-    direct : bool, default=True
-        Whether to try.
-    """
-
-    def __init__(self, inner: HostHandle, *, direct: bool = True) -> None:
-        self._inner, self.name, self.keeps_state = inner, inner.name, inner.keeps_state
-        self._channel: HostChannel | None = None
-        self._tried = not (direct and inner.keeps_state and hasattr(socket, "AF_UNIX"))
-        self._opening = threading.Lock()
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether steps go over a channel."""
-        return self._channel is not None
-
-    def submit(self, method: str, *args: object) -> PendingReply:
-        """Call a method of the host through its engine."""
-        return self._inner.submit(method, *args)
-
-    def submit_step(self, request: StepRequest) -> PendingReply:
-        """Call the host's ``step`` on the shortest way; the request may hold nothing that only the engine can send.
-
-        To pack sums takes longer than to copy them here.
-        """
-        if not self._tried:
-            with self._opening:
-                if not self._tried:
-                    self._tried = True
-                    self._channel = self._open()
-        channel = self._channel
-        if channel is None:
-            return self._inner.submit("step", request)
-        try:
-            return _ChannelReply(self, channel, channel.ask(request._replace(packs=False)))
-        except OSError as error:
-            raise HostLostError(f"{type(error).__name__}: {error}") from error
-
-    def _open(self) -> HostChannel | None:
-        token = secrets.token_bytes(_TOKEN_BYTES)
-        with _listen() as (listener, address):
-            try:
-                if not self._inner.submit("open_channel", address, token).result(_OPEN_LIMIT):
-                    return None
-            except TimeoutError:
-                return None
-            return _accept(listener, token)
-
-    def drop_channel(self) -> None:
-        """Give the channel up, not the host: the next step opens another one."""
-        channel, self._channel, self._tried = self._channel, None, False
-        if channel is not None:
-            channel.close()
-
-    def discard(self) -> None:
-        """Give the host up."""
-        channel, self._channel, self._tried = self._channel, None, True
-        if channel is not None:
-            channel.close()
-        self._inner.discard()

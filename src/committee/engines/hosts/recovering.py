@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from committee.engines.hosts.channel import DirectHandle
+from committee.engines.hosts.direct import DirectHandle
 from committee.engines.hosts.host import BlockCommand, StepReply, StepRequest, pack_object
 from committee.engines.hosts.pool import HostLostError
 from committee.engines.hosts.protocol import Command
@@ -285,8 +285,7 @@ class RecoveringHosts:
             raise HostLostError("it was given up")
         self.traffic.calls += 1
         self.traffic.sent += measure_payload((request.command, request.maker, request.log)) + 8 * len(request.blocks)
-        # What makes states may refer to objects that only the engine can send.
-        return handle.submit_step(request) if request.log is None else handle.submit("step", request)
+        return handle.submit("step", request)
 
     def _take_reply(self, own: _OpenFit, name: str, blocks: list[int], reply: StepReply, *, changes: bool) -> None:
         if reply.failure is not None:
