@@ -1,12 +1,14 @@
 """Check that the core compiles for other systems, without a warning, by the cross-compiler of the ``ziglang`` wheel.
 
-``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`. Every source is parsed and checked for
+``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`; ``--only NAME`` for units whose names
+have that part. Every source is parsed and checked for
 the target with Clang and the target's own C and C++ headers. The bindings are compiled with the headers of this Python
 (from 3.12 on the limited API) and a ``pyconfig.h`` of the target.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -48,10 +50,12 @@ PYCONFIG = """
 #define HAVE_LONG_DOUBLE 1
 #if defined(_WIN32)
 #define MS_WINDOWS 1
+#define NT_THREADS 1
 #define HAVE_PY_SSIZE_T 1
 #define PY_SSIZE_T_MAX __PTRDIFF_MAX__
 typedef __PTRDIFF_TYPE__ Py_ssize_t;
 #else
+#define HAVE_PTHREAD_H 1
 #define HAVE_UNISTD_H 1
 #define HAVE_SSIZE_T 1
 #endif
@@ -59,10 +63,13 @@ typedef __PTRDIFF_TYPE__ Py_ssize_t;
 
 
 def main() -> None:
-    targets = sys.argv[1:] or list(TARGETS)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("targets", nargs="*", default=list(TARGETS), help="as the cross-compiler names them")
+    parser.add_argument("--only", default="", help="part of the name of the units to compile, such as bindings")
+    options = parser.parse_args()
     failed = []
-    for target in targets:
-        problems = check_target(target)
+    for target in options.targets:
+        problems = check_target(target, options.only)
         print(
             f"{target}: {'no warning' if not problems else f'{len(problems)} units with warnings or errors'}",
             flush=True,
@@ -75,10 +82,10 @@ def main() -> None:
         sys.exit(f"Not clean: {', '.join(failed)}.")
 
 
-def check_target(target: str) -> list[tuple[str, str]]:
+def check_target(target: str, only: str = "") -> list[tuple[str, str]]:
     """The units that do not compile without a warning, with what the compiler says."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        units = list(write_units(Path(folder)))
+        units = [unit for unit in write_units(Path(folder)) if only in unit.stem]
         results = pool.map(lambda unit: compile_unit(target, unit, Path(folder)), units)
         return [(unit.name, output) for unit, output in zip(units, results, strict=True) if output]
 

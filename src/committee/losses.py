@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import nan
+from math import nan, sqrt
 from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -25,8 +25,12 @@ __all__ = [
     "TargetRange",
     "apply_exp",
     "apply_exp2",
+    "apply_expm1",
+    "apply_log",
+    "apply_log1p",
     "apply_sigmoid",
     "apply_softmax",
+    "apply_softplus",
     "describe_loss",
     "list_losses",
     "list_value_losses",
@@ -65,7 +69,9 @@ class LossTraits:
     takes_newton_steps: bool = True
 
 
-_LN_2 = 0.6931471805599453
+_LN_2, _LOG2_E = 0.6931471805599453, 1.4426950408889634
+# In two parts, the first so short that its product with the exponent of a number is exact.
+_LN_2_HIGH, _LN_2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _FURTHEST_EXPONENT = 2000.0  # whose power of two is infinite, or zero
 
 #: What only some losses have, besides what the engine knows of each.
@@ -263,3 +269,97 @@ def apply_exp2(exponents: FloatArray) -> FloatArray:
     rest = _get_link("poisson").find_means(((exponents - whole) * _LN_2).reshape(-1, 1)).reshape(exponents.shape)
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(rest, whole.astype(np.intp))
+
+
+def apply_exp(exponents: FloatArray) -> FloatArray:
+    """``e ** x`` of each number, to the same bits on every platform.
+
+    Examples
+    --------
+    >>> apply_exp(np.array([-np.inf, 0.0, 1.0, 1000.0])).tolist()
+    [0.0, 1.0, 2.718281828459045, inf]
+    """
+    given = np.asarray(exponents, dtype=np.float64)
+    if given.size and given.min() >= -708.0 and given.max() <= 708.0:  # the engine's own range, to the same bits
+        return _get_link("poisson").find_means(given.reshape(-1, 1)).reshape(given.shape)
+    held = np.clip(given, -800.0, 800.0)
+    is_nan = np.isnan(held)
+    if is_nan.any():
+        held = np.where(is_nan, 0.0, held)
+    whole = np.rint(held * _LOG2_E)
+    rest = (held - whole * _LN_2_HIGH) - whole * _LN_2_LOW
+    powers = _get_link("poisson").find_means(rest.reshape(-1, 1)).reshape(given.shape)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(powers, whole.astype(np.intc))
+    return np.where(is_nan, np.nan, found) if is_nan.any() else np.asarray(found)
+
+
+def apply_log(values: FloatArray) -> FloatArray:
+    """The natural logarithm of each number, to the same bits on every platform: the steps of the engine.
+
+    Examples
+    --------
+    >>> apply_log(np.array([0.0, 1.0, 2.0, np.inf])).tolist()
+    [-inf, 0.0, 0.6931471805599453, inf]
+    """
+    given = np.asarray(values, dtype=np.float64).ravel()
+    is_plain = (given > 0.0) & (given < np.inf)
+    parts, powers = np.frexp(given if is_plain.all() else np.where(is_plain, given, 1.0))
+    is_low = parts < sqrt(0.5)
+    parts, whole = parts + parts * is_low, powers - is_low.astype(np.float64)
+    s = (parts - 1.0) / (parts + 1.0)
+    z = s * s
+    series = z * (1.0 / 23.0) + 1.0 / 21.0
+    for odd in range(19, 2, -2):
+        series = np.multiply(series, z, out=series)
+        series += 1.0 / odd
+    twice = 2.0 * s
+    logs = whole * _LN_2_HIGH + (twice + (twice * z * series + whole * _LN_2_LOW))
+    if is_plain.all():
+        return np.asarray(logs.reshape(np.shape(values)), dtype=np.float64)
+    others = np.where(given == 0.0, -np.inf, np.where(given > 0.0, np.inf, np.nan))
+    return np.where(is_plain, logs, others).reshape(np.shape(values))
+
+
+def apply_log1p(values: FloatArray) -> FloatArray:
+    """``log(1 + x)`` of each number above -1, to the same bits on every platform.
+
+    Examples
+    --------
+    >>> apply_log1p(np.array([0.0, 1e-20])).tolist()
+    [0.0, 1e-20]
+    """
+    given = np.asarray(values, dtype=np.float64)
+    above = 1.0 + given
+    # What was lost in the sum, to first order.
+    return apply_log(above) - ((above - 1.0) - given) / above
+
+
+def apply_expm1(exponents: FloatArray) -> FloatArray:
+    """``e ** x - 1`` of each number, to the same bits on every platform, and accurate where x is small.
+
+    Examples
+    --------
+    >>> apply_expm1(np.array([-np.inf, 0.0, 1e-20])).tolist()
+    [-1.0, 0.0, 1e-20]
+    """
+    given = np.asarray(exponents, dtype=np.float64)
+    powers = apply_exp(given)
+    # The rounding of the power divides out: (u - 1) / log u is smooth in u.
+    is_near = (powers != 1.0) & (np.abs(given) < 1.0)
+    u = np.where(is_near, powers, 2.0)
+    near = (u - 1.0) * np.where(is_near, given, 0.0) / apply_log(u)
+    return np.where(is_near, near, np.where(powers == 1.0, given, powers - 1.0))
+
+
+def apply_softplus(scores: FloatArray) -> FloatArray:
+    """``log(1 + exp(x))`` of each number, to the same bits on every platform; exponents are held within 708.
+
+    Examples
+    --------
+    >>> apply_softplus(np.array([-1000.0, 0.0, 1000.0])).tolist()
+    [3.307553003638408e-308, 0.6931471805599453, 1000.0]
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    # The loss of a row of the class 0.
+    return _get_link("logistic").find_values(np.zeros((given.size, 1)), given.reshape(-1, 1)).reshape(given.shape)

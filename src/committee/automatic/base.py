@@ -165,7 +165,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
             latencies = np.array([self._time_member(one, views, context) for one in members])
         kept, fitted_weights = self._weight_members(predictions, rows, combiner, first, latencies)
         weights[kept] = fitted_weights
-        power = combiner.fit_power(np.einsum("m,mrc->rc", weights, predictions), rows)
+        power = combiner.fit_power(sum_weighted(weights, predictions), rows)
         nested, nested_rows = combiner.predict_nested(predictions[kept], rows, folds)
         if not len(nested_rows):
             raise DataError(

@@ -20,8 +20,10 @@ from scipy.special import logsumexp
 
 from committee.data import ClassTarget
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
+from committee.ensembles.combining.member_predictions import sum_weighted
 from committee.ensembles.combining.metrics import choose_metric, target_matrix
 from committee.ensembles.combining.selection import select_by_log_loss, select_by_squared_error, select_greedily
+from committee.losses import apply_log, apply_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,7 @@ _MAX_TRACED_ROWS = 1000
 _MIN_PROBABILITY = 1e-15
 LEAST_SHARPENED, _POWERS = 1e-9, (0.5, 2.0)
 """Lower bound of probabilities that are raised to a power, and the bounds of the power."""
+_POWER_STEPS = 1 << 16
 _ROW_MEANS = {True: (None, "neg_log_loss"), False: (None, "neg_mean_squared_error")}
 """Metrics of classes and of values that are a mean over rows; of None for values, the root is taken afterwards."""
 
@@ -65,8 +68,7 @@ def sharpen_probabilities(probabilities: FloatArray, power: float) -> FloatArray
     """
     if power == 1.0:
         return probabilities
-    logs = power * np.log(np.clip(probabilities, LEAST_SHARPENED, None))
-    return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
+    return apply_softmax(power * apply_log(np.clip(probabilities, LEAST_SHARPENED, None)))
 
 
 class MemberCombiner:
@@ -159,7 +161,8 @@ class MemberCombiner:
         found = minimize_scalar(
             lambda power: float(row_weights @ (logsumexp(power * logs, axis=1) - power * true)), bounds=_POWERS
         )
-        return float(found.x)
+        # Within the tolerance of the search, and without the last bits of what it minimises.
+        return round(float(found.x) * _POWER_STEPS) / _POWER_STEPS
 
     def predict_nested(
         self, predictions: FloatArray, rows: NDArray[np.intp], folds: Folds
@@ -174,7 +177,7 @@ class MemberCombiner:
             fresh = np.flatnonzero(left_out & known & np.isnan(nested[:, 0]))
             others = np.flatnonzero(known & ~left_out)
             if len(fresh) and len(others):
-                mean: FloatArray = np.einsum("m,mrc->rc", self.fit_weights(predictions, others), predictions)
+                mean = sum_weighted(self.fit_weights(predictions, others), predictions)
                 nested[fresh] = sharpen_probabilities(mean[fresh], self.fit_power(mean, others))
         return nested, np.flatnonzero(~np.isnan(nested[:, 0]))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from committee.data.survival_targets import SurvivalTarget
 from committee.exceptions import DataError
+from committee.losses import apply_exp
 from committee.scoring.survival import concordance_index
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class SurvivalMixin:
         raise NotImplementedError
 
     def _find_survival(self, X: Any, times: ArrayLike | None) -> FloatArray:
-        return np.exp(-self._find_hazards(X, times))
+        return apply_exp(-self._find_hazards(X, times))
 
     def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> FloatArray:
         """Probability of each row to survive some times.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
-from scipy.special import logsumexp
 
 from committee.base import ClassifierScoreMixin, CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
 from committee.data.targets import encode_classes, read_target
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.exceptions import DataError
+from committee.losses import apply_exp, apply_log
 from committee.params import ArrayLike
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ class BaseNaiveBayes(ClassifierScoreMixin, CommitteeEstimator):
         impossible = np.isneginf(joint).all(axis=1)
         if impossible.any():
             joint[impossible] = self.class_log_prior_
-        normalised: FloatArray = joint - logsumexp(joint, axis=1, keepdims=True)
-        return normalised
+        shifted: FloatArray = joint - joint.max(axis=1, keepdims=True)
+        return shifted - apply_log(apply_exp(shifted).sum(axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class.
@@ -146,4 +146,4 @@ class BaseNaiveBayes(ClassifierScoreMixin, CommitteeEstimator):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return np.exp(self.predict_log_proba(X))
+        return apply_exp(self.predict_log_proba(X))

@@ -21,6 +21,7 @@ from committee.data.weights import read_sample_weight
 from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, refuse_formula
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.bayes_predictions import BaseNaiveBayes, ClassPrior, FitPrior, encode_known, sum_by_code
+from committee.losses import apply_expm1, apply_log
 from committee.params import ArrayLike, Interval
 
 if TYPE_CHECKING:
@@ -233,8 +234,8 @@ class BernoulliNB(BaseNaiveBayes):
         alpha = self._resolve_alpha(schema.n_features)
         prior = self._resolve_prior(class_count)
         with np.errstate(divide="ignore"):
-            whole = np.log(class_count[:, None] + 2.0 * alpha)
-            log_prob = np.log(feature_count + alpha) - whole
+            whole = apply_log(class_count[:, None] + 2.0 * alpha)
+            log_prob = apply_log(feature_count + alpha) - whole
         self._replace_fitted(
             {
                 "classes_": classes,
@@ -287,7 +288,7 @@ class BernoulliNB(BaseNaiveBayes):
         else:
             prior = np.full(n_classes, 1.0 / n_classes)
         with np.errstate(divide="ignore"):  # a class that has not occurred yet is impossible
-            return np.log(prior)
+            return apply_log(prior)
 
     def _joint_term(self, row: FormulaTerm) -> FormulaTerm:
         present = row
@@ -305,10 +306,13 @@ class BernoulliNB(BaseNaiveBayes):
         present = self._find_present(rows)
         log_prob = self.feature_log_prob_
         with np.errstate(divide="ignore"):
-            log_absent = np.log(-np.expm1(np.minimum(log_prob, 0.0)))
+            log_absent = apply_log(-apply_expm1(np.minimum(log_prob, 0.0)))
         never, always = np.isneginf(log_prob), np.isneginf(log_absent)
         finite = np.where(never, 0.0, log_prob), np.where(always, 0.0, log_absent)
-        joint = multiply_rows(present, finite[0] - finite[1]) + (self.class_log_prior_ + finite[1].sum(axis=1))
+        # Products with zero and one are exact, and a sparse matrix adds them in the order of the columns.
+        joint = multiply_rows(csr_matrix(present), finite[0] - finite[1]) + (
+            self.class_log_prior_ + finite[1].sum(axis=1)
+        )
         if never.any() or always.any():
             # Features that a row has and its class never has, or lacks and its class always has.
             impossible = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)

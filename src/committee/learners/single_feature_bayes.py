@@ -14,6 +14,7 @@ from committee.data.opening import opens_table
 from committee.data.weights import count_as_rows
 from committee.engines.formula import Arithmetic, ConstantTerm, LookupTerm, TakenColumns, find_bin, refuse_formula
 from committee.learners.bayes_predictions import BaseNaiveBayes, FitPrior, sum_by_code
+from committee.losses import apply_log
 from committee.params import (
     CategoricalFeatures,
     ClassWeight,
@@ -186,7 +187,7 @@ class SingleFeatureNB(BaseNaiveBayes):
         ]
         log_probs = [self._smooth(table, class_count) for table in tables]
         with np.errstate(divide="ignore"):
-            log_prior = np.log(prior)
+            log_prior = apply_log(prior)
         right = [
             table[np.arange(len(table)), (log_prob + log_prior).argmax(axis=1)].sum()
             for table, log_prob in zip(tables, log_probs, strict=True)
@@ -209,7 +210,7 @@ class SingleFeatureNB(BaseNaiveBayes):
         """Logarithm of P(v | c), of shape (n_values, n_classes); zero for a value that never occurred."""
         occurred = table.sum(axis=1) > 0
         alpha = min(float(self.alpha), _LARGEST_ALPHA)
-        log_prob = np.log(table + alpha) - np.log(class_count + alpha * occurred.sum())
+        log_prob = apply_log(table + alpha) - apply_log(class_count + alpha * occurred.sum())
         log_prob[~occurred] = 0.0
         return np.asarray(log_prob)
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.engines.formula import Arithmetic, JoinedTerms, RowFunction
 from committee.ensembles.adaboost.algorithms import Algorithm, RoundResult, as_term
-from committee.losses import apply_sigmoid, apply_softmax
+from committee.losses import apply_exp, apply_sigmoid, apply_softmax
 
 if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
@@ -92,8 +91,7 @@ class GentleAdaBoost(AdditiveAlgorithm):
     ) -> tuple[FloatArray, FloatArray]:
         """Y itself, with weights w exp(-y f)."""
         exponents = -signs * sums
-        with np.errstate(over="ignore"):  # the exponential of minus infinity is zero
-            own = weights * np.exp(exponents - exponents.max(axis=0))
+        own = weights * apply_exp(exponents - exponents.max(axis=0))
         return signs, normalize_exactly(own)
 
     def to_class_scores(self, values: FloatArray) -> FloatArray:
@@ -131,7 +129,7 @@ class LogitBoost(AdditiveAlgorithm):
         self, signs: FloatArray, sums: FloatArray, weights: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """(y - p) / (p (1 - p)) with weights w p (1 - p); y is 0 or 1, p is kept 1/(2n) away from both."""
-        p = expit(2.0 * sums) if self.width == 1 else softmax(self.to_class_scores(sums), axis=1)
+        p = apply_sigmoid(2.0 * sums) if self.width == 1 else apply_softmax(self.to_class_scores(sums))
         p = np.clip(p, self.least, 1.0 - self.least)
         own = weights * p * (1.0 - p)
         return ((signs > 0.0) - p) / (p * (1.0 - p)), normalize_exactly(own)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, RowFunction, TakenColumns
-from committee.losses import apply_sigmoid, apply_softmax
+from committee.losses import apply_exp, apply_log, apply_sigmoid, apply_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,8 +225,10 @@ class DiscreteAdaBoost(VotingAlgorithm):
         if abs(error - 0.5) <= _CHANCE:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
-            alpha = min(self.learning_rate * 0.5 * np.log((1.0 - error) / error), _LARGEST_VOTE)
-            factors = np.where(wrong, np.exp(alpha), np.exp(-alpha))
+            odds = float(apply_log(np.asarray((1.0 - error) / error)))
+            alpha = min(self.learning_rate * 0.5 * odds, _LARGEST_VOTE)
+            raised, lowered = apply_exp(np.array([alpha, -alpha]))
+            factors = np.where(wrong, raised, lowered)
             return RoundResult(error, float(alpha), weighted_sum(factors), factors)
 
     def _scale(self) -> float:
@@ -245,10 +247,12 @@ class Samme(VotingAlgorithm):
             return RoundResult(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
         if error >= 1.0 - 1.0 / n_classes - _CHANCE:
             return None
+        odds, others = apply_log(np.array([(1.0 - error) / error, n_classes - 1.0]))
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
-            alpha = min(self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0)), _LARGEST_VOTE)
-            factors = np.where(wrong, np.exp(alpha), 1.0)
-            loss = np.exp(alpha * (1.0 / n_classes - 1.0)) * weighted_sum(factors)
+            alpha = min(self.learning_rate * (odds + others), _LARGEST_VOTE)
+            raised, scale = apply_exp(np.array([alpha, alpha * (1.0 / n_classes - 1.0)]))
+            factors = np.where(wrong, raised, 1.0)
+            loss = scale * weighted_sum(factors)
         return RoundResult(error, float(alpha), float(loss), factors)
 
     # `decision_function` has scikit-learn's scale: the weighted mean of 1 for the vote and -1/(K-1) elsewhere; for two
@@ -321,7 +325,7 @@ class SammeR(Algorithm):
         for halvings in range(_MAX_HALVINGS):
             step = self.learning_rate * 0.5**halvings
             with np.errstate(over="ignore", invalid="ignore"):  # an infinite loss halves the step again
-                factors = np.exp(-step * scores)
+                factors = apply_exp(-step * scores)
                 loss = weighted_sum(factors)
             if loss < 1.0 or error <= 0.0:
                 return RoundResult(error, step, loss, factors if error > 0.0 else None)
@@ -329,7 +333,7 @@ class SammeR(Algorithm):
 
     def to_scores(self, probabilities: FloatArray) -> FloatArray:
         """(K - 1)(log p_k - mean of log p), with p kept above the lower bound."""
-        logs = np.log(np.maximum(probabilities, self.least))
+        logs = apply_log(np.maximum(probabilities, self.least))
         return _round_scores((self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True)))
 
     def to_decision(self, sums: FloatArray, weights: FloatArray) -> FloatArray:
@@ -357,7 +361,7 @@ class RealAdaBoost(SammeR):
         if self.n_classes == 1:
             return np.zeros_like(probabilities)
         p = np.clip(probabilities[:, 1], self.least, 1.0 - self.least)
-        half = _round_scores(0.5 * np.log(p / (1.0 - p)))
+        half = _round_scores(0.5 * apply_log(p / (1.0 - p)))
         return np.stack([-half, half], axis=1)
 
     def to_proba(self, decision: FloatArray) -> FloatArray:

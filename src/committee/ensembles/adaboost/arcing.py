@@ -28,6 +28,7 @@ from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
+from committee.losses import apply_exp
 from committee.params import NJobs, RandomState
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             if not alpha > 0.0 or not np.isfinite(alpha):
                 learner.drop_member()
                 break
-            factors = np.exp(alpha * signs)
+            factors = apply_exp(alpha * signs)
             history.append(RoundResult(error, float(alpha), learner.weighted_sum(factors), factors))
             total += alpha
             votes -= alpha * learner.row_weights.select(signs)

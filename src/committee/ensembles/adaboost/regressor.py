@@ -45,6 +45,7 @@ from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 from committee.learners.formula_rows import find_medians
 from committee.learners.tree import DecisionTreeRegressor
+from committee.losses import apply_exp, apply_log
 from committee.params import LearningRate, NJobs, RandomState
 
 if TYPE_CHECKING:
@@ -159,7 +160,11 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
                 beta = error / (1.0 - error) if self.algorithm == "r2" else error ** int(self.power)
                 # A power may be too large for doubles, and so may be a learning rate.
                 with np.errstate(over="ignore"):
-                    alpha = min(self.learning_rate * np.log(1.0 / beta), _LARGEST_VOTE) if beta > 0.0 else 1.0
+                    alpha = (
+                        min(self.learning_rate * float(apply_log(np.asarray(1.0 / beta))), _LARGEST_VOTE)
+                        if beta > 0.0
+                        else 1.0
+                    )
             history.errors.append(error)
             history.weights.append(float(alpha))
             history.sample_weights.append(D)
@@ -181,7 +186,7 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
         relative = absolute / (largest if largest > 0.0 else 1.0)
         if self.loss == "square":
             return np.asarray(relative**2)
-        return relative if self.loss == "linear" else 1.0 - np.exp(-relative)
+        return relative if self.loss == "linear" else 1.0 - apply_exp(-relative)
 
     # Fitting.
 

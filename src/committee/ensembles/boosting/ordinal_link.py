@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, RowFunction, TakenColumns, add_weighted
+from committee.losses import apply_exp, apply_expm1, apply_log, apply_sigmoid, apply_softplus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,35 +36,57 @@ class CumulativeLink(NamedTuple):
         Logarithm of the density.
     log_slope : callable
         Its derivative.
+    log_difference : callable or None
+        The logarithm of F(high) - F(low), where there is a formula in which nothing cancels.
     """
 
     log_below: Callable[[FloatArray], FloatArray]
     log_above: Callable[[FloatArray], FloatArray]
     log_density: Callable[[FloatArray], FloatArray]
     log_slope: Callable[[FloatArray], FloatArray]
+    log_difference: Callable[[FloatArray, FloatArray], FloatArray] | None = None
 
     def log_between(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """The logarithm of F(high) - F(low), from the tail that is the smaller, so that nothing cancels."""
+        if self.log_difference is not None:
+            return self.log_difference(low, high)
         below, above = self.log_below(high), self.log_above(low)
         is_left = below < above
         larger = np.where(is_left, below, above)
         smaller = np.where(is_left, self.log_below(low), self.log_above(high))
         with np.errstate(divide="ignore"):
-            return np.asarray(larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0))))
+            return np.asarray(larger + apply_log(-apply_expm1(np.minimum(smaller - larger, 0.0))))
 
 
 def _log_logistic(z: FloatArray) -> FloatArray:
-    return np.asarray(-np.logaddexp(0.0, -z))
+    return -apply_softplus(-z)
 
 
 def _log_logistic_density(z: FloatArray) -> FloatArray:
-    return _log_logistic(z) + _log_logistic(-z)
+    far = -np.abs(z)
+    return np.asarray(far - 2.0 * apply_softplus(far))
+
+
+def _log_logistic_difference(low: FloatArray, high: FloatArray) -> FloatArray:
+    """F(high) - F(low) = F(high) (1 - F(low)) (1 - exp(low - high))."""
+    with np.errstate(divide="ignore"):
+        apart = apply_log(-apply_expm1(np.minimum(low - high, 0.0)))
+    return np.asarray(apart - (apply_softplus(-high) + apply_softplus(low)))
+
+
+def _log_logistic_slope(z: FloatArray) -> FloatArray:
+    """-tanh(z / 2)."""
+    return np.asarray(1.0 - 2.0 * apply_sigmoid(z))
 
 
 #: By the names that the parameter ``link`` has.
 CUMULATIVE_LINKS = {
     "logit": CumulativeLink(
-        _log_logistic, lambda z: _log_logistic(-z), _log_logistic_density, lambda z: np.asarray(-np.tanh(z / 2.0))
+        _log_logistic,
+        lambda z: _log_logistic(-z),
+        _log_logistic_density,
+        _log_logistic_slope,
+        _log_logistic_difference,
     ),
     "probit": CumulativeLink(
         lambda z: np.asarray(log_ndtr(z)),
@@ -72,10 +95,10 @@ CUMULATIVE_LINKS = {
         lambda z: -z,
     ),
     "cloglog": CumulativeLink(
-        lambda z: np.asarray(np.log(-np.expm1(-np.exp(z)))),
-        lambda z: np.asarray(-np.exp(z)),
-        lambda z: np.asarray(z - np.exp(z)),
-        lambda z: np.asarray(1.0 - np.exp(z)),
+        lambda z: apply_log(-apply_expm1(-apply_exp(z))),
+        lambda z: -apply_exp(z),
+        lambda z: z - apply_exp(z),
+        lambda z: 1.0 - apply_exp(z),
     ),
 }
 
@@ -154,7 +177,7 @@ class OrdinalLink:
         bounds = np.concatenate(([-np.inf], own, [np.inf]))
         distances = find_distances(bounds, scores)
         with np.errstate(invalid="ignore"):  # the numbers of a file may be none
-            shares = np.exp(link.log_between(distances[:, :-1], distances[:, 1:]))
+            shares = apply_exp(link.log_between(distances[:, :-1], distances[:, 1:]))
         shares[:, bounds[:-1] == bounds[1:]] = 0.0
         total = np.zeros(len(shares))
         for k in range(shares.shape[1]):

@@ -10,6 +10,7 @@ from committee.engines.exact_sums import sum_over_rows
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.ordinal_link import CUMULATIVE_LINKS, OrdinalLink, find_distances
 from committee.exceptions import DataError
+from committee.losses import apply_exp, apply_log, apply_log1p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class OrdinalLoss(GroupLoss):
         fitted = cast("BoundOrdinalLoss", bound)
         labels = target[:, 0].astype(np.intp)
         shares = fitted.make_link(known).find_probabilities(scores[:, 0])
-        losses = -np.log(np.maximum(shares[np.arange(len(labels)), labels], _LEAST_PROBABILITY))
+        losses = -apply_log(np.maximum(shares[np.arange(len(labels)), labels], _LEAST_PROBABILITY))
         return _average(losses, weights)
 
 
@@ -148,7 +149,7 @@ class BoundOrdinalLoss:
     def _start(self, counted: FloatArray) -> FloatArray:
         """Thresholds at score zero, where the shares of the levels determine them, up to the link."""
         below = np.clip(np.cumsum(counted)[:-1] / counted.sum(), _LEAST_SHARE, 1.0 - _LEAST_SHARE)
-        return np.asarray(np.log(below) - np.log1p(-below))
+        return np.asarray(apply_log(below) - apply_log1p(-below))
 
     def _search(self, scores: FloatArray) -> FloatArray:
         """Newton's method: the loss is convex, and infinite where thresholds are out of order."""
@@ -206,7 +207,7 @@ class BoundOrdinalLoss:
         low, high = self._find_distances(scores, thresholds)
         log_p, link = self._link.log_between(low, high), self._link
         # The density over the probability of a level; squares of it are numbers.
-        upper, lower = (np.exp(np.minimum(link.log_density(end) - log_p, _LARGEST_LOG)) for end in (high, low))
+        upper, lower = (apply_exp(np.minimum(link.log_density(end) - log_p, _LARGEST_LOG)) for end in (high, low))
         return LevelTerms(
             -upper,
             lower,

@@ -14,6 +14,7 @@ from committee.ensembles.boosting.survival_losses import (
     FailureTimes,
     HazardLoss,
 )
+from committee.losses import apply_exp, apply_softplus
 
 if TYPE_CHECKING:
     from committee.ensembles.boosting.survival_losses import SurvivalLoss
@@ -50,9 +51,9 @@ class SurvivalLink:
         """Cumulative hazard of each row at some times, of shape (n_rows, n_times)."""
         if self.kind == "cox":
             steps = np.concatenate(([0.0], self.hazards))[np.searchsorted(self.times, at, side="right")]
-            return np.asarray(np.exp(np.minimum(scores, _MOST_HAZARD)) * steps)
+            return np.asarray(apply_exp(np.minimum(scores, _MOST_HAZARD)) * steps)
         if self.kind == "hazard":
-            return self._interpolate(np.logaddexp(0.0, scores), at)
+            return self._interpolate(apply_softplus(scores), at)
         failure_times = FailureTimes(self.kind, self.scale)
         positive = np.maximum(at, np.finfo(np.float64).tiny)
         return -failure_times.log_survival(failure_times.standardize(positive, scores))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_ndtr, logit
+from scipy.special import log_ndtr
 
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.exceptions import DataError
-from committee.losses import LossFunction
+from committee.losses import LossFunction, apply_exp, apply_log, apply_log1p, apply_sigmoid, apply_softplus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ class CoxLoss(SurvivalLoss):
         hazards, shift = _exponentiate(scores)
         at_risk = np.maximum(prepared.sum_at_risk(rows.weights * hazards), _TINY)
         logs = np.empty(len(hazards))
-        logs[prepared.order] = np.log(at_risk)[prepared.group]
+        logs[prepared.order] = apply_log(at_risk)[prepared.group]
         return np.where(rows.event, logs - (scores[:, 0] - shift), 0.0)
 
     def estimate_hazard(self, rows: CensoredRows, scores: FloatArray, times: FloatArray) -> FloatArray:
@@ -204,7 +204,7 @@ class CoxLoss(SurvivalLoss):
         sets, (hazards, shift) = RiskSets.of(rows.time), _exponentiate(scores)
         steps = self.find_steps(rows, sets, hazards).all[::-1]
         known = rows.time[sets.order][sets.last][::-1]
-        factor = np.exp(np.clip(-shift, -_LARGEST_SHIFT, _LARGEST_SHIFT))
+        factor = float(apply_exp(np.clip(-shift, -_LARGEST_SHIFT, _LARGEST_SHIFT)))
         return np.asarray(np.cumsum(steps)[np.searchsorted(known, times)] * factor)
 
     def find_steps(self, rows: CensoredRows, sets: RiskSets, hazards: FloatArray) -> HazardSteps:
@@ -238,7 +238,7 @@ def _exponentiate(scores: FloatArray) -> tuple[FloatArray, float]:
             "smaller learning_rate."
         )
     shift = float(np.median(scores))
-    return np.exp(np.clip(scores[:, 0] - shift, -_LARGEST_SCORE, _LARGEST_SCORE)), shift
+    return apply_exp(np.clip(scores[:, 0] - shift, -_LARGEST_SCORE, _LARGEST_SCORE)), shift
 
 
 # --- accelerated failure times -----------------------------------------------------------------------------------
@@ -261,45 +261,45 @@ class FailureTimes:
 
     def standardize(self, time: FloatArray, scores: FloatArray) -> FloatArray:
         """Values of Z."""
-        return np.asarray((np.log(time) + scores) / self.scale)
+        return np.asarray((apply_log(time) + scores) / self.scale)
 
     def log_survival(self, z: FloatArray) -> FloatArray:
         """Logarithm of the probability that Z is larger."""
         if self.distribution == "normal":
             return np.asarray(log_ndtr(-z))
         if self.distribution == "logistic":
-            return np.asarray(-np.logaddexp(0.0, z))
-        return np.asarray(-np.exp(np.minimum(z, _MOST_LOG)))
+            return np.asarray(-apply_softplus(z))
+        return np.asarray(-apply_exp(np.minimum(z, _MOST_LOG)))
 
     def log_density(self, z: FloatArray) -> FloatArray:
         """Logarithm of the density of Z."""
         if self.distribution == "normal":
             return np.asarray(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi))
         if self.distribution == "logistic":
-            return np.asarray(z - 2.0 * np.logaddexp(0.0, z))
-        return np.asarray(z - np.exp(np.minimum(z, _MOST_LOG)))
+            return np.asarray(z - 2.0 * apply_softplus(z))
+        return np.asarray(z - apply_exp(np.minimum(z, _MOST_LOG)))
 
     def differentiate(self, event: BoolArray, z: FloatArray) -> Derivatives:
         """First and second derivative by z of minus the log-likelihood."""
         if self.distribution == "normal":
             # Density over survival; they are proportional to z far out, where the difference cancels.
             near = np.clip(z, -_FAR, _FAR)
-            hazard = np.where(z < _FAR, np.exp(-0.5 * near**2 - log_ndtr(-near)) / sqrt(2.0 * np.pi), z)
+            hazard = np.where(z < _FAR, apply_exp(-0.5 * near**2 - log_ndtr(-near)) / sqrt(2.0 * np.pi), z)
             return np.where(event, z, hazard), np.where(event, 1.0, np.clip(hazard * (hazard - z), 0.0, 1.0))
         if self.distribution == "logistic":
-            p = expit(z)
+            p = apply_sigmoid(z)
             return np.where(event, 2.0 * p - 1.0, p), np.where(event, 2.0, 1.0) * p * (1.0 - p)
-        grown = np.exp(np.minimum(z, _MOST_LOG))
+        grown = apply_exp(np.minimum(z, _MOST_LOG))
         return np.where(event, grown - 1.0, grown), grown
 
     def find_losses(self, rows: CensoredRows, scores: FloatArray) -> FloatArray:
         """Minus the log-likelihood of each row: of its density at an event, of its survival at censoring."""
         z = self.standardize(rows.time, scores)
-        return -np.where(rows.event, self.log_density(z) - np.log(self.scale * rows.time), self.log_survival(z))
+        return -np.where(rows.event, self.log_density(z) - apply_log(self.scale * rows.time), self.log_survival(z))
 
     def fit_score(self, rows: CensoredRows) -> float:
         """The constant score of the largest likelihood."""
-        logs = np.log(rows.time)
+        logs = apply_log(rows.time)
         width = float(logs.max() - logs.min()) + 5.0 * self.scale + 1.0
 
         def average(score: float) -> float:
@@ -383,13 +383,13 @@ class HazardLoss(SurvivalLoss):
     ) -> Derivatives:
         """Gradients and hessians by each score, both of shape (n_rows, n_intervals)."""
         at_risk, died = prepared
-        p = expit(scores)
+        p = apply_sigmoid(scores)
         return np.where(at_risk, p - died, 0.0), np.where(at_risk, p * (1.0 - p), 0.0)
 
     def find_values(self, rows: CensoredRows, prepared: tuple[BoolArray, BoolArray], scores: FloatArray) -> FloatArray:
         """Minus the log-likelihood of each row."""
         at_risk, died = prepared
-        losses = np.logaddexp(0.0, scores) - np.where(died, scores, 0.0)
+        losses = apply_softplus(scores) - np.where(died, scores, 0.0)
         return np.asarray(np.where(at_risk, losses, 0.0).sum(axis=1))
 
     def find_baseline(self, target: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -398,9 +398,10 @@ class HazardLoss(SurvivalLoss):
         at_risk, died = self.prepare(rows)
         events, present = rows.weights @ died, rows.weights @ at_risk
         rate = np.maximum(events, _LEAST_EVENTS) / np.maximum(present, 2.0 * _LEAST_EVENTS)
-        return np.asarray(logit(np.clip(rate, 1e-6, 1.0 - 1e-6)))
+        held = np.clip(rate, 1e-6, 1.0 - 1e-6)
+        return apply_log(held) - apply_log1p(-held)
 
     def find_risk(self, scores: FloatArray) -> FloatArray:
         """The cumulative hazard, summed over the ends of the intervals."""
-        steps = np.logaddexp(0.0, scores)  # minus the logarithm of the probability to survive
+        steps = apply_softplus(scores)  # minus the logarithm of the probability to survive
         return np.asarray((steps * np.arange(len(self.ends), 0, -1)).sum(axis=1))

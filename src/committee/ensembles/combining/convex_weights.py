@@ -24,12 +24,13 @@ from scipy.optimize import nnls
 if TYPE_CHECKING:
     from committee.typing import FloatArray
 
-__all__ = ["fit_convex_weights_log_loss", "fit_convex_weights_squared_error"]
+__all__ = ["fit_convex_weights_log_loss", "fit_convex_weights_squared_error", "round_weights"]
 
 _RIDGE = 1e-10
 """Added to the diagonal, relative to its mean, so that members with equal predictions get equal weights."""
 _MIN_PROBABILITY = 1e-15
 _MAX_STEPS = 200
+_WEIGHT_STEPS = 1 << 30
 _TOLERANCE = 1e-10
 """Largest duality gap, in nats per row, at which the iteration has converged."""
 
@@ -72,7 +73,25 @@ def _minimize_on_simplex(gram: FloatArray) -> FloatArray:
     factor = _factorize(gram / scale)
     stacked = np.vstack([factor, np.ones(len(gram))])
     solution, _ = nnls(stacked, np.concatenate([np.zeros(len(gram)), [1.0]]))
-    return np.asarray(solution / solution.sum())
+    return round_weights(solution / solution.sum())
+
+
+def round_weights(weights: FloatArray) -> FloatArray:
+    """Weights in steps of 2^-30, with sum one: the last bits of linear algebra differ between platforms.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_members,)
+        Non-negative, with sum one up to rounding errors.
+
+    Examples
+    --------
+    >>> float(round_weights(np.full(3, 1.0 / 3.0)).sum())
+    1.0
+    """
+    steps = np.rint(np.asarray(weights) * _WEIGHT_STEPS)
+    steps[int(steps.argmax())] += _WEIGHT_STEPS - steps.sum()
+    return np.asarray(steps / _WEIGHT_STEPS)
 
 
 def _factorize(gram: FloatArray) -> FloatArray:
@@ -124,7 +143,7 @@ def fit_convex_weights_log_loss(
         if gradient.max() - 1.0 < _TOLERANCE:
             break
         weights = _take_newton_step(weights, ratios, gradient, row_weights, likelihood)
-    return weights
+    return round_weights(weights)
 
 
 def _take_newton_step(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from committee.base import resolve_seed
+from committee.ensembles.combining.member_predictions import sum_weighted
 from committee.ensembles.combining.metrics import choose_metric
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.weighted_ensemble import (
@@ -186,7 +187,7 @@ class _GreedySelection:
             selected = select_greedily(predictions[subset], score, int(self.n_rounds), int(self.n_init))
             counts[subset] += selected / selected.sum()
         weights = counts / counts.sum()
-        mean: FloatArray = np.einsum("m,mrc->rc", weights, predictions)
+        mean = sum_weighted(weights, predictions)
         single_scores = [float(score(predicted)) for predicted in predictions]
         return {
             "weights_": weights,

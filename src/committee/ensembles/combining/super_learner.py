@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
+from committee.ensembles.combining.member_predictions import sum_weighted
 from committee.ensembles.combining.metrics import measure_log_loss, measure_squared_error
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.weighted_ensemble import (
@@ -19,7 +20,7 @@ from committee.ensembles.combining.weighted_ensemble import (
 from committee.params import NJobs, Verbose
 
 if TYPE_CHECKING:
-    from committee.typing import FloatArray
+    pass
 
 __all__ = ["SuperLearnerClassifier", "SuperLearnerRegressor"]
 
@@ -40,7 +41,7 @@ def _fit_convex_weights(out_of_fold: OutOfFoldPredictions, loss: str, discrete: 
         member_weights = np.eye(len(risks))[int(risks.argmin())]
     else:
         member_weights = fit_weights(predictions, y_true, weights)
-    mean: FloatArray = np.einsum("m,mrc->rc", member_weights, np.stack(predictions))
+    mean = sum_weighted(member_weights, predictions)
     return {
         "weights_": member_weights,
         "cv_risks_": dict(zip(out_of_fold.names, risks.tolist(), strict=True)),

@@ -1,0 +1,47 @@
+"""Exponentials and logarithms in Python: accurate, and the same for a number alone and among others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee import losses
+
+SPREAD = np.concatenate(
+    [np.linspace(-40.0, 40.0, 2001), np.geomspace(1e-300, 700.0, 500), -np.geomspace(1e-300, 700.0, 500)]
+)
+CASES: dict[str, tuple[Callable[..., Any], Any]] = {
+    "apply_exp": (np.exp, SPREAD),
+    "apply_expm1": (np.expm1, SPREAD),
+    "apply_log": (np.log, np.abs(SPREAD[SPREAD != 0.0])),
+    "apply_log1p": (np.log1p, SPREAD[SPREAD > -0.99]),
+    "apply_softplus": (lambda x: np.logaddexp(0.0, x), SPREAD),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_those_of_numpy_up_to_the_last_bits(name: str) -> None:
+    twin, numbers = CASES[name]
+    np.testing.assert_allclose(getattr(losses, name)(numbers), twin(numbers), rtol=1e-15, atol=0.0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_number_alone_has_the_bits_that_it_has_among_others(name: str) -> None:
+    function, numbers = getattr(losses, name), CASES[name][1][::97]
+    # A number out of the usual range takes all of them another way.
+    together = function(np.append(numbers, 1e305))[:-1]
+    np.testing.assert_array_equal(together, [float(function(np.asarray(number))) for number in numbers])
+    assert function(numbers.reshape(1, -1)).shape == (1, len(numbers))
+
+
+def test_ends_of_the_range() -> None:
+    ends = np.array([-np.inf, -745.0, 709.7, 710.0, np.inf, np.nan])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(losses.apply_exp(ends), np.exp(ends), rtol=1e-15)
+    np.testing.assert_array_equal(
+        losses.apply_log(np.array([0.0, np.inf, -1.0, np.nan])), [-np.inf, np.inf, np.nan, np.nan]
+    )
+    np.testing.assert_allclose(losses.apply_log(np.array([5e-324, 1e308])), np.log([5e-324, 1e308]), rtol=1e-15)
