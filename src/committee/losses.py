@@ -246,17 +246,6 @@ def apply_softmax(scores: FloatArray) -> FloatArray:
     return np.ascontiguousarray(_get_link("softmax", scores.shape[1]).find_means(scores))
 
 
-def apply_exp(exponents: FloatArray) -> FloatArray:
-    """``e ** x`` of each number, to the same bits on every platform; x is held in [-708, 709].
-
-    Examples
-    --------
-    >>> apply_exp(np.array([0.0])).tolist()
-    [1.0]
-    """
-    return _get_link("poisson").find_means(exponents.reshape(-1, 1)).reshape(exponents.shape)
-
-
 def apply_exp2(exponents: FloatArray) -> FloatArray:
     """``2 ** x`` of each number, to the same bits on every platform; exact for whole numbers.
 

@@ -12,7 +12,7 @@ from committee.engines import get_engine
 from committee.engines.exact_sums import sum_over_rows
 from committee.ensembles.boosting.distributions import find_means
 from committee.ensembles.boosting.group_loss import GroupLoss
-from committee.losses import LossFunction
+from committee.losses import LossFunction, apply_log
 
 if TYPE_CHECKING:
     from committee.engines import GroupLoss as BoundGroupLoss
@@ -57,16 +57,11 @@ class DistributionLoss(GroupLoss):
         y = target[present, 0]
         own = np.ones(len(y)) if weights is None else weights[present]
         if self.distribution == "lognormal":
-            # The gradient by the location at score zero is minus the logarithm of the target.
-            y = -self.bind(y[:, None], None).find_gradients(np.zeros((len(y), 2), order="F"))[0][:, 0]
+            y = apply_log(y)
         total = sum_over_rows(own)
         mean = sum_over_rows(y, own) / total
         variance = sum_over_rows(np.square(y - mean), own) / total
         if self.distribution == "negative_binomial":
-            return np.array([_find_log(mean), _find_log(max((variance - mean) / mean**2, _LEAST_DISPERSION))])
-        return np.array([mean, _find_log(max(sqrt(variance), _LEAST_SPREAD * (abs(mean) or 1.0)))])
-
-
-def _find_log(value: float) -> float:
-    """The natural logarithm, to the same bits on every platform."""
-    return float(LossFunction("poisson").find_baseline(np.array([[value]]))[0])
+            return apply_log(np.array([mean, max((variance - mean) / mean**2, _LEAST_DISPERSION)]))
+        least = _LEAST_SPREAD * (abs(mean) or 1.0)
+        return np.array([mean, apply_log(np.array([max(sqrt(variance), least)]))[0]])
