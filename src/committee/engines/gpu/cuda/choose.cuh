@@ -238,7 +238,10 @@ __device__ inline void list_candidates(const Fit& fit) {
   const u32 n = state.n_nodes;
   const u64 least_key = fit.max_leaves > 0 ? find_least_key(fit) : 0;
   const i32 must = fit.max_leaves > 0 ? state.must : -1;
-  const u32 n_sure = fit.max_leaves > 0 ? 2 * (fit.max_leaves - 1 - state.n_chosen) : 0;
+  // Two for each split that is left; and where sides may have too few rows, two for each leaf that growth may wait for
+  // and that is expanded in vain: its places are lost if it is not split after all.
+  const u32 n_vain = fit.checked ? 4 * fit.max_leaves : 0;
+  const u32 n_sure = fit.max_leaves > 0 ? 2 * (fit.max_leaves - 1 - state.n_chosen) + n_vain : 0;
   const u32 room = fit.max_nodes > n + n_sure ? (fit.max_nodes - n - n_sure) / 2 : 0;
   const u32 n_first = must < 0 ? 0 : 1, first_new = must >= 0 && fit.nodes[must].reserved < 0 ? 1 : 0;
   u32 n_taken = n_first, n_new = first_new, n_rows = must < 0 ? 0 : fit.nodes[must].count;
@@ -271,6 +274,11 @@ __device__ inline void list_candidates(const Fit& fit) {
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
+  if (n + 2 * n_made > fit.max_nodes) {  // they would be written beside the memory
+    fit.fail(kNoRoom);
+    state.n_candidates = state.n_rows_to_part = 0;
+    return;
+  }
   if (must >= 0) take(must, 0, 0, first_new ? static_cast<i32>(n) : fit.nodes[must].reserved);
   if (n_taken > fit.max_candidates) n_taken = fit.max_candidates;
   state.n_candidates = n_taken;
