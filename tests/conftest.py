@@ -17,3 +17,8 @@ def pytest_collection_finish() -> None:
     """Modules and items live until the end: the collector need not look at them again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """What was left alone is freed at the end; the bindings would report it as leaked."""
+    gc.unfreeze()
