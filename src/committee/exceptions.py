@@ -184,7 +184,8 @@ class ClusterError(CommitteeError, RuntimeError):
     ...         RandomForestClassifier(n_estimators=2).fit([[0.0], [1.0]], ["no", "yes"])
     ... except ClusterError as error:
     ...     print(error)
-    No worker of the process pool is left, and none came within 60 seconds.
+    No worker of the process pool is left, and an executor that has lost a process starts no other: pass new executors,
+    or a number of processes.
     """
 
 

@@ -347,7 +347,7 @@ def apply_softplus(scores: FloatArray) -> FloatArray:
     Examples
     --------
     >>> apply_softplus(np.array([-1000.0, 0.0, 1000.0])).tolist()
-    [3.307553003638408e-308, 0.6931471805599453, 1000.0]
+    [3.3075530036384083e-308, 0.6931471805599453, 1000.0]
     """
     given = np.asarray(scores, dtype=np.float64)
     # The loss of a row of the class 0.

@@ -43,8 +43,11 @@ def name_part(part):
     return f"{part.func.__name__}({options})" if options else part.func.__name__
 
 
-# A few members show all that the checks ask of an ensemble.
-INSTANCES = [make_instance(estimator, **FEW) for estimator in ESTIMATORS]
+# A few members show all that the checks ask of an ensemble. Models that choose the number of rounds do so by default.
+INSTANCES = [
+    make_instance(estimator, **({} if hasattr(make_instance(estimator), "stopping_folds") else FEW))
+    for estimator in ESTIMATORS
+]
 CHECKS = parametrize_with_checks(INSTANCES, expected_failed_checks=list_exceptions).mark.args[1]
 
 

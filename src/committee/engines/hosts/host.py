@@ -44,8 +44,8 @@ def count_host_threads() -> int:
 
     Examples
     --------
-    >>> count_host_threads()
-    0
+    >>> count_host_threads() >= 0
+    True
     """
     return int(getattr(_CURRENT, "threads", 0))
 

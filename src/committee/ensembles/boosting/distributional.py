@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines.formula import FormulaTerm
+    from committee.engines.tree_model import TreeModel
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.params import ClassWeight
@@ -350,6 +352,10 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
         PredictedDistribution
         """
         return (PredictedDistribution.of(self.distribution_, scores) for scores in self._scores_by_round(X))
+
+    def to_tree_model(self) -> TreeModel:
+        """The fitted trees with two scores, of which a prediction is a function."""
+        return replace(super().to_tree_model(), link="other")
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What `predict` computes for a row, the mean; exports are written from it."""

@@ -133,7 +133,9 @@ class PredictedDistribution:
             raise DataError(f"q must be a number in [0, 1] or a list of them; got {show_value(q)}.")
         known = self.to_scipy()
         columns = [np.asarray(known.ppf(level), dtype=np.float64) for level in np.atleast_1d(levels)]
-        return columns[0] if levels.ndim == 0 else np.stack(columns, axis=1)
+        if levels.ndim == 0:
+            return columns[0]
+        return np.stack(columns, axis=1) if columns else np.empty((len(self.location), 0))
 
     def find_interval(self, coverage: float = 0.9) -> FloatArray:
         """The central interval that holds the target with a given probability.
