@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import nan, sqrt
+from math import frexp, inf, nan, sqrt
 from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -73,6 +73,9 @@ _LN_2, _LOG2_E = 0.6931471805599453, 1.4426950408889634
 # In two parts, the first so short that its product with the exponent of a number is exact.
 _LN_2_HIGH, _LN_2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _FURTHEST_EXPONENT = 2000.0  # whose power of two is infinite, or zero
+
+_FEW_NUMBERS = 4
+_ODD_PARTS = tuple(1.0 / odd for odd in range(19, 2, -2))
 
 #: What only some losses have, besides what the engine knows of each.
 _OPTIONS = {
@@ -292,6 +295,8 @@ def apply_log(values: FloatArray) -> FloatArray:
     [-inf, 0.0, 0.6931471805599453, inf]
     """
     given = np.asarray(values, dtype=np.float64).ravel()
+    if given.size <= _FEW_NUMBERS and all(0.0 < value < inf for value in given.tolist()):
+        return np.array([_find_log(value) for value in given.tolist()]).reshape(np.shape(values))
     is_plain = (given > 0.0) & (given < np.inf)
     parts, powers = np.frexp(given if is_plain.all() else np.where(is_plain, given, 1.0))
     is_low = parts < sqrt(0.5)
@@ -308,6 +313,20 @@ def apply_log(values: FloatArray) -> FloatArray:
         return np.asarray(logs.reshape(np.shape(values)), dtype=np.float64)
     others = np.where(given == 0.0, -np.inf, np.where(given > 0.0, np.inf, np.nan))
     return np.where(is_plain, logs, others).reshape(np.shape(values))
+
+
+def _find_log(value: float) -> float:
+    """The same steps for one number; NumPy would take a microsecond for each of them."""
+    part, power = frexp(value)
+    if part < sqrt(0.5):
+        part, power = part + part, power - 1
+    s = (part - 1.0) / (part + 1.0)
+    z = s * s
+    series = z * (1.0 / 23.0) + 1.0 / 21.0
+    for factor in _ODD_PARTS:
+        series = series * z + factor
+    twice = 2.0 * s
+    return power * _LN_2_HIGH + (twice + (twice * z * series + power * _LN_2_LOW))
 
 
 def apply_log1p(values: FloatArray) -> FloatArray:

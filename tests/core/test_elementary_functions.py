@@ -45,3 +45,10 @@ def test_ends_of_the_range() -> None:
         losses.apply_log(np.array([0.0, np.inf, -1.0, np.nan])), [-np.inf, np.inf, np.nan, np.nan]
     )
     np.testing.assert_allclose(losses.apply_log(np.array([5e-324, 1e308])), np.log([5e-324, 1e308]), rtol=1e-15)
+
+
+def test_logarithms_of_few_numbers_are_those_of_many() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([np.exp(rng.uniform(-700.0, 700.0, size=300)), [5e-324, 0.5, 1.0, 2.0]])
+    single = [losses.apply_log(value.reshape(1))[0] for value in values]
+    np.testing.assert_array_equal(single, losses.apply_log(values))
