@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import numpy as np
 from numpy.typing import NDArray
 
-from committee.exceptions import ParameterError, ParameterTypeError
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.foreign_names import hint_value
 
 __all__ = [
@@ -38,7 +38,9 @@ __all__ = [
     "is_flag",
     "is_real",
     "is_whole",
+    "read_coverage",
     "read_doubles",
+    "read_levels",
     "validate_params",
 ]
 
@@ -450,6 +452,33 @@ def read_doubles(value: object, subject: str, allowed: str) -> NDArray[np.float6
         return numbers.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ParameterTypeError(f"{subject} must be {allowed}; got {show_value(value)}.") from None
+
+
+def read_levels(q: object) -> NDArray[np.float64]:
+    """The levels of quantiles: one number or several.
+
+    Examples
+    --------
+    >>> read_levels([0.1, 0.9]).tolist()
+    [0.1, 0.9]
+    """
+    levels = read_doubles(q, "q", "a number in [0, 1] or a list of them")
+    if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise DataError(f"q must be a number in [0, 1] or a list of them; got {show_value(q)}.")
+    return levels
+
+
+def read_coverage(coverage: float) -> float:
+    """The probability that an interval is to have.
+
+    Examples
+    --------
+    >>> read_coverage(0.9)
+    0.9
+    """
+    if not (is_real(coverage) and 0.0 < coverage < 1.0):
+        raise DataError(f"coverage must be in (0, 1); got {show_value(coverage)}.")
+    return float(coverage)
 
 
 def _refuse(cls: type, name: str, value: object) -> ParameterError | ParameterTypeError:

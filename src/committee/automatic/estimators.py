@@ -21,8 +21,7 @@ from committee.automatic.params import (
     TimeBudget,
 )
 from committee.base import ClassifierScoreMixin, RegressorScoreMixin
-from committee.constraints import is_real, show_value
-from committee.exceptions import DataError
+from committee.constraints import read_coverage
 from committee.params import CategoricalFeatures, ClassWeight, NJobs, RandomState, Unseen, Verbose
 
 if TYPE_CHECKING:
@@ -249,8 +248,7 @@ class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite if there were too few training rows for the coverage.
         """
-        if not (is_real(coverage) and 0.0 < coverage < 1.0):
-            raise DataError(f"coverage must be in (0, 1); got {show_value(coverage)}.")
+        wanted = read_coverage(coverage)
         values = self.predict(X)
-        half_width = find_half_width(self._oof_errors, float(coverage))
+        half_width = find_half_width(self._oof_errors, wanted)
         return np.column_stack([values - half_width, values + half_width])

@@ -14,7 +14,7 @@ from committee.exceptions import DataError, DataTypeError
 if TYPE_CHECKING:
     from committee.typing import AnyArray
 
-__all__ = ["DeviceTable", "copy_to_host", "find_device_table", "is_on_device", "put_beside"]
+__all__ = ["DeviceTable", "check_device_table", "copy_to_host", "find_device_table", "is_on_device", "put_beside"]
 
 _CUDA = 2
 """DLPack's number of CUDA devices."""
@@ -141,3 +141,15 @@ def copy_to_host(values: Any) -> Any:
     import cupy
 
     return cupy.asnumpy(values.to_cupy() if hasattr(values, "to_cupy") else _open_array(cupy, values))
+
+
+def check_device_table(estimator: object, table: DeviceTable, categories: Any) -> None:
+    """Refuse a table on a GPU where the estimator, or its engine, reads tables of the host only."""
+    name = type(estimator).__name__
+    if not getattr(estimator, "accepts_device", False) or getattr(estimator, "engine", "cpu") == "cpu":
+        hint = " or set engine='gpu'" if getattr(estimator, "accepts_device", False) else ""
+        raise DataTypeError(
+            f"X is in the memory of a GPU, but {name} reads it from that of the host here. Copy it there first{hint}."
+        )
+    if not (categories is None or isinstance(categories, str) or len(categories) == 0):
+        raise DataError(f"Categories of a table on a GPU are not supported by {name}. Copy X to the host first.")

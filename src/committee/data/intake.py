@@ -23,7 +23,7 @@ from committee.data.checks import check_shape, check_values, compare_names, refu
 from committee.data.class_weights import combine_weights
 from committee.data.columns import Column
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
-from committee.data.device_tables import DeviceTable, copy_to_host, find_device_table
+from committee.data.device_tables import check_device_table, copy_to_host, find_device_table
 from committee.data.memory import check_room_for
 from committee.data.survival_targets import encode_survival
 from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
@@ -111,7 +111,7 @@ def take_in(
     on_device = None if type(X) is np.ndarray else find_device_table(X)
     table: Table | OpenedSource | BinnedFile
     if on_device is not None:
-        _check_device_table(estimator, on_device, categorical_features)
+        check_device_table(estimator, on_device, categorical_features)
         table = Table(*on_device.shape, on_device.names)
     else:
         table = X if isinstance(X, OpenedSource | BinnedFile) else _read_table(X, name)
@@ -138,17 +138,6 @@ def take_in(
     matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights, row_weight)
-
-
-def _check_device_table(estimator: object, table: DeviceTable, categories: Any) -> None:
-    name = type(estimator).__name__
-    if not getattr(estimator, "accepts_device", False) or getattr(estimator, "engine", "cpu") == "cpu":
-        hint = " or set engine='gpu'" if getattr(estimator, "accepts_device", False) else ""
-        raise DataTypeError(
-            f"X is in the memory of a GPU, but {name} reads it from that of the host here. Copy it there first{hint}."
-        )
-    if not (categories is None or isinstance(categories, str) or len(categories) == 0):
-        raise DataError(f"Categories of a table on a GPU are not supported by {name}. Copy X to the host first.")
 
 
 def _read_target(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special, stats
 
 from committee.base import resolve_seed
-from committee.constraints import is_real, read_doubles, show_value
+from committee.constraints import read_coverage, read_doubles, read_levels
 from committee.exceptions import DataError
 from committee.losses import apply_exp
 
@@ -51,12 +51,7 @@ def find_means(distribution: str, scores: FloatArray) -> FloatArray:
     >>> find_means("negative_binomial", np.array([[0.0, 1.0]]))
     array([1.])
     """
-    if distribution == "normal":
-        return np.array(scores[:, 0])
-    if distribution == "negative_binomial":
-        return apply_exp(np.clip(scores[:, 0], -_MOST_LOG_MEAN, _MOST_LOG_MEAN))
-    spread = apply_exp(np.clip(scores[:, 1], -_MOST_LOG, _MOST_LOG))
-    return apply_exp(scores[:, 0] + 0.5 * np.square(spread))
+    return PredictedDistribution.of(distribution, scores).find_mean()
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ class PredictedDistribution:
         if name != "negative_binomial":
             return cls(name, scores[:, 0].copy(), apply_exp(np.clip(scores[:, 1], -_MOST_LOG, _MOST_LOG)))
         dispersion = apply_exp(np.clip(scores[:, 1], _LEAST_LOG_DISPERSION, _MOST_LOG_DISPERSION))
-        return cls(name, find_means(name, scores), dispersion)
+        return cls(name, apply_exp(np.clip(scores[:, 0], -_MOST_LOG_MEAN, _MOST_LOG_MEAN)), dispersion)
 
     def to_scipy(self) -> Any:
         """The frozen distribution of ``scipy.stats``."""
@@ -128,9 +123,7 @@ class PredictedDistribution:
         -------
         ndarray of shape (n_rows,), or (n_rows, n_quantiles) where q is an array
         """
-        levels = read_doubles(q, "q", "a number in [0, 1] or a list of them")
-        if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
-            raise DataError(f"q must be a number in [0, 1] or a list of them; got {show_value(q)}.")
+        levels = read_levels(q)
         known = self.to_scipy()
         columns = [np.asarray(known.ppf(level), dtype=np.float64) for level in np.atleast_1d(levels)]
         if levels.ndim == 0:
@@ -149,9 +142,7 @@ class PredictedDistribution:
         -------
         ndarray of shape (n_rows, 2)
         """
-        if not (is_real(coverage) and 0.0 < coverage < 1.0):
-            raise DataError(f"coverage must be in (0, 1); got {show_value(coverage)}.")
-        tail = 0.5 * (1.0 - float(coverage))
+        tail = 0.5 * (1.0 - read_coverage(coverage))
         return self.find_quantiles([tail, 1.0 - tail])
 
     def find_probability(self, y: ArrayLike) -> FloatArray:

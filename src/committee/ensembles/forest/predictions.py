@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.constraints import is_real, read_doubles, show_value
+from committee.constraints import read_coverage, read_levels
 from committee.data import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.data.weights import count_as_rows
@@ -120,9 +120,7 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
                 f"This {type(self).__name__} has no record of the training rows in its leaves. Fit it with "
                 "keep_leaf_samples=True."
             )
-        levels = read_doubles(q, "q", "a number in [0, 1] or a list of them")
-        if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
-            raise DataError(f"q must be a number in [0, 1] or a list of them; got {show_value(q)}.")
+        levels = read_levels(q)
         quantiles = record.find_quantiles(leaves, np.atleast_1d(levels))
         return quantiles[:, 0] if levels.ndim == 0 else quantiles
 
@@ -151,10 +149,9 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
             raise NotFittedError(
                 f"This {type(self).__name__} has no out-of-bag errors of a single output. Fit it with oob_score=True."
             )
-        if not (is_real(coverage) and 0.0 < coverage < 1.0):
-            raise DataError(f"coverage must be in (0, 1); got {show_value(coverage)}.")
+        wanted = read_coverage(coverage)
         in_bag, repeats = self._draw_counts() > 0, self._count_repeats()
-        return find_intervals(predictions, in_bag, self._oob_errors, float(coverage), repeats)
+        return find_intervals(predictions, in_bag, self._oob_errors, wanted, repeats)
 
     def predict_variance(self, X: Any) -> FloatArray:
         """Variance of the prediction for each row over training sets, by the infinitesimal jackknife [Wager2014].
