@@ -13,14 +13,14 @@ from committee.data.device_tables import DeviceTable
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from committee._core import Boosting
     from committee.data import Dataset
     from committee.engines.gpu import DeviceBins
-    from committee.typing import FloatArray, IndexArray
+    from committee.typing import FloatArray
 
-__all__ = ["bin_for_gpu", "grow_planned_forest", "start_boosting"]
+__all__ = ["bin_for_gpu", "choose_forest_engine", "start_boosting"]
 
 _logger = logging.getLogger("committee")
 
@@ -107,42 +107,43 @@ def _start_on_cpu(bins: _core.BinnedMatrix | DeviceBins, arguments: tuple[Any, .
     return _core.Boosting(bins if isinstance(bins, _core.BinnedMatrix) else bins.to_host(), *arguments)
 
 
-def grow_planned_forest(
-    engine: Literal["cpu", "gpu", "auto"],
-    bins: _core.BinnedMatrix,
-    presort: _core.Presort | None,
-    labels: IndexArray | None,
-    n_classes: Sequence[int],
-    values: FloatArray | None,
-    weights: FloatArray | None,
-    params: _core.GrowParams,
-    plan: _core.ForestPlan,
-    progress: Callable[[int], object] | None = None,
-) -> tuple[_core.Trees, FloatArray]:
-    """The trees of a plan on the CPU or on a GPU, with the same bytes, and their importances.
+def choose_forest_engine(
+    engine: Literal["cpu", "gpu", "auto"], n_rows: int, n_trees: int
+) -> Callable[..., tuple[_core.Trees, FloatArray]]:
+    """The function that grows the trees of a plan on the CPU or on a GPU; both give the same bytes.
+
+    It is chosen before and not called here, so that a fit on the CPU calls the core itself.
 
     Parameters
     ----------
     engine : {"cpu", "gpu", "auto"}
         As in `start_boosting`.
-    bins, presort, labels, n_classes, values, weights, params, plan, progress
-        The arguments of `_core.grow_forest`.
+    n_rows, n_trees : int
+        Rows of the table, and trees that are grown at once.
+
+    Returns
+    -------
+    callable
+        With the arguments and the result of `_core.grow_forest`.
     """
-    arguments = (bins, presort, labels, n_classes, values, weights, params, plan, progress)
     if engine == "cpu":
-        return _core.grow_forest(*arguments)
-    if engine == "auto" and bins.n_rows * plan.n_trees < _LEAST_ROWS:
+        return _core.grow_forest
+    if engine == "auto" and n_rows * n_trees < _LEAST_ROWS:
         _logger.info("engine='auto': the CPU, since the trees have fewer than %d rows together.", _LEAST_ROWS)
-        return _core.grow_forest(*arguments)
+        return _core.grow_forest
+    from committee.engines.gpu import grow_device_forest
+
+    return grow_device_forest if engine == "gpu" else _grow_where_possible
+
+
+def _grow_where_possible(*arguments: Any) -> tuple[_core.Trees, FloatArray]:
+    """On a GPU, or on the CPU where there is none or it does not do what the fit asks."""
     from committee.engines.gpu import grow_device_forest
 
     try:
         grown = grow_device_forest(*arguments)
     except EngineError as error:
-        if engine == "gpu":
-            raise
         _logger.info("engine='auto': the CPU. %s", error)
         return _core.grow_forest(*arguments)
-    if engine == "auto":
-        _logger.info("engine='auto': the GPU.")
+    _logger.info("engine='auto': the GPU.")
     return grown

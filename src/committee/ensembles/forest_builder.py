@@ -10,7 +10,7 @@ import numpy as np
 
 from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
-from committee.engines.choice import grow_planned_forest
+from committee.engines.choice import choose_forest_engine
 from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from committee.data.sampling import SamplePlan
     from committee.engines import ForestPlan, GrowParams, Trees
     from committee.ensembles.out_of_bag import OutOfBag
-    from committee.learners.training_arrays import TrainingArrays
     from committee.typing import FloatArray, IndexArray
 
 __all__ = ["ForestBuilder"]
@@ -85,33 +84,26 @@ class ForestBuilder:
         progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
         hosts = choose_tree_hosts(self, arrays, n_trees - first) if self.engine == "cpu" else None
-        if hosts is None:
-            grown = self._grow_here(arrays, first, n_trees, progress)
+        if hosts is not None:
+            trees, importances = grow_on_hosts(hosts, self, arrays, n_trees, progress)
         else:
-            grown = grow_on_hosts(hosts, self, arrays, n_trees, progress)
-        self.keep(self._fill_leaves(grown[0], first), grown[1])
+            plan, parts = self.plan, []
+            step = count_at_once(self.dataset.X.shape[1])  # a few at a time where importances are long
+            for start in range(first, n_trees, step):
+                plan.first_tree, plan.n_trees = start, min(step, n_trees - start)
+                report = None if progress is None else partial(_report_trees, progress, start)
+                grow = choose_forest_engine(self.engine, arrays.bins.n_rows, plan.n_trees)
+                trees, dense = grow(*arrays, self.weights, params, plan, report)
+                parts.append((trees, keep_importances(dense)))
+            plan.first_tree, plan.n_trees = first, n_trees - first
+            trees, importances = _join_parts(parts)
+        self.keep(self._fill_leaves(trees, first), importances)
         if on_progress is not None:
             on_progress(n_trees)
 
     def _fill_leaves(self, trees: Trees, first: int) -> Trees:
         """Trees ``first`` and so on with the leaves that the forest needs; those of the engine by default."""
         return trees
-
-    def _grow_here(
-        self, arrays: TrainingArrays, first: int, last: int, on_progress: Callable[[int], None] | None
-    ) -> tuple[Trees, MemberImportances]:
-        """Trees ``first`` to ``last - 1`` and their importances; a few at a time where importances are long."""
-        engine, plan, parts = get_engine(), self.plan, []
-        step = count_at_once(self.dataset.X.shape[1])
-        for start in range(first, last, step):
-            plan.first_tree, plan.n_trees = start, min(step, last - start)
-            progress = None if on_progress is None else partial(_report_trees, on_progress, start)
-            trees, importances = grow_planned_forest(self.engine, *arrays, self.weights, self.params, plan, progress)
-            parts.append((trees, keep_importances(importances)))
-        plan.first_tree, plan.n_trees = first, last - first
-        grown = [trees for trees, _ in parts]
-        joined = grown[0] if len(grown) == 1 else engine.concatenate_trees(grown)
-        return joined, join_importances([importances for _, importances in parts])
 
     def add_votes(self, votes: OutOfBag, last: int) -> None:
         """Add the latest chunk's votes on its out-of-bag rows, and score them every few trees.
@@ -169,6 +161,12 @@ class ForestBuilder:
         """How often each row is in the sample of each tree, tree by tree."""
         sampling, seed, n_rows = self.plan.sampling, self.params.seed, self.samples.n_rows
         return (get_engine().draw_rows(sampling, seed, tree, n_rows) for tree in range(len(self)))
+
+
+def _join_parts(parts: list[tuple[Trees, MemberImportances]]) -> tuple[Trees, MemberImportances]:
+    grown = [trees for trees, _ in parts]
+    joined = grown[0] if len(grown) == 1 else get_engine().concatenate_trees(grown)
+    return joined, join_importances([importances for _, importances in parts])
 
 
 def _report_trees(on_progress: Callable[[int], None], before: int, done: int) -> None:
