@@ -7,6 +7,7 @@ void bind_binning(nb::module_& m);
 void bind_block_binning(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
+void bind_elementary(nb::module_& m);
 void bind_staged_medians(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
@@ -34,6 +35,7 @@ NB_MODULE(_core, m) {
   bind_block_binning(m);
   bind_tree(m);
   bind_predict(m);
+  bind_elementary(m);
   bind_staged_medians(m);
   bind_grower(m);
   bind_forest(m);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import frexp, inf, nan, sqrt
+from math import nan
 from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -69,13 +69,8 @@ class LossTraits:
     takes_newton_steps: bool = True
 
 
-_LN_2, _LOG2_E = 0.6931471805599453, 1.4426950408889634
-# In two parts, the first so short that its product with the exponent of a number is exact.
-_LN_2_HIGH, _LN_2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_LN_2 = 0.6931471805599453
 _FURTHEST_EXPONENT = 2000.0  # whose power of two is infinite, or zero
-
-_FEW_NUMBERS = 4
-_ODD_PARTS = tuple(1.0 / odd for odd in range(19, 2, -2))
 
 #: What only some losses have, besides what the engine knows of each.
 _OPTIONS = {
@@ -271,62 +266,18 @@ def apply_exp(exponents: FloatArray) -> FloatArray:
     >>> apply_exp(np.array([-np.inf, 0.0, 1.0, 1000.0])).tolist()
     [0.0, 1.0, 2.718281828459045, inf]
     """
-    given = np.asarray(exponents, dtype=np.float64)
-    if given.size and given.min() >= -708.0 and given.max() <= 708.0:  # the engine's own range, to the same bits
-        return _get_link("poisson").find_means(given.reshape(-1, 1)).reshape(given.shape)
-    held = np.clip(given, -800.0, 800.0)
-    is_nan = np.isnan(held)
-    if is_nan.any():
-        held = np.where(is_nan, 0.0, held)
-    whole = np.rint(held * _LOG2_E)
-    rest = (held - whole * _LN_2_HIGH) - whole * _LN_2_LOW
-    powers = _get_link("poisson").find_means(rest.reshape(-1, 1)).reshape(given.shape)
-    with np.errstate(over="ignore", under="ignore"):
-        found = np.ldexp(powers, whole.astype(np.intc))
-    return np.where(is_nan, np.nan, found) if is_nan.any() else np.asarray(found)
+    return _core.find_exponentials(np.asarray(exponents, dtype=np.float64))
 
 
 def apply_log(values: FloatArray) -> FloatArray:
-    """The natural logarithm of each number, to the same bits on every platform: the steps of the engine.
+    """The natural logarithm of each number, to the same bits on every platform.
 
     Examples
     --------
     >>> apply_log(np.array([0.0, 1.0, 2.0, np.inf])).tolist()
     [-inf, 0.0, 0.6931471805599453, inf]
     """
-    given = np.asarray(values, dtype=np.float64).ravel()
-    if given.size <= _FEW_NUMBERS and all(0.0 < value < inf for value in given.tolist()):
-        return np.array([_find_log(value) for value in given.tolist()]).reshape(np.shape(values))
-    is_plain = (given > 0.0) & (given < np.inf)
-    parts, powers = np.frexp(given if is_plain.all() else np.where(is_plain, given, 1.0))
-    is_low = parts < sqrt(0.5)
-    parts, whole = parts + parts * is_low, powers - is_low.astype(np.float64)
-    s = (parts - 1.0) / (parts + 1.0)
-    z = s * s
-    series = z * (1.0 / 23.0) + 1.0 / 21.0
-    for odd in range(19, 2, -2):
-        series = np.multiply(series, z, out=series)
-        series += 1.0 / odd
-    twice = 2.0 * s
-    logs = whole * _LN_2_HIGH + (twice + (twice * z * series + whole * _LN_2_LOW))
-    if is_plain.all():
-        return np.asarray(logs.reshape(np.shape(values)), dtype=np.float64)
-    others = np.where(given == 0.0, -np.inf, np.where(given > 0.0, np.inf, np.nan))
-    return np.where(is_plain, logs, others).reshape(np.shape(values))
-
-
-def _find_log(value: float) -> float:
-    """The same steps for one number; NumPy would take a microsecond for each of them."""
-    part, power = frexp(value)
-    if part < sqrt(0.5):
-        part, power = part + part, power - 1
-    s = (part - 1.0) / (part + 1.0)
-    z = s * s
-    series = z * (1.0 / 23.0) + 1.0 / 21.0
-    for factor in _ODD_PARTS:
-        series = series * z + factor
-    twice = 2.0 * s
-    return power * _LN_2_HIGH + (twice + (twice * z * series + power * _LN_2_LOW))
+    return _core.find_logs(np.asarray(values, dtype=np.float64))
 
 
 def apply_log1p(values: FloatArray) -> FloatArray:

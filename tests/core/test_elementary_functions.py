@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from committee import losses
+from tests.naive import elementary
 
 SPREAD = np.concatenate(
     [np.linspace(-40.0, 40.0, 2001), np.geomspace(1e-300, 700.0, 500), -np.geomspace(1e-300, 700.0, 500)]
@@ -47,8 +50,26 @@ def test_ends_of_the_range() -> None:
     np.testing.assert_allclose(losses.apply_log(np.array([5e-324, 1e308])), np.log([5e-324, 1e308]), rtol=1e-15)
 
 
-def test_logarithms_of_few_numbers_are_those_of_many() -> None:
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(), max_size=20))
+def test_bits_are_those_of_the_naive_twins(numbers: list[float]) -> None:
+    given_numbers = np.array(numbers, dtype=np.float64)
+    np.testing.assert_array_equal(losses.apply_log(given_numbers), [elementary.find_log(x) for x in numbers])
+    np.testing.assert_array_equal(losses.apply_exp(given_numbers), [elementary.find_exponential(x) for x in numbers])
+
+
+def test_bits_are_those_of_the_naive_twins_over_the_whole_range() -> None:
     rng = np.random.default_rng(0)
-    values = np.concatenate([np.exp(rng.uniform(-700.0, 700.0, size=300)), [5e-324, 0.5, 1.0, 2.0]])
-    single = [losses.apply_log(value.reshape(1))[0] for value in values]
-    np.testing.assert_array_equal(single, losses.apply_log(values))
+    exponents = rng.uniform(-750.0, 720.0, size=4001)
+    values = np.concatenate([np.exp(np.clip(exponents, -745.0, 709.0)), [5e-324, 0.5, 1.0, 2.0]])
+    np.testing.assert_array_equal(losses.apply_log(values), [elementary.find_log(x) for x in values.tolist()])
+    found = losses.apply_exp(exponents)
+    np.testing.assert_array_equal(found, [elementary.find_exponential(x) for x in exponents.tolist()])
+
+
+def test_shapes_and_strides_are_kept() -> None:
+    numbers = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    for given_numbers in (numbers, numbers[:, ::2], numbers.T, np.asfortranarray(numbers), numbers[:0]):
+        expected = np.vectorize(elementary.find_log, otypes=[float])(given_numbers)
+        np.testing.assert_array_equal(losses.apply_log(given_numbers), expected)
+    assert losses.apply_exp(np.asarray(0.0)).shape == ()

@@ -1,0 +1,12 @@
+// Logarithms and exponentials of many numbers, of all that a double can be.
+#pragma once
+#include <span>
+
+namespace committee {
+
+// As std::log: -inf at zero, NaN below it. `logs` may be the values themselves.
+void find_logs(std::span<const double> values, double* logs);
+// As std::exp: zero or infinite where a double ends.
+void find_exponentials(std::span<const double> exponents, double* powers);
+
+}  // namespace committee
