@@ -101,7 +101,7 @@ std::unique_ptr<Boosting> make_block_boosting(
     const nb::object& caller, const BinMapper& mapper, const std::vector<std::size_t>& offsets,
     const std::optional<Vector<double>>& target, const std::optional<Vector<double>>& weights,
     const std::string& loss, double parameter, u32 n_scores, const BoostingParams& params,
-    const std::vector<double>& levels, std::size_t leaves_per_step) {
+    const std::vector<double>& levels, std::size_t leaves_per_step, std::size_t trees_per_step) {
   if (offsets.size() < 2 || !std::is_sorted(offsets.begin(), offsets.end()) || offsets[0] != 0)
     throw nb::value_error("offsets must ascend from 0 to the number of rows");
   const std::size_t n_rows = offsets.back();
@@ -121,6 +121,7 @@ std::unique_ptr<Boosting> make_block_boosting(
                            offsets,
                            std::make_shared<PythonCaller>(caller),
                            leaves_per_step,
+                           trees_per_step,
                            loss,
                            parameter,
                            levels};
@@ -172,7 +173,7 @@ void bind_block_boosting(nanobind::module_& m) {
   m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("mapper"),
         nb::arg("offsets"), nb::arg("target").none(), nb::arg("weights").none(), nb::arg("loss"),
         nb::arg("parameter"), nb::arg("n_scores"), nb::arg("params"), nb::arg("levels"),
-        nb::arg("leaves_per_step"),
+        nb::arg("leaves_per_step"), nb::arg("trees_per_step") = 0,
         "A Boosting over blocks of rows, with the same trees: its commands to the blocks go to "
         "caller.call(commands, reduction, changes) and caller.keep(commands, state).");
 }

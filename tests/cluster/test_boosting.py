@@ -82,7 +82,7 @@ def test_worker_killed_in_mid_fit(
 ) -> None:
     with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
         for kill in range(10):
-            name = "classes" if kill % 2 else "values"
+            name = ("values", "classes", "several classes")[kill % 3]
             kill_at(active.hosts, 4 + 2 * kill, monkeypatch)
             assert digest_model(FITS[name]()) == alone[name]
             assert active.traffic.lost == kill + 1

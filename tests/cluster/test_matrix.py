@@ -13,7 +13,9 @@ from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE, digest_model
 
 N_ROWS = 120
 WEIGHTS = np.random.default_rng(5).integers(1, 4, N_ROWS).astype(float)
-WHOLE = MIXED[:N_ROWS].assign(label=Y_CLASS[:N_ROWS], value=Y_VALUE[:N_ROWS], weight=WEIGHTS)
+LEVELS = np.digitize(Y_VALUE[:N_ROWS], [-0.2, 0.4, 0.9])
+WHOLE = MIXED[:N_ROWS].assign(label=Y_CLASS[:N_ROWS], value=Y_VALUE[:N_ROWS], level=LEVELS, weight=WEIGHTS)
+FEATURES = WHOLE[MIXED.columns]
 PARTITIONS = [1, 3, 17]
 
 Fit = Callable[[Any, Any, Any], Any]
@@ -34,6 +36,23 @@ FAMILIES: dict[str, dict[str, Fit]] = {
         "gradient boosting": lambda X, y, w: committee.GradientBoostingRegressor(
             n_estimators=2, subsample=0.7, random_state=1
         ).fit(X, y, w),
+        "boosted trees": lambda X, y, w: committee.AdaBoostRegressor(n_estimators=2, random_state=1).fit(X, y, w),
+        "stacking": lambda X, y, w: committee.StackingRegressor(
+            [("f", committee.ExtraTreesRegressor(2)), ("t", committee.DecisionTreeRegressor(max_depth=3))],
+            committee.DecisionTreeRegressor(max_depth=2),
+            cv=2,
+            random_state=4,
+        ).fit(X, y, w),
+    },
+    "level": {
+        "boosting of classes": lambda X, y, w: committee.HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(
+            X, y, w
+        ),
+    },
+    "none": {
+        "isolation": lambda X, y, w: committee.IsolationForest(n_estimators=3, max_samples=32, random_state=1).fit(
+            X, None, w
+        ),
     },
 }
 CASES = {name: (target, fit) for target, fits in FAMILIES.items() for name, fit in fits.items()}
@@ -41,10 +60,8 @@ CASES = {name: (target, fit) for target, fits in FAMILIES.items() for name, fit 
 
 @pytest.fixture(scope="module")
 def alone() -> dict[str, str]:
-    features = WHOLE.drop(columns=["label", "value", "weight"])
     return {
-        name: digest_model(fit(features, WHOLE[target].to_numpy(), WEIGHTS), features)
-        for name, (target, fit) in CASES.items()
+        name: digest_model(fit(FEATURES, WHOLE.get(target), WEIGHTS), FEATURES) for name, (target, fit) in CASES.items()
     }
 
 
@@ -53,7 +70,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], P
     """Folders of Parquet files, by target and number of partitions."""
     found = {}
     for target in FAMILIES:
-        table = WHOLE.drop(columns=[other for other in FAMILIES if other != target])
+        table = WHOLE[[*FEATURES, "weight", *([target] if target in WHOLE else [])]]
         for n_partitions in PARTITIONS:
             folder = found[target, n_partitions] = tmp_path_factory.mktemp(f"{target}-{n_partitions}")
             for k, rows in enumerate(np.array_split(np.arange(N_ROWS), n_partitions)):
@@ -62,9 +79,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], P
 
 
 def fit_all(folders: dict[tuple[str, int], Path], n_partitions: int) -> dict[str, str]:
-    features = WHOLE.drop(columns=["label", "value", "weight"])
     return {
-        name: digest_model(fit(folders[target, n_partitions], target, "weight"), features)
+        name: digest_model(fit(folders[target, n_partitions], target, "weight"), FEATURES)
         for name, (target, fit) in CASES.items()
     }
 
@@ -104,5 +120,4 @@ def test_boosting_reads_no_row_in_the_driver(
         target, fit = CASES["boosting"]
         model = fit(folders[target, 3], target, "weight")
         assert active.traffic.made == 2
-    features = WHOLE.drop(columns=["label", "value", "weight"])
-    assert digest_model(model, features) == alone["boosting"]
+    assert digest_model(model, FEATURES) == alone["boosting"]

@@ -65,8 +65,8 @@ def boost_plain(bins, y, weights, loss, params, rounds=4):
     return state, [np.asarray(part) for part in state.boost_measured(rounds, params.subsample < 1.0)]
 
 
-def open_blocks(bins, y, weights, loss, params, cuts, hosts=None, leaves_per_step=None) -> BlockBoosting:
-    return BlockBoosting(hosts or LocalHosts(), bins, cuts, y, weights, loss, params, leaves_per_step)
+def open_blocks(bins, y, weights, loss, params, cuts, hosts=None, **how) -> BlockBoosting:
+    return BlockBoosting(hosts or LocalHosts(), bins, cuts, y, weights, loss, params, **how)
 
 
 def boost_blocks(bins, y, weights, loss, params, cuts, rounds=4, **how):

@@ -1,5 +1,8 @@
 """Boosting over blocks of rows gives the bytes of boosting over one table."""
 
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -120,6 +123,63 @@ def test_round_trips_of_a_tree_are_few():
     assert (choose_leaves_per_step(31), choose_leaves_per_step(255)) == (4, 24)
 
 
+@pytest.mark.parametrize("trees_per_step", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        (("softmax", NAN, 5, []), {}),
+        (("softmax", NAN, 5, []), {"subsample": 0.6}),
+        (("softmax", NAN, 5, []), {"goss_top": 0.2, "goss_other": 0.1, "min_samples_leaf": 150}),
+        (("quantile", NAN, 3, [0.1, 0.5, 0.9]), {"colsample_node": 0.6}),
+        (("huber", NAN, 3, []), {}),
+    ],
+    ids=["classes", "sample", "goss", "quantiles", "huber"],
+)
+def test_trees_of_a_round_grown_together_are_the_same(loss, options, trees_per_step):
+    blocks = check(loss, WHOLE, options, CUTS[3], trees_per_step=trees_per_step)
+    assert blocks.traffic.n_trees == 3 * loss[2]
+
+
+@pytest.mark.parametrize("n_leaves", [31, 255])
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_round_trips_of_several_classes_are_those_of_one_tree(n_classes, n_leaves):
+    y = make_target(X, "softmax", n_classes)
+    trips = {}
+    for trees_per_step in (1, None):
+        blocks, _ = boost_blocks(
+            BINS,
+            y,
+            None,
+            ("softmax", NAN, n_classes, []),
+            make_params(max_leaf_nodes=n_leaves),
+            CUTS[3],
+            3,
+            trees_per_step=trees_per_step,
+        )
+        before = blocks.traffic.n_calls
+        blocks.state.boost(4)
+        trips[trees_per_step] = (blocks.traffic.n_calls - before) / 4
+    assert trips[None] < 2.0 * trips[1] / n_classes  # the longest of the trees decides, not their mean
+
+
+def test_a_step_that_fails_ends_all_trees():
+    class FailingHosts(LocalHosts):
+        n_left = 12
+
+        def call(self, fit, name, args=(), *, reduce, changes, by_block=None):
+            self.n_left -= 1
+            if self.n_left == 0:
+                raise KeyboardInterrupt
+            return super().call(fit, name, args, reduce=reduce, changes=changes, by_block=by_block)
+
+    loss, y = ("softmax", NAN, 4, []), make_target(X, "softmax", 4)
+    before = threading.active_count(), len(list(Path("/proc/self/task").glob("*")))
+    blocks = open_blocks(BINS, y, None, loss, make_params(), CUTS[3], hosts=FailingHosts())
+    with pytest.raises(KeyboardInterrupt):
+        blocks.state.boost(3)
+    assert (threading.active_count(), len(list(Path("/proc/self/task").glob("*")))) == before
+
+
 def test_gradients_of_the_caller():
     y = make_target(X, "squared_error")
     blocks = open_blocks(BINS, None, WHOLE, SQUARED, make_params(), CUTS[17])
@@ -155,12 +215,16 @@ class LosingHosts(LocalHosts):
         (("huber", NAN, 1, []), {"subsample": 0.6}),
         (LOGISTIC, {"goss_top": 0.2, "goss_other": 0.1}),
         (("softmax", NAN, 3, []), {"vector_leaves": True}),
+        (("softmax", NAN, 4, []), {}),
+        (("softmax", NAN, 3, []), {"subsample": 0.6}),
+        (("softmax", NAN, 3, []), {"goss_top": 0.2, "goss_other": 0.1}),
+        (("quantile", NAN, 2, [0.2, 0.7]), {}),
     ],
-    ids=["plain", "followed", "huber", "goss", "vectors"],
+    ids=["plain", "followed", "huber", "goss", "vectors", "classes", "class samples", "class goss", "quantiles"],
 )
 @pytest.mark.parametrize("weights", [None, WHOLE], ids=["plain", "whole"])
 def test_a_lost_block_is_made_again_to_equal_bytes(loss, options, weights):
-    y = make_target(X, loss[0], loss[2])
+    y = np.tile(make_target(X, loss[0]), loss[2]) if loss[3] else make_target(X, loss[0], loss[2])
     plain, losses = boost_plain(BINS, y, weights, loss, make_params(**options), 4)
     hosts = LosingHosts(5)
     blocks, same_losses = boost_blocks(BINS, y, weights, loss, make_params(**options), CUTS[3], 4, hosts=hosts)

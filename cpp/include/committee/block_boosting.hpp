@@ -20,6 +20,7 @@ struct BlockCommand {
   std::string name;
   BlockValues args;
   std::vector<BlockValues> by_block;  // further arguments, of each block
+  std::size_t n_answers = 1;          // values of the answer, where one is waited for
 };
 
 enum class BlockReduction : u8 { sum, max, list };
@@ -28,8 +29,8 @@ enum class BlockReduction : u8 { sum, max, list };
 class BlockCaller {
  public:
   virtual ~BlockCaller() = default;
-  // Runs commands on all blocks, one after the other, and returns the answers to the last one: put
-  // together, or block after block. `changes`: blocks are no longer what they were.
+  // Runs commands on all blocks, one after the other, and returns their answers, one after the
+  // other: put together, or block after block. `changes`: blocks are no longer what they were.
   virtual BlockValues call(std::span<const BlockCommand> commands, BlockReduction how,
                            bool changes) = 0;
   // A lost block comes to its state before the next call by the commands kept so far, `kept` and
@@ -42,6 +43,8 @@ struct BlockedRows {
   std::vector<std::size_t> offsets;  // first row of each block, and the number of all rows
   std::shared_ptr<BlockCaller> caller;
   std::size_t leaves_per_step = 4;  // that are split before any of them is looked at
+  // Of a round, that are grown together; 0: as many as take little memory.
+  std::size_t trees_per_step = 0;
   // The loss, as make_loss knows it.
   std::string loss;
   double parameter = 0.0;

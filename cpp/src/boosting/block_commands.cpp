@@ -5,6 +5,10 @@ namespace committee {
 
 // Commands that need no more than a line, and the names of all.
 void BoostingBlock::State::list_growth(Commands& commands) {
+  commands["choose_tree"] = [](State& s, const BlockValues& a) {
+    s.tree = read_u32(a, 0);
+    return BlockValues{};
+  };
   commands["open_root"] = [](State& s, const BlockValues& a) { return s.open_root(a); };
   commands["reopen_root"] = [](State& s, const BlockValues&) { return s.reopen_root(); };
   commands["split"] = [](State& s, const BlockValues& a) { return s.split(a); };

@@ -51,6 +51,8 @@ void BoostingBlock::State::start(const BlockValues& args) {
   auto layout = std::make_shared<const RecordLayout>(*data->bins, std::move(joints), *weights,
                                                      take_value<i64>(args, 5) != 0);
   rows = std::make_unique<LocalRows>(input, *weights, *loss, params, std::move(layout), n_threads);
+  const i64 n_together = take_value<i64>(args, 8);
+  if (n_together > 1) rows->add_leaves_apart(static_cast<std::size_t>(n_together - 1));
 }
 
 // --- growing ----------------------------------------------------------------------------------

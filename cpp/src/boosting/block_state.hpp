@@ -19,7 +19,10 @@ struct BoostingBlock::State {
   static void list_scores(Commands& commands);
   static void list_gradients(Commands& commands);
 
-  LocalLeafRows& leaves() const { return rows->leaves(); }
+  // Those of the tree that commands are for.
+  LocalLeafRows& leaves() const {
+    return tree == 0 ? rows->leaves() : rows->leaves_apart(tree - 1);
+  }
   std::size_t n_entries() const { return rows->layout().n_entries() * width; }
   void take(const BlockValues& args);
   BlockValues list_combinations(const BlockValues& args) const;
@@ -54,6 +57,7 @@ struct BoostingBlock::State {
   BoostingParams params;
   u32 width = 1;  // words of a histogram's entry
   std::unique_ptr<LocalRows> rows;
+  u32 tree = 0;  // of those that are grown together
   std::vector<double> taken_gradients, taken_hessians;
   std::vector<u32> held_out;
   std::vector<double> sizes, factors;  // of the gradients, and of the weights of rows drawn by them

@@ -47,6 +47,9 @@ struct Boosting::State {
     const std::size_t n_apart = std::min(count_apart(), static_cast<std::size_t>(n_threads));
     for (LeafRows* leaves : rows->make_leaves_apart(n_apart, kMostCopied))
       growers_apart.push_back(std::make_unique<BoostingGrower>(table(), *leaves, params, 1, 1));
+    for (LeafRows* leaves : rows->leaves_together())
+      growers_together.push_back(
+          std::make_unique<BoostingGrower>(table(), *leaves, params, 1, n_threads));
   }
 
   GrowerTable table() const { return {&rows->bins(), &rows->layout(), &rows->weights()}; }
@@ -71,6 +74,7 @@ struct Boosting::State {
   BoostingGrower grower;
   Residuals residuals;
   std::vector<std::unique_ptr<BoostingGrower>> growers_apart;  // of one thread each
+  std::vector<std::unique_ptr<BoostingGrower>> growers_together;
   std::vector<StoredTree> trees;
   std::vector<double> gains;  // per feature, of all trees
   std::vector<u64> n_splits;
@@ -276,7 +280,11 @@ void Boosting::grow_trees(InterruptWatch& watch) {
     lock.lock();
     free.push_back(grower);
   });
-  for (std::size_t t = n_apart; t < n_trees; ++t) grow_tree(t, s.grower);
+  const std::size_t n_together = s.growers_together.size();
+  for (std::size_t first = 0; first < n_trees && n_together > 0; first += n_together)
+    s.rows->grow_together(std::min(n_together, n_trees - first),
+                          [&](std::size_t k) { grow_tree(first + k, *s.growers_together[k]); });
+  for (std::size_t t = n_apart; t < n_trees && n_together == 0; ++t) grow_tree(t, s.grower);
   s.n_grown += n_trees;
   s.rows->finish_round(round.trees);
   for (std::size_t t = 0; t < n_trees; ++t) {
@@ -350,6 +358,7 @@ std::vector<u64> Boosting::split_counts() const {
 std::size_t Boosting::bytes() const {
   std::size_t bytes = state_->rows->bytes() + state_->grower.bytes();
   for (const auto& grower : state_->growers_apart) bytes += grower->bytes();
+  for (const auto& grower : state_->growers_together) bytes += grower->bytes();
   return bytes;
 }
 

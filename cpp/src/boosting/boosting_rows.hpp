@@ -2,6 +2,8 @@
 // the rows of leaves (leaf_rows.hpp), these may lie in this process (LocalRows) or in blocks
 // elsewhere.
 #pragma once
+#include <functional>
+
 #include "boosting/leaf_values.hpp"
 
 namespace committee {
@@ -19,6 +21,12 @@ class BoostingRows {
   // Rows of other trees that can be grown at the same time, if their copies are to take no more
   // bytes than this.
   virtual std::vector<LeafRows*> make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) = 0;
+  // Rows of the trees of a round that are grown together, in steps that all of them take at once:
+  // grow(0) .. grow(n_trees - 1), of no more trees than these. None: one after the other.
+  virtual std::vector<LeafRows*> leaves_together() { return {}; }
+  virtual void grow_together(std::size_t n_trees, const std::function<void(std::size_t)>& grow) {
+    for (std::size_t tree = 0; tree < n_trees; ++tree) grow(tree);
+  }
   virtual std::size_t bytes() const = 0;
 
   // Scores [score][row].

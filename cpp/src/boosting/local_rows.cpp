@@ -73,10 +73,15 @@ std::vector<LeafRows*> LocalRows::make_leaves_apart(std::size_t n_trees, std::si
   std::vector<LeafRows*> made;
   if (n_trees * records_.bytes() > most_bytes) return made;
   for (std::size_t k = 0; k < n_trees; ++k) {
-    apart_.push_back(std::make_unique<Apart>(shared_, records_));
+    apart_.push_back(std::make_unique<Apart>(shared_, records_, 1));
     made.push_back(&apart_.back()->leaves);
   }
   return made;
+}
+
+void LocalRows::add_leaves_apart(std::size_t n_trees) {
+  for (std::size_t k = 0; k < n_trees; ++k)
+    apart_.push_back(std::make_unique<Apart>(shared_, records_, n_threads_));
 }
 
 std::size_t LocalRows::bytes() const {

@@ -42,6 +42,9 @@ class LocalRows final : public BoostingRows {
 
   // For blocks: what is done in two steps there.
   Gradients& gradient_pairs() { return gradients_; }
+  // Rows of so many other trees, and of one of these.
+  void add_leaves_apart(std::size_t n_trees);
+  LocalLeafRows& leaves_apart(std::size_t tree) { return apart_.at(tree)->leaves; }
   const RowWeights& drawn_weights() const { return drawn_; }
   ScoreView view() const { return shared_.view(); }
   // Sizes of all rows' gradients, over the scores, by which a sample is drawn.
@@ -55,8 +58,8 @@ class LocalRows final : public BoostingRows {
   void sum_losses(ExactMean& all, std::span<const u32> rows, ExactMean* some) const;
   // Rows of a tree that is grown beside others.
   struct Apart {
-    Apart(const SharedRows& shared, const Records& all)
-        : records(all), leaves(shared, records, 1, 1) {}
+    Apart(const SharedRows& shared, const Records& all, int n_threads)
+        : records(all), leaves(shared, records, 1, n_threads) {}
     Records records;
     LocalLeafRows leaves;
   };

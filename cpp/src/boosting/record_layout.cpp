@@ -197,6 +197,15 @@ void RecordLayout::plan_blocks(const WeightFacts& weights, bool precise, std::si
   bundles_per_block_ = std::min<std::size_t>(share(n_bundles_), 64 - words_.bytes());
 }
 
+std::size_t RecordLayout::bytes_per_row() const {
+  std::size_t bytes = 0, first = 0;
+  do {
+    bytes += round_stride(std::min(bundles_per_block_, n_bundles_ - first) + words_.bytes());
+    first += bundles_per_block_;
+  } while (first < n_bundles_);
+  return bytes;
+}
+
 const i64* RecordLayout::column_histogram(u32 column, const i64* histogram,
                                           std::span<const i64> total,
                                           std::vector<i64>& room) const {

@@ -69,6 +69,8 @@ class RecordLayout {
   // What it would be if no column were listed.
   std::size_t n_planned_entries() const { return n_planned_entries_; }
   std::size_t bundles_per_block() const { return bundles_per_block_; }
+  // Bytes of all records of a row.
+  std::size_t bytes_per_row() const;
   const std::vector<JointColumns>& joints() const { return joints_; }
   const WordPlan& words() const { return words_; }  // with the weights at the start of the fit
   // Histogram of a column; where the column shares its byte it is put together in `room` from the

@@ -18,49 +18,7 @@ std::vector<u32> list_numbers(std::span<const u32> numbers) {
 
 }  // namespace
 
-void BlockLink::post(BlockCommand command, bool kept) {
-  if (kept) {
-    settle_round();
-    kept_.push_back(command);
-  }
-  waiting_.push_back(std::move(command));
-}
-
-BlockValues BlockLink::ask(BlockCommand command, BlockReduction how, bool changes) {
-  const bool any = changes || !waiting_.empty();
-  waiting_.push_back(std::move(command));
-  BlockValues answer = caller_->call(waiting_, how, any);
-  if (!changes) waiting_.pop_back();
-  keep_round();
-  return answer;
-}
-
-void BlockLink::finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state) {
-  settle_round();
-  for (BlockCommand& tree : trees) kept_.push_back(std::move(tree));
-  state_ = std::move(state);
-  n_done_ = waiting_.size();
-  due_ = true;
-}
-
-void BlockLink::settle_round() {
-  if (!due_) return;
-  if (!waiting_.empty()) caller_->call(waiting_, BlockReduction::list, true);
-  keep_round();
-}
-
-// All commands have been sent. What is kept stands for those of the round that is over; those that
-// came after it follow.
-void BlockLink::keep_round() {
-  if (std::exchange(due_, false)) {
-    state_.insert(state_.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(n_done_),
-                  waiting_.end());
-    caller_->keep(std::exchange(kept_, {}), std::exchange(state_, {}));
-  }
-  waiting_.clear();
-}
-
-std::vector<double> find_quantiles(BlockLink& link, std::span<const double> levels,
+std::vector<double> find_quantiles(BlockChannel& link, std::span<const double> levels,
                                    const std::function<BlockCommand(const DigitStep&)>& count) {
   QuantileSearch search(levels, kDigitBits);
   while (!search.finished())
@@ -69,7 +27,7 @@ std::vector<double> find_quantiles(BlockLink& link, std::span<const double> leve
   return search.values();
 }
 
-RemoteLeafRows::RemoteLeafRows(BlockLink& link, const RemoteFacts& facts,
+RemoteLeafRows::RemoteLeafRows(BlockChannel& link, const RemoteFacts& facts,
                                const RecordLayout& layout, const Loss& loss, u32 width)
     : link_(link),
       facts_(facts),
@@ -96,7 +54,7 @@ RootSums RemoteLeafRows::take_root(const BlockValues& answer) {
 RootSums RemoteLeafRows::open_root(const TreeStart& start, i64* histogram) {
   follows_residuals_ = false;
   const BlockValues answer =
-      link_.ask({"open_root", {i64{start.first_score}, static_cast<i64>(start.tree)}, {}},
+      link_.ask({"open_root", {i64{start.first_score}, static_cast<i64>(start.tree)}, {}, 3},
                 BlockReduction::sum, true);
   std::copy_n(take_value<std::vector<i64>>(answer, 2).data(), n_entries_, histogram);
   return take_root(answer);
@@ -110,7 +68,8 @@ RootSums RemoteLeafRows::reopen_root() {
 void RemoteLeafRows::split_leaves(std::span<StepSplit> splits) {
   std::vector<LeafSplit> how;
   for (const StepSplit& split : splits) how.push_back(split.how);
-  const BlockValues answer = link_.ask({"split", write_splits(how), {}}, BlockReduction::sum, true);
+  const BlockValues answer =
+      link_.ask({"split", write_splits(how), {}, 3}, BlockReduction::sum, true);
   const auto& sums = take_value<std::vector<i64>>(answer, 0);
   const auto& levels = take_value<std::vector<i64>>(answer, 1);
   const auto& histograms = take_value<std::vector<i64>>(answer, 2);
@@ -151,7 +110,7 @@ void RemoteLeafRows::add_rows(u32 leaf, i64* histogram) {
 void RemoteLeafRows::count_bins(u32 leaf, u32 feature, std::vector<u32>& counts,
                                 std::vector<u64>& weights) {
   const BlockValues answer =
-      link_.ask({"count_bins", {i64{leaf}, i64{feature}}, {}}, BlockReduction::sum);
+      link_.ask({"count_bins", {i64{leaf}, i64{feature}}, {}, 2}, BlockReduction::sum);
   const auto& rows = take_value<std::vector<i64>>(answer, 0);
   const auto& summed = take_value<std::vector<i64>>(answer, 1);
   counts.assign(rows.begin(), rows.end());

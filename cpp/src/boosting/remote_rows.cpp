@@ -8,6 +8,16 @@
 
 namespace committee {
 
+namespace {
+
+// Bytes that trees grown together may take beyond what one of them does: in copies of the records
+// of a block, and in histograms here. And the most of these trees.
+constexpr std::size_t kMostTogetherBytes = std::size_t{256} << 20, kMostTogether = 64;
+// Open leaves of a tree that may have any number of them.
+constexpr std::size_t kLeavesWithoutLimit = 256;
+
+}  // namespace
+
 RemoteRows::RemoteRows(const BlockedRows& blocks, const BoostingInput& input,
                        const RowWeights& weights, Loss& loss, const BoostingParams& params)
     : facts_{*blocks.bins, blocks.offsets, std::max<std::size_t>(1, blocks.leaves_per_step), false},
@@ -25,9 +35,14 @@ RemoteRows::RemoteRows(const BlockedRows& blocks, const BoostingInput& input,
     });
   layout_ = std::make_shared<const RecordLayout>(facts_.bins, std::move(joints), weights,
                                                  params.goss_other > 0.0);
-  start(blocks);
+  const std::size_t n_together = count_together(blocks);
+  start(blocks, n_together);
   const u32 width = params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1;
   leaves_ = std::make_unique<RemoteLeafRows>(link_, facts_, *layout_, loss, width);
+  if (n_together > 1) steps_ = std::make_unique<TreeSteps>(link_, n_together);
+  for (std::size_t tree = 0; steps_ && tree < n_together; ++tree)
+    leaves_together_.push_back(
+        std::make_unique<RemoteLeafRows>(steps_->channel(tree), facts_, *layout_, loss, width));
 }
 
 std::vector<double> RemoteRows::cut_columns(const double* values, std::size_t n_columns,
@@ -78,7 +93,23 @@ bool RemoteRows::try_join(JointColumns& joint, u32 column, u32 most_codes) {
   return true;
 }
 
-void RemoteRows::start(const BlockedRows& blocks) {
+// Trees of a round that are grown together. Blocks copy their records for each but one of them, and
+// histograms stay with the open leaves of all.
+std::size_t RemoteRows::count_together(const BlockedRows& blocks) const {
+  const std::size_t n_trees = params_.vector_leaves ? 1 : loss_.n_scores();
+  if (blocks.trees_per_step > 0) return std::min(n_trees, blocks.trees_per_step);
+  std::size_t longest = 1;
+  for (std::size_t block = 0; block < facts_.n_blocks(); ++block)
+    longest = std::max(longest, facts_.offsets[block + 1] - facts_.offsets[block]);
+  const std::size_t n_leaves =
+      params_.max_leaf_nodes == 0 ? kLeavesWithoutLimit : params_.max_leaf_nodes;
+  const std::size_t copied = longest * (layout_->bytes_per_row() + 2 * sizeof(u32));
+  const std::size_t held = std::max<std::size_t>(1, n_leaves * layout_->n_entries() * sizeof(i64));
+  return std::min(
+      {n_trees, 1 + kMostTogetherBytes / copied, 1 + kMostTogetherBytes / held, kMostTogether});
+}
+
+void RemoteRows::start(const BlockedRows& blocks, std::size_t n_together) {
   std::vector<u32> joints;
   std::vector<u8> codes;
   for (const JointColumns& joint : layout_->joints()) {
@@ -91,9 +122,16 @@ void RemoteRows::start(const BlockedRows& blocks) {
   link_.post({"start",
               {std::vector<u8>(blocks.loss.begin(), blocks.loss.end()), blocks.parameter,
                i64{loss_.n_scores()}, blocks.levels, i64{params_.vector_leaves},
-               i64{params_.goss_other > 0.0}, std::move(joints), std::move(codes)},
+               i64{params_.goss_other > 0.0}, std::move(joints), std::move(codes),
+               static_cast<i64>(n_together)},
               {}},
              true);
+}
+
+std::vector<LeafRows*> RemoteRows::leaves_together() {
+  std::vector<LeafRows*> leaves;
+  for (const auto& own : leaves_together_) leaves.push_back(own.get());
+  return leaves;
 }
 
 // --- scores -----------------------------------------------------------------------------------

@@ -1,37 +1,19 @@
 // The rows of a fit in blocks elsewhere: what LocalRows does with rows is here a command to all
-// blocks. Commands without an answer wait for the next one that has one.
+// blocks.
 #pragma once
 #include <functional>
 #include <map>
 
+#include "boosting/block_link.hpp"
 #include "boosting/boosting_rows.hpp"
 #include "boosting/gradient_sampling.hpp"
-#include "committee/block_boosting.hpp"
+#include "boosting/tree_steps.hpp"
 #include "committee/quantile_counts.hpp"
 
 namespace committee {
 
-// Commands on their way.
-class BlockLink {
- public:
-  explicit BlockLink(std::shared_ptr<BlockCaller> caller) : caller_(std::move(caller)) {}
-  // Without an answer: sent with the next one. `kept`: a lost block needs it for good.
-  void post(BlockCommand command, bool kept = false);
-  BlockValues ask(BlockCommand command, BlockReduction how, bool changes = false);
-  // A round is over: what its commands have done is done by these, in a block that is lost later.
-  void finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state);
-
- private:
-  void settle_round();
-  void keep_round();
-  std::shared_ptr<BlockCaller> caller_;
-  std::vector<BlockCommand> waiting_, kept_, state_;
-  bool due_ = false;        // a round is over, and its commands may still be waiting
-  std::size_t n_done_ = 0;  // of those that wait, the ones that belong to that round
-};
-
 // Quantiles of groups of values that the blocks count; `count` names the command that does.
-std::vector<double> find_quantiles(BlockLink& link, std::span<const double> levels,
+std::vector<double> find_quantiles(BlockChannel& link, std::span<const double> levels,
                                    const std::function<BlockCommand(const DigitStep&)>& count);
 
 // The facts that blocks and their driver share.
@@ -46,7 +28,7 @@ struct RemoteFacts {
 
 class RemoteLeafRows final : public LeafRows {
  public:
-  RemoteLeafRows(BlockLink& link, const RemoteFacts& facts, const RecordLayout& layout,
+  RemoteLeafRows(BlockChannel& link, const RemoteFacts& facts, const RecordLayout& layout,
                  const Loss& loss, u32 width);
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
@@ -76,7 +58,7 @@ class RemoteLeafRows final : public LeafRows {
   RootSums take_root(const BlockValues& answer);
   void take_levels(const LeafSplit& split, std::span<const i64> built);
 
-  BlockLink& link_;
+  BlockChannel& link_;
   const RemoteFacts& facts_;
   const Loss& loss_;
   const u32 width_;
@@ -99,6 +81,10 @@ class RemoteRows final : public BoostingRows {
   const GradientFacts& gradients() const override { return gradients_; }
   LeafRows& leaves() override { return *leaves_; }
   std::vector<LeafRows*> make_leaves_apart(std::size_t, std::size_t) override { return {}; }
+  std::vector<LeafRows*> leaves_together() override;
+  void grow_together(std::size_t n_trees, const std::function<void(std::size_t)>& grow) override {
+    steps_->run(n_trees, grow);
+  }
   std::size_t bytes() const override { return scores_.size() * sizeof(double); }
   const double* scores() override;
   void set_scores(const double* scores) override;
@@ -115,7 +101,8 @@ class RemoteRows final : public BoostingRows {
  private:
   void send_targets(const BoostingInput& input);
   bool try_join(JointColumns& joint, u32 column, u32 most_codes);
-  void start(const BlockedRows& blocks);
+  std::size_t count_together(const BlockedRows& blocks) const;
+  void start(const BlockedRows& blocks, std::size_t n_together);
   // The part of values[column][row] that a block has.
   std::vector<double> cut_columns(const double* values, std::size_t n_columns,
                                   std::size_t block) const;
@@ -131,6 +118,8 @@ class RemoteRows final : public BoostingRows {
   GradientFacts gradients_;
   std::shared_ptr<const RecordLayout> layout_;
   std::unique_ptr<RemoteLeafRows> leaves_;
+  std::unique_ptr<TreeSteps> steps_;  // of trees that are grown together, and their rows
+  std::vector<std::unique_ptr<RemoteLeafRows>> leaves_together_;
   std::vector<double> scores_;                  // as they were when somebody asked
   std::vector<BlockCommand> choice_, adapted_;  // the latest of their kind
 };

@@ -83,7 +83,7 @@ class BoostingBlockState:
         self._block = _core.BoostingBlock(bins, count_host_threads() or 1)
 
     def run(self, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run commands one after the other; the answer is that to the last one."""
+        """Run commands one after the other; their answers, one after the other (most have none)."""
         if name == _TAKE_BINS:
             self._take_bins(unpack_bins(PackedBins(*args)))
             return ()
@@ -93,7 +93,7 @@ class BoostingBlockState:
         own = further[0] if further else ((),) * len(commands)
         answer: tuple[Any, ...] = ()
         for (command, given), more in zip(commands, own, strict=True):
-            answer = self._block.run(command, (*given, *more))
+            answer += self._block.run(command, (*given, *more))
         return answer
 
 
@@ -178,7 +178,7 @@ class _BlockCalls:
         self._kept.append(command)
 
     def call(self, commands: list[EngineCommand], how: Reduction, changes: bool) -> tuple[Any, ...]:
-        """Run commands on all blocks; the answers to the last one, reduced, or one block after the other."""
+        """Run commands on all blocks; their answers, reduced, or one block after the other."""
         sent = _pack(commands)
         answer = self._hosts.call(self._fit, sent.name, sent.args, reduce=how, changes=changes, by_block=sent.by_block)
         values = tuple(chain.from_iterable(answer)) if how == "list" else answer
@@ -216,6 +216,10 @@ class BlockBoosting:
         The engine's parameters.
     leaves_per_step : int, optional
         Leaves that are split in one round trip, before it is known which come next; the tree does not depend on it.
+    trees_per_step : int, optional
+        Trees of a round, those of several classes or outputs, that are grown together: each round trip takes all of
+        them a step further, and each block copies its rows for all but one of them. As many as take little memory if
+        it is left out; the trees do not depend on it.
 
     Attributes
     ----------
@@ -251,6 +255,7 @@ class BlockBoosting:
         loss: LossSettings,
         params: _core.BoostingParams,
         leaves_per_step: int | None = None,
+        trees_per_step: int | None = None,
     ) -> None:
         self._fit = uuid4().hex
         # Hosts forget the blocks of a fit that failed, too.
@@ -264,7 +269,18 @@ class BlockBoosting:
         name, parameter, n_scores, levels = loss
         n_ahead = choose_leaves_per_step(params.max_leaf_nodes) if leaves_per_step is None else leaves_per_step
         self.state = _core.make_block_boosting(
-            calls, bins.mapper, list(offsets), y, weights, name, parameter, n_scores, params, list(levels), n_ahead
+            calls,
+            bins.mapper,
+            list(offsets),
+            y,
+            weights,
+            name,
+            parameter,
+            n_scores,
+            params,
+            list(levels),
+            n_ahead,
+            trees_per_step or 0,
         )
         self.traffic = calls.traffic
 
