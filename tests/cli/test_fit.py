@@ -16,7 +16,7 @@ from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.model_setup import ModelSetup, Plan
 from committee.cli.problem import Roles, define_problem, write_numbers
 from committee.cli.table import Source, read_source
-from committee.data import intake
+from committee.data import frames
 from tests.cli.conftest import Run
 
 
@@ -212,13 +212,13 @@ def test_the_table_is_read_once_and_not_by_each_fit(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    general = intake._read_frame
+    general = frames._read_frame
 
     def count(frame: Any) -> Any:
         read.append(1)
         return general(frame)
 
-    monkeypatch.setattr(intake, "_read_frame", count)
+    monkeypatch.setattr(frames, "_read_frame", count)
     problem = define_problem(Source("t", table), Roles("species", drop=["height"]), "auto")
     plan = Plan(name, {"max_depth": 3} if name != "tree" else {}, 2, 0, 1)
     results = CrossValidationRun(ModelSetup(problem, plan)).run()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from committee.base import CommitteeEstimator
-from committee.data import Dataset, intake, note_columns, take_in
+from committee.data import Dataset, frames, note_columns, take_in
 from committee.exceptions import DataError
 
 pd = pytest.importorskip("pandas")
@@ -165,13 +165,13 @@ WIDE = {"text": ["u", "v", None], "single": np.array([1, 2, 3], "f4"), "truth": 
 def test_columns_of_numbers_are_read_without_a_detour(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each column that is wrapped for the general way costs 80 microseconds and more."""
     wrapped: list[str] = []
-    general = intake._read_series
+    general = frames._read_series
 
     def count(series: Any, where: str) -> Any:
         wrapped.append(where)
         return general(series, where)
 
-    monkeypatch.setattr(intake, "_read_series", count)
+    monkeypatch.setattr(frames, "_read_series", count)
     data = take(frame(WIDE))
     assert wrapped == ["column 'text'"]
     assert_same(data, [[0, 1, 1, 1], [1, 2, 0, 2], [NAN, 3, 1, 3]], [["u", "v"], None, None, None])
@@ -183,7 +183,7 @@ def test_columns_of_numbers_are_read_without_a_detour(frame: Any, monkeypatch: p
 @pytest.mark.parametrize("names", [list(WIDE), ["single", "truth"], ["whole", "truth"], ["single"]], ids="-".join)
 def test_rows_of_a_frame_that_was_read_once(frame: Any, names: list[str]) -> None:
     rows = np.array([2, 0, 0])
-    read = intake.read_frame(frame({name: WIDE[name] for name in names})).take_rows(rows)
+    read = frames.read_frame(frame({name: WIDE[name] for name in names})).take_rows(rows)
     alone = frame({name: [WIDE[name][k] for k in rows] if name != "single" else WIDE[name][rows] for name in names})
     first, second = take(read), take(alone)
     np.testing.assert_array_equal(first.X, second.X)
@@ -465,9 +465,9 @@ def test_pandas_is_read_alike_by_both_ways(chosen: list[str], rows: slice, monke
             "o": np.array([1, 2.5] * 20, dtype=object),
         }
     )[chosen].iloc[rows]
-    short = intake._read_table(frame, "Tree")
-    monkeypatch.setattr(intake, "_read_pandas", lambda X: None)
-    general = intake._read_table(frame, "Tree")
+    short = frames.read_columns(frame)
+    monkeypatch.setattr(frames, "_read_pandas", lambda X: None)
+    general = frames.read_columns(frame)
     assert (short.names, short.n_rows, short.n_features) == (general.names, general.n_rows, general.n_features)
     for one, other in zip(short.split_columns(), general.split_columns(), strict=True):
         assert one.where == other.where

@@ -21,8 +21,8 @@ from committee.automatic.params import (
     TimeBudget,
 )
 from committee.base import ClassifierScoreMixin, RegressorScoreMixin
-from committee.constraints import read_coverage
 from committee.params import CategoricalFeatures, ClassWeight, NJobs, RandomState, Unseen, Verbose
+from committee.value_checks import read_coverage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import choose_metrics
 from committee.cli.problem import LearningProblem, TaskKind
-from committee.data.intake import read_frame
+from committee.data.frames import read_frame
 from committee.data.tables import Table
 from committee.typing import FloatArray
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from committee.constraints import is_whole, show_value
+from committee.constraints import show_value
 from committee.data.memory import show_bytes
 from committee.exceptions import ParameterError
+from committee.value_checks import is_whole
 
 if TYPE_CHECKING:
     from committee.base import CommitteeEstimator

@@ -19,7 +19,7 @@ from committee.data.block_mapping import enter_cluster
 from committee.data.blocks.binned_file import BinnedFile
 from committee.data.blocks.opened import OpenedSource, count_offsets, load_block
 from committee.data.estimates import estimate_fit
-from committee.data.intake import find_frame, read_block
+from committee.data.frames import find_frame, read_block
 from committee.data.memory import find_limit, show_bytes
 from committee.data.sources import is_source, open_blocks
 from committee.data.sources.dask_source import collect_dask

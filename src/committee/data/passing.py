@@ -16,7 +16,7 @@ from committee.data.blocks import OpenedSource
 from committee.data.checks import compare_names
 from committee.data.class_weights import combine_weights
 from committee.data.dataset import ClassTarget, Dataset, Schema, ValueTarget
-from committee.data.intake import find_frame, read_names
+from committee.data.frames import find_frame, read_names
 from committee.data.rows import collect_table
 from committee.data.tables import Table
 from committee.data.targets import encode_classes, encode_values, read_target

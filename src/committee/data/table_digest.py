@@ -18,7 +18,7 @@ import numpy as np
 
 from committee.data.blocks import BinnedFile, OpenedSource
 from committee.data.columns import Column, read_objects
-from committee.data.intake import read_frame
+from committee.data.frames import read_frame
 from committee.data.rows import collect_table
 from committee.data.targets import read_target
 from committee.data.weights import read_sample_weight

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from committee.constraints import show_value
-from committee.data.intake import find_frame
+from committee.data.frames import find_frame
 from committee.exceptions import ParameterError
 from committee.typing import FloatArray
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from committee.constraints import accepts_arguments, is_flag, is_real, show_value
+from committee.constraints import show_value
 from committee.data import ClassTarget, ValueTarget
 from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.learners.tree_estimator import split_outputs
 from committee.scoring.known_predictions import KnownPredictions, KnownProbabilities, KnownValues
 from committee.scoring.scorer import Scorer
+from committee.value_checks import accepts_arguments, is_flag, is_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable

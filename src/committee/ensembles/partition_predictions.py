@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from committee.base import not_fitted_error
-from committee.data.intake import find_frame
+from committee.data.frames import find_frame
 from committee.data.sources import is_source, open_blocks
 from committee.data.sources.dask_source import is_dask
 from committee.data.sources.ray_source import is_ray

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import exp, log
 
-from committee.constraints import is_real, show_value
+from committee.constraints import show_value
 from committee.exceptions import ParameterError
 from committee.inspection.resampling import check_count
+from committee.value_checks import is_real
 
 __all__ = ["edge_bound", "vc_bound"]
 

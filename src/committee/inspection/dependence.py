@@ -8,12 +8,13 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
-from committee.constraints import read_doubles, show_value
+from committee.constraints import show_value
 from committee.data.dates import read_array_times, to_dates
 from committee.data.inputs import DATE_KINDS
 from committee.exceptions import DataError, ParameterError
 from committee.inspection.model_access import Response, TreeResponse, find_features, make_response, read_row_weights
 from committee.inspection.resampling import check_count
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

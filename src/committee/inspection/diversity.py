@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from committee.constraints import read_doubles
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
 from committee.exceptions import DataError, ParameterTypeError
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

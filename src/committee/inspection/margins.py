@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.constraints import is_real, read_doubles, show_value
+from committee.constraints import show_value
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
+from committee.value_checks import is_real, read_doubles
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -11,13 +11,14 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from committee.base import resolve_jobs
-from committee.constraints import read_doubles, show_value
+from committee.constraints import show_value
 from committee.data.dates import compute_part, read_array_times, to_dates
 from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from committee.constraints import read_doubles
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from committee.typing import EstimatorLike, FloatArray

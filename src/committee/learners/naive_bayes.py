@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from committee.constraints import read_doubles, show_value
+from committee.constraints import show_value
 from committee.data import ClassTarget
 from committee.data.checks import note_columns
 from committee.data.intake import take_in, take_in_rows
@@ -23,6 +23,7 @@ from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.bayes_predictions import BaseNaiveBayes, ClassPrior, FitPrior, encode_known, sum_by_code
 from committee.losses import apply_expm1, apply_log
 from committee.params import ArrayLike, Interval
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from typing import Self

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.base import resolve_jobs
-from committee.constraints import is_real, show_value
+from committee.constraints import show_value
 from committee.data import ClassTarget, Dataset, Schema, ValueTarget
 from committee.data.inputs import DATE_KINDS
 from committee.data.weights import find_unit
@@ -33,6 +33,7 @@ from committee.params import (
     RandomState,
     Splitter,
 )
+from committee.value_checks import is_real
 
 if TYPE_CHECKING:
     from committee.engines import GrowParams

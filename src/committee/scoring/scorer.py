@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 
-from committee.constraints import accepts_arguments, is_real, show_value
+from committee.constraints import show_value
 from committee.exceptions import CommitteeError, DataError, ParameterTypeError
 from committee.foreign_names import check_scorer
+from committee.value_checks import accepts_arguments, is_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable

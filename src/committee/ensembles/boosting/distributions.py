@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special, stats
 
 from committee.base import resolve_seed
-from committee.constraints import read_coverage, read_doubles, read_levels
 from committee.exceptions import DataError
 from committee.losses import apply_exp
+from committee.value_checks import read_coverage, read_doubles, read_levels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from committee.constraints import is_flag
 from committee.data.intake import take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table
@@ -40,6 +39,7 @@ from committee.learners.tree_estimator import add_columns
 from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import find_leaves
 from committee.losses import LossFunction
+from committee.value_checks import is_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

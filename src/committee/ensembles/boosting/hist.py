@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.constraints import is_flag
 from committee.data.opening import opens_table
 from committee.ensembles.boosting.base import BaseBoosting
 from committee.ensembles.boosting.booster import InitialScores
@@ -52,6 +51,7 @@ from committee.params import (
     Verbose,
     WarmStart,
 )
+from committee.value_checks import is_flag
 
 if TYPE_CHECKING:
     from typing import Self

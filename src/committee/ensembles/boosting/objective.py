@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from committee.constraints import is_real, show_value
+from committee.constraints import show_value
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.rows import collect_table
 from committee.ensembles.boosting.custom_loss import CustomLoss
@@ -17,6 +17,7 @@ from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.joined_loss import JoinedLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.losses import LossFunction, describe_loss
+from committee.value_checks import is_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

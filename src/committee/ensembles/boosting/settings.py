@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.constraints import is_flag
 from committee.ensembles.boosting.objective import count_present, count_repeated
+from committee.value_checks import is_flag
 
 if TYPE_CHECKING:
     from committee.data import Dataset

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from committee.constraints import read_doubles
 from committee.data import ClassTarget
 from committee.data.passing import read_table
 from committee.engines.formula import (
@@ -30,6 +29,7 @@ from committee.ensembles.combining.out_of_fold import (
 from committee.ensembles.member_formulas import open_members, predict_term
 from committee.exceptions import DataError, ParameterError
 from committee.params import ArrayLike, CrossValidation
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.constraints import read_coverage, read_levels
 from committee.data import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
 from committee.data.weights import count_as_rows
@@ -19,6 +18,7 @@ from committee.ensembles.prediction_sets import PredictionSetMixin
 from committee.exceptions import DataError, NotFittedError, ParameterError
 from committee.learners.tree_estimator import TreeClassifierMixin, TreeRegressorMixin
 from committee.learners.tree_rows import apply_trees, predict_trees
+from committee.value_checks import read_coverage, read_levels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

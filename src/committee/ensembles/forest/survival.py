@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from committee.constraints import accepts_arguments, is_real, show_value
+from committee.constraints import show_value
 from committee.data.intake import take_in_rows
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
@@ -50,6 +50,7 @@ from committee.params import (
     WarmStart,
 )
 from committee.scoring.survival import concordance_index
+from committee.value_checks import accepts_arguments, is_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
