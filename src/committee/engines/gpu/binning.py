@@ -32,7 +32,7 @@ _POINTERS = (
     "slots",
     "n_slots",
 )
-_INTEGERS = ("n_rows", "n_used", "row_stride", "column_stride", "bin_stride")
+_INTEGERS = ("n_rows", "n_used", "row_stride", "column_stride", "bin_stride", "group_stride")
 BINNING = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
 """The job of the kernels in `cuda/binning.cu`."""
 _TILE_BYTES = LANES * (1024 + 4)
@@ -85,12 +85,16 @@ class BinJob:
         Bytes from one column of bins to the next.
     counted : int
         Address of a byte for each row: whether ranges are of this row too; 0 for all.
+    group_stride : int
+        Not 0: the bins are records, 32 columns of a row side by side, and this is the way from one group of columns to
+        the next in bytes.
     """
 
     table: DeviceTableView
     bins: int
     bin_stride: int
     counted: int = 0
+    group_stride: int = 0
 
 
 def _round_down(thresholds: FloatArray) -> AnyArray:
@@ -169,6 +173,7 @@ class ThresholdTables:
         for own, job in zip(fields, jobs, strict=True):
             own["x"], own["bins"], own["counted"] = job.table.address, job.bins, job.counted
             own["n_rows"], own["bin_stride"] = job.table.n_rows, job.bin_stride
+            own["group_stride"] = job.group_stride
             own["row_stride"], own["column_stride"] = job.table.row_stride, job.table.column_stride
         memory = self._device.allocate(max(1, fields.nbytes))
         self._device.copy_in(fields.view(np.uint8), memory)

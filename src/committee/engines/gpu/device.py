@@ -277,7 +277,8 @@ class _CupyFeed:
 
     def __init__(self, device: _CupyDevice, cupy: Any, stream: Any, n_bytes: int) -> None:
         self._cupy, self._stream = cupy, stream
-        self._memories = [device.allocate(n_bytes) for _ in range(_N_BUFFERS)]
+        # One piece, which is large enough to be of use to others once it is free.
+        self._memory, self._n_bytes = device.allocate(_N_BUFFERS * n_bytes), n_bytes
         self._buffers = [cupy.cuda.alloc_pinned_memory(n_bytes) for _ in range(_N_BUFFERS)]
         self._events = [cupy.cuda.Event(disable_timing=True) for _ in range(_N_BUFFERS)]
 
@@ -290,7 +291,7 @@ class _CupyFeed:
         self._stream.synchronize()
 
     def find_address(self, number: int) -> int:
-        return self._memories[number % _N_BUFFERS].address
+        return self._memory.address + number % _N_BUFFERS * self._n_bytes
 
     def send(self, number: int, piece: AnyArray) -> None:
         place = number % _N_BUFFERS
@@ -303,7 +304,8 @@ class _CupyFeed:
         ]
         for copy in copies:
             copy.result()
-        self._memories[place].owner.copy_from_host_async(target.ctypes.data, piece.nbytes, self._stream)
+        start = self._memory.owner + place * self._n_bytes
+        start.copy_from_host_async(target.ctypes.data, piece.nbytes, self._stream)
         self._events[place].record(self._stream)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from committee import _core
 from committee.data.device_tables import DeviceTable
-from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables, count_bin_stride
-from committee.engines.gpu.layout import BINS
+from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables
+from committee.engines.gpu.layout import BINS, LANES, count_record_bytes
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ class DeviceBins:
         Where.
     mapper : BinMapper
         The bins.
-    columns : DeviceMemory
-        A byte a value, by columns of `count_bin_stride` bytes.
+    records : DeviceMemory
+        A byte a value: 32 columns of a row side by side, all rows of these, and then those of the next columns.
     n_rows : int
         Number of rows.
     """
 
-    def __init__(self, device: Device, mapper: _core.BinMapper, columns: DeviceMemory, n_rows: int) -> None:
-        self.device, self.mapper, self.columns = device, mapper, columns
+    def __init__(self, device: Device, mapper: _core.BinMapper, records: DeviceMemory, n_rows: int) -> None:
+        self.device, self.mapper, self.records = device, mapper, records
         self.n_rows, self.n_cols = n_rows, len(mapper.n_bins)
         # The plan of a small fit looks at the bytes.
         self.described = self._describe() if n_rows > _PLANNED_ROWS else self.to_host()
@@ -59,15 +59,15 @@ class DeviceBins:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return self.columns.n_bytes
+        return self.records.n_bytes
 
     def to_host(self) -> _core.BinnedMatrix:
         """The same table in the memory of the host."""
-        stride = count_bin_stride(self.n_rows)
-        bytes_: AnyArray = self.device.copy_out(self.columns, np.uint8, stride * self.n_cols)
+        n_bytes = count_record_bytes(self.n_rows, self.n_cols)
+        records: AnyArray = self.device.copy_out(self.records, np.uint8, n_bytes)
+        columns = records.reshape(-1, self.n_rows, LANES).transpose(0, 2, 1).reshape(-1, self.n_rows)
         builder = _core.BinnedBuilder(self.mapper, self.n_rows)
-        columns = np.ascontiguousarray(bytes_.reshape(self.n_cols, stride)[:, : self.n_rows])
-        builder.write_bins(columns, 0, np.empty(0, np.uint32))
+        builder.write_bins(np.ascontiguousarray(columns[: self.n_cols]), 0, np.empty(0, np.uint32))
         return builder.finish()
 
 
@@ -134,17 +134,16 @@ def bin_on_device(
     rows, own_weights, complete = _core.choose_bin_sample(n_rows, weights)
     sample = source.take_rows(rows)
     mapper = _core.learn_bins(sample, own_weights, n_levels, max_bins, None, n_jobs)
-    stride = count_bin_stride(n_rows)
-    columns = device.allocate(max(1, stride * n_features))
+    records = device.allocate(count_record_bytes(n_rows, n_features))
     counted = None
     if weights is not None and not complete:
         mask = ((weights > 0.0) & np.isfinite(weights)).astype(np.uint8)
         counted = device.allocate(mask.nbytes)
         device.copy_in(mask, counted)
-    table = _TableBins(device, source, mapper, n_levels, columns, stride)
+    table = _TableBins(device, source, mapper, n_levels, records)
     if complete:
         table.write(None, None)
-        return DeviceBins(device, mapper, columns, n_rows)
+        return DeviceBins(device, mapper, records, n_rows)
     summary = _core.TableSummary(source.is_double, n_levels, max_bins)
     summary.add(sample, None, n_jobs)
     found = _OtherRows(n_features, max_bins, mapper, n_levels)
@@ -155,8 +154,8 @@ def bin_on_device(
     final = _core.learn_bins(sample, own_weights, n_levels, max_bins, summary, n_jobs)
     if any(len(final.thresholds(c)) != len(mapper.thresholds(c)) for c in range(n_features)):
         # Values that the sample has not got have bins of their own.
-        _TableBins(device, source, final, n_levels, columns, stride).write(None, None)
-    return DeviceBins(device, final, columns, n_rows)
+        _TableBins(device, source, final, n_levels, records).write(None, None)
+    return DeviceBins(device, final, records, n_rows)
 
 
 class _TableBins:
@@ -168,11 +167,11 @@ class _TableBins:
         source: _Source,
         mapper: _core.BinMapper,
         n_levels: IndexArray,
-        columns: DeviceMemory,
-        stride: int,
+        records: DeviceMemory,
     ) -> None:
-        self._device, self._source, self._columns, self._stride = device, source, columns, stride
-        n_features = source.shape[1]
+        self._device, self._source, self._records = device, source, records
+        n_rows, n_features = source.shape
+        self._group_stride = n_rows * LANES
         thresholds = [np.asarray(mapper.thresholds(c)) for c in range(n_features)]
         levels = [int(n) for n in n_levels]
         self._tables = ThresholdTables(device, range(n_features), thresholds, levels, source.is_double)
@@ -186,7 +185,8 @@ class _TableBins:
             jobs, first = [], 0
             for view in views:
                 mask = 0 if counted is None else counted.address + first
-                jobs.append(BinJob(view, self._columns.address + first, self._stride, mask))
+                at = self._records.address + first * LANES
+                jobs.append(BinJob(view, at, 0, mask, self._group_stride))
                 first += view.n_rows
             return self._tables.apply(jobs)
 

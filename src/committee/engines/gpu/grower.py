@@ -138,7 +138,7 @@ class TreeGrower(FitMemory):
 
     def read_leaves(self) -> tuple[IndexArray, int]:
         """The node of the tree at hand that each row is in, and the number of its nodes."""
-        leaves: IndexArray = self._device.copy_out(self._memories["leaves"], np.uint32, self._n_rows)
+        leaves: IndexArray = self._device.copy_out(self._leaves, np.uint32, self._n_rows)
         return leaves, int(self._read_state()["n_final"])
 
     def find_gradients(self) -> None:

@@ -11,13 +11,12 @@ from committee.exceptions import EngineError
 if TYPE_CHECKING:
     from committee.engines.gpu.device import Device, DeviceProgram
 
-__all__ = ["BINS", "BLOCK", "FINAL_NODE", "FIT", "LANES", "ORDER", "STATE", "read_sizes"]
+__all__ = ["BINS", "BLOCK", "FINAL_NODE", "FIT", "LANES", "ORDER", "STATE", "count_record_bytes", "read_sizes"]
 
 LANES, BINS, BLOCK = 32, 256, 1024
 
 _POINTERS = [
     "records",
-    "columns",
     "n_bins",
     "y",
     "scores",
@@ -73,7 +72,7 @@ _POINTERS = [
 _INTEGERS = [
     "n_rows",
     "n_items",
-    "column_stride",
+    "y_bytes",
     "n_features",
     "n_groups",
     "n_scores",
@@ -153,6 +152,11 @@ FINAL_NODE = np.dtype(
         ("count", "u4"),
     ]
 )
+
+
+def count_record_bytes(n_rows: int, n_features: int) -> int:
+    """Bytes of a table in records: the columns of a row side by side, in groups of 32."""
+    return -(-max(1, n_features) // LANES) * n_rows * LANES
 
 
 def read_sizes(device: Device, program: DeviceProgram) -> dict[str, int]:

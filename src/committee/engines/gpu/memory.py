@@ -8,7 +8,7 @@ import numpy as np
 
 from committee.engines.gpu.binning import count_bin_stride
 from committee.engines.gpu.device_bins import DeviceBins
-from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, read_sizes
+from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, count_record_bytes, read_sizes
 from committee.engines.gpu.options import TreeOptions
 from committee.exceptions import EngineError
 
@@ -39,6 +39,16 @@ _AHEAD = 64
 _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
 _MOST_AHEAD_BYTES = 1 << 30
 """Histograms of nodes that more of them may be expanded ahead of time for."""
+
+
+def _find_narrowest(target: FloatArray) -> AnyArray:
+    """The same numbers in the fewest bytes that hold them exactly: those of classes fit into one."""
+    for dtype in (np.uint8, np.float32):
+        with np.errstate(invalid="ignore", over="ignore"):
+            narrow = target.astype(dtype)
+        if (narrow == target).all() and not np.signbit(target[target == 0.0]).any():
+            return narrow
+    return target
 
 
 class FitMemory:
@@ -82,7 +92,9 @@ class FitMemory:
         self.n_slots = 0
         self._upload_table(data)
         if target is not None:
-            self._put("y", np.ascontiguousarray(target, np.float64))
+            y = _find_narrowest(np.ascontiguousarray(target, np.float64))
+            self._put("y", y)
+            self._fit["y_bytes"] = y.itemsize
         self._upload_weights(plan)
 
     def _list_defines(self) -> list[str]:
@@ -117,20 +129,28 @@ class FitMemory:
         self._device.copy_in(array, memory)
 
     def _upload_table(self, data: _core.BinnedMatrix | DeviceBins) -> None:
-        stride = count_bin_stride(self._n_rows)
         if isinstance(data, DeviceBins):
-            self._memories["columns"] = data.columns
-            self._fit["columns"] = data.columns.address
+            self._memories["records"] = data.records
+            self._fit["records"] = data.records.address
         else:
-            columns = self._take("columns", stride * self._n_features)
-            for feature in range(data.n_cols):
-                column = data.column(feature) if data.has_entries else data.columns[feature]
-                self._device.copy_in(column, columns, feature * stride)
-        self._take("records", self._n_groups * self._n_rows * LANES)
+            self._send_columns(data, self._take("records", count_record_bytes(self._n_rows, self._n_features)))
         self._put("n_bins", np.asarray(self._plan.n_bins, np.uint32))
         for name in ("n_rows", "n_features", "n_groups"):
             self._fit[name] = getattr(self, f"_{name}")
-        self._fit["column_stride"] = stride
+
+    def _send_columns(self, data: _core.BinnedMatrix, records: DeviceMemory) -> None:
+        """The table of the host, 32 columns at a time, each of which the device has for as long as it needs."""
+        stride = count_bin_stride(self._n_rows)
+        columns = self._device.allocate(stride * min(LANES, self._n_features))
+        grid = self._count_blocks(256, self._n_rows)
+        for group in range(self._n_groups):
+            own = range(group * LANES, min(self._n_features, (group + 1) * LANES))
+            for place, feature in enumerate(own):
+                column = data.column(feature) if data.has_entries else data.columns[feature]
+                self._device.copy_in(column, columns, place * stride)
+            addresses = [np.uint64(records.address + group * self._n_rows * LANES), np.uint64(columns.address)]
+            sizes = [np.uint64(self._n_rows), np.uint64(stride), np.uint32(len(own))]
+            self._program.launch("make_records", grid, 256, [*addresses, *sizes])
 
     def _upload_weights(self, plan: _core.BoostingPlan) -> None:
         weights = np.asarray(plan.weights)
@@ -171,7 +191,6 @@ class FitMemory:
         self._choose_sizes()
         self._take_work_memory(n_scores)
         self._send_fit()
-        self._launch("make_records", self._count_blocks(256, self._n_rows * self._n_groups), 256)
 
     def _set_loss(self, loss: _core.LossInfo) -> None:
         fit = self._fit
@@ -198,7 +217,7 @@ class FitMemory:
         if limited:
             # Room for nodes that were expanded in vain: with little of it trees take many more steps.
             many = 16 * limit + 64
-            fits = many * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
+            fits = many // 2 * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
             fit["max_nodes"], fit["max_final"] = many if fits else 8 * limit + 64, 2 * limit
             fit["max_candidates"], fit["ahead"] = 4 * _AHEAD, _AHEAD
         else:
@@ -219,6 +238,16 @@ class FitMemory:
         """Of one node."""
         return self._n_planes * self._n_groups * BINS * LANES * 4
 
+    def _count_slots(self) -> int:
+        """Histograms that are there together: two children share their parent's and a new one."""
+        slots = int(self._fit["max_nodes"][0]) // 2 + 1
+        # Level by level, those of the last depth have no histograms.
+        return slots if self._n_steps is None else min(slots, 1 << max(0, self._n_steps - 1))
+
+    @property
+    def _leaves(self) -> DeviceMemory:
+        return self._memories.get("leaves", self._memories["items"])
+
     def _list_work_memory(self, n_scores: int) -> dict[str, int]:
         """Bytes of what the kernels work in."""
         names = ("n_items", "max_nodes", "max_candidates", "max_counts", "max_final")
@@ -231,10 +260,9 @@ class FitMemory:
         sizes = {
             "scores": 8 * n_scores * self._n_rows,
             "pairs": 8 * n_scores * self._n_rows,
-            "leaves": 4 * self._n_rows,
             "items": items,
             "other_items": items,
-            "histograms": self._count_histogram_bytes() * limits["max_nodes"],
+            "histograms": self._count_histogram_bytes() * self._count_slots(),
             "counts": cells * limits["max_counts"] * (2 if self._fit["count_weights"][0] else 1),
             "nodes": self._sizes["node"] * limits["max_nodes"],
             "candidates": self._sizes["candidate"] * limits["max_candidates"],
@@ -251,6 +279,8 @@ class FitMemory:
             "orders": ORDER.itemsize * self.n_slots,
             "parameters": 8 * n_scores,
         }
+        if items < 4 * self._n_rows:
+            sizes["leaves"] = 4 * self._n_rows
         if self._draws_weights:
             sizes["sizes"] = 8 * self._n_rows
         if self.options.needed:
@@ -271,6 +301,8 @@ class FitMemory:
             memory = self._take(name, n_bytes)
             if name in ("state", "scores"):
                 self._device.clear(memory)
+        # What leaf each row is in is written after the last look at the items, into their place.
+        self._fit["leaves"] = self._leaves.address
         self._memories["fit"] = self._device.allocate(FIT.itemsize)
         self._argument = np.uint64(self._memories["fit"].address)
 

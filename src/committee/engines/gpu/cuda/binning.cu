@@ -11,7 +11,7 @@ constexpr Size kEmpty = ~Size{0};  // no number that occurs
 // 8 bytes a field; pointers are to device memory.
 struct Binning {
   const void* x;        // row r and column c: at r * row_stride + c * column_stride
-  u8* bins;             // [used column][bin_stride]
+  u8* bins;             // [used column][bin_stride]; or records: [group][row][kLanes], groups group_stride apart
   const void* tables;   // [group][kBins][kLanes], of the type of x: thresholds, and infinity past the last
   const u32* columns;   // that are used
   const u32* n_levels;  // of these; 0: numbers
@@ -22,6 +22,12 @@ struct Binning {
   Size* slots;           // [used column][kSlots]: other values
   u32* n_slots;
   i64 n_rows, n_used, row_stride, column_stride, bin_stride;
+  i64 group_stride;  // 0: bins by columns
+
+  __device__ u8* place_of(u32 used, Size row) const {
+    if (group_stride == 0) return bins + used * static_cast<Size>(bin_stride) + row;
+    return bins + used / kLanes * static_cast<Size>(group_stride) + row * kLanes + used % kLanes;
+  }
 };
 
 // In the order of the numbers.
@@ -96,7 +102,12 @@ __device__ inline void apply_bins(const Binning& job, T* table) {
     }
     __syncthreads();
     const u32 column = group * kLanes + warp_of();
-    if (column < job.n_used) {
+    if (job.group_stride != 0) {  // a warp writes 32 records; lanes without a column have zeros
+      for (u32 i = 0; i < kLanes; ++i) {
+        const u32 place = warp_of() * kLanes + i;
+        if (first + place < n_rows) *job.place_of(group * kLanes + lane_of(), first + place) = tile[lane_of() * kTileStride + place];
+      }
+    } else if (column < job.n_used) {
       const u32* const from = reinterpret_cast<const u32*>(tile + warp_of() * kTileStride);
       u32* const to = reinterpret_cast<u32*>(job.bins + column * static_cast<Size>(job.bin_stride) + first);
       for (u32 k = lane_of(); k < kTile / 4 && first + 4 * k < n_rows; k += kLanes) to[k] = from[k];
@@ -116,7 +127,7 @@ __device__ inline void find_other_values(const Binning& job) {
          row += gridDim.x * Size{256}) {
       const double value = static_cast<double>(x[row * job.row_stride]) + 0.0;
       if (value != value || (job.counted && !job.counted[row])) continue;
-      const u32 bin = job.bins[used * static_cast<Size>(job.bin_stride) + row];
+      const u32 bin = *job.place_of(used, row);
       if (bin < n_values && job.values[used * Size{kBins} + bin] == value) continue;
       if (job.n_slots[used] > kSlots / 2) break;  // too many to have bins of their own
       const Size bits = bits_of(value);

@@ -85,6 +85,7 @@ struct TreeNode {
   i32 reserved;      // children that an expansion in vain has left; -1: none
   u32 depth;
   u32 counted, chosen, searched, unused;
+  u32 slot;  // of its histogram: the smaller child has a new one, the larger one its parent's
   // Of kOptions:
   Size weight;          // of its rows
   u64 key;              // of random numbers
@@ -137,18 +138,17 @@ struct TreeOrder {
 
 // What a fit is about; 8 bytes a field. Pointers are to device memory.
 struct Fit {
-  u8* records;        // [group][row][32]
-  const u8* columns;  // [feature][row], column_stride apart
+  const u8* records;  // [group][row][32]
   const u32* n_bins;  // per feature, value bins
-  const double* y;
+  const void* y;      // numbers of y_bytes
   double* scores;            // [score][row]
   FixedGradientPair* pairs;  // [score][row]
   const u32* weights;        // null: all one
   const u32* positions;      // by which rounding by chance goes; null: the row
   const u32* present;        // rows that take part; null: all
-  u32* leaves;               // per row: node of the final tree
+  u32* leaves;               // per row: node of the final tree; may lie where items are, which it comes after
   Item *items, *other_items;
-  u32* histograms;  // [node][group][gradients | hessians][bin][lane]
+  u32* histograms;  // [slot][group][gradients | hessians][bin][lane]
   u32* counts;      // [slot][group][bin][lane]
   TreeNode* nodes;
   Candidate* candidates;
@@ -191,7 +191,7 @@ struct Fit {
   u64* open_groups;        // [node][n_sets]: groups of features that may still meet
   const u64* feature_groups;  // [feature][n_sets]
 
-  i64 n_rows, n_items, column_stride, n_features, n_groups, n_scores;
+  i64 n_rows, n_items, y_bytes, n_features, n_groups, n_scores;
   i64 loss, constant_hessian, bounded, gradient_power, hessian_power;
   i64 gradient_shift, hessian_shift, stochastic, repeated;
   i64 max_depth, max_leaves, min_split, min_leaf, checked;  // max_leaves 0: no limit
@@ -203,8 +203,15 @@ struct Fit {
   double category_smooth, category_l2, least_weight, colsample_tree, colsample_level, colsample_node;
 
   __device__ u32* histogram(i32 node, u32 group) const {
-    return histograms + (static_cast<Size>(node) * n_groups + group) * kPlanes * kCells;
+    return histograms + (static_cast<Size>(nodes[node].slot) * n_groups + group) * kPlanes * kCells;
   }
+  // The target is kept in the fewest bytes that hold it exactly.
+  __device__ double target(Size at) const {
+    if (y_bytes == 1) return static_cast<const u8*>(y)[at];
+    return y_bytes == 4 ? static_cast<const float*>(y)[at] : static_cast<const double*>(y)[at];
+  }
+  // The slot of the smaller of the children from `left` on: pairs of nodes are made one after the other.
+  __device__ static u32 new_slot(i32 left) { return static_cast<u32>(left + 1) / 2; }
   // Of a slot: rows of each cell, and their weight where it is counted.
   __device__ u32* count_cells(u32 slot, u32 group) const {
     return counts + (slot * static_cast<Size>(n_groups) + group) * (count_weights ? 2 : 1) * kCells;

@@ -72,7 +72,7 @@ __device__ inline void visit_pairs(const Fit& fit, u32 row, Use&& use) {
     return;
   }
   if (fit.loss != kSoftmax) {
-    for (u32 k = 0; k < n_scores; ++k) use(k, find_pair(fit, k, fit.y[k * n + row], fit.scores[k * n + row]));
+    for (u32 k = 0; k < n_scores; ++k) use(k, find_pair(fit, k, fit.target(k * n + row), fit.scores[k * n + row]));
     return;
   }
   SoftmaxLoss loss;
@@ -81,7 +81,7 @@ __device__ inline void visit_pairs(const Fit& fit, u32 row, Use&& use) {
   for (u32 k = 1; k < n_scores; ++k) largest = take_larger(fit.scores[k * n + row], largest);
   double sum = SoftmaxLoss::power(fit.scores[row] - largest);
   for (u32 k = 1; k < n_scores; ++k) sum = sum + SoftmaxLoss::power(fit.scores[k * n + row] - largest);
-  const double factor = 1.0 / sum, y = fit.y[row];
+  const double factor = 1.0 / sum, y = fit.target(row);
   for (u32 k = 0; k < n_scores; ++k) {
     const double share = SoftmaxLoss::power(fit.scores[k * n + row] - largest) * factor;
     use(k, loss.gradients(y == static_cast<double>(k) ? 1.0 : 0.0, share));
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fi
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
     if (fit.weights && fit.weights[i] == 0) continue;
     const i32 g = kept ? fit.pairs[i].gradient : 0;
-    const Size size = kept ? static_cast<Size>(g < 0 ? -static_cast<i64>(g) : g) : size_bits(fit.scores[i] - fit.y[i]);
+    const Size size = kept ? static_cast<Size>(g < 0 ? -static_cast<i64>(g) : g) : size_bits(fit.scores[i] - fit.target(i));
     if (size > fit.largest[0]) atomicMax(fit.largest, size);
   }
 }
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* give
   const Fit& fit = *given;
   if (blockIdx.x == 0 && threadIdx.x == 0) fit.units[0] = unit, fit.units[1] = 1.0;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256})
-    fit.pairs[i] = {round_fixed((fit.scores[i] - fit.y[i]) * scale), 1};
+    fit.pairs[i] = {round_fixed((fit.scores[i] - fit.target(i)) * scale), 1};
 }
 
 // Before a tree: nothing is known, and the sums are zero.

@@ -34,7 +34,7 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   const TreeNode& node = fit.nodes[candidate.node];
   const Item* source = fit.list(node.depth) + node.begin + from;
   Item* target = fit.list(node.depth + 1) + node.begin;
-  const u8* column = fit.columns + node.best.feature * static_cast<Size>(fit.column_stride);
+  const u8* bins = fit.record(node.best.feature / kLanes, 0) + node.best.feature % kLanes;
   const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of(), place = node.best.place;
   const u32* codes = kOptions ? fit.codes + candidate.node * static_cast<Size>(fit.n_words) : nullptr;
   Item item[kPartItems];
@@ -47,7 +47,8 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   }
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t;
-    left[j] = i < n && goes_left(fit, item[j].row, column[item[j].row], node.best.feature, place, codes);
+    const u32 bin = bins[static_cast<Size>(item[j].row) * kLanes];
+    left[j] = i < n && goes_left(fit, item[j].row, bin, node.best.feature, place, codes);
   }
   if (kOptions && fit.track_weights) {
     Size weight = 0;
@@ -151,17 +152,12 @@ __device__ inline void flush_cells(const u32* cells, u32 first, u32 last, u32* t
 
 }  // namespace committee::gpu
 
-// The records of all rows from the columns.
-extern "C" __global__ void __launch_bounds__(256) make_records(const Fit* given) {
-  const Fit& fit = *given;
-  const Size n = fit.n_rows;
-  for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n * fit.n_groups; i += gridDim.x * Size{256}) {
-    const u32 group = i / n, row = i % n;
-    u8* record = fit.records + i * kLanes;
-    for (u32 lane = 0; lane < kLanes; ++lane) {
-      const u32 feature = group * kLanes + lane;
-      record[lane] = feature < fit.n_features ? fit.columns[feature * static_cast<Size>(fit.column_stride) + row] : 0;
-    }
+// The records of all rows of a group from its columns, `stride` bytes apart.
+extern "C" __global__ void __launch_bounds__(256)
+    make_records(u8* records, const u8* columns, Size n_rows, Size stride, u32 n_columns) {
+  for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < n_rows; row += gridDim.x * Size{256}) {
+    u8* record = records + row * kLanes;
+    for (u32 lane = 0; lane < kLanes; ++lane) record[lane] = lane < n_columns ? columns[lane * stride + row] : 0;
   }
 }
 
@@ -214,6 +210,7 @@ __device__ inline void check_candidates(const Fit& fit) {
     if (there && !few) {
       TreeNode* children = fit.nodes + node->left;
       bool searched = false;
+      const int built = 2 * node->best.left_h <= node->h ? 0 : 1;
       for (int side = 0; side < 2; ++side) {
         TreeNode& child = children[side];
         child = TreeNode{};
@@ -225,12 +222,13 @@ __device__ inline void check_candidates(const Fit& fit) {
         child.parent = candidate->node;
         child.left = child.reserved = -1;
         child.depth = node->depth + 1;
+        child.slot = side == built ? Fit::new_slot(node->left) : node->slot;
         child.searched = fit.may_split(child);
         searched = searched || child.searched;
       }
       if constexpr (kOptions) set_options(fit, *candidate, *node, children);
       candidate->state = kSplits;
-      if (searched) rows = children[2 * node->best.left_h <= node->h ? 0 : 1].count;
+      if (searched) rows = children[built].count;
     } else if (there) {
       candidate->state = slot < fit.max_counts ? kCounts : kWaits;
       candidate->slot = slot;
@@ -255,8 +253,7 @@ extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const 
   const Size per_node = static_cast<Size>(fit.n_groups) * kPlanes * kCells;
   for (Size i = first; i < n * per_node; i += step) {
     const TreeNode& node = fit.nodes[fit.candidates[i / per_node].node];
-    const i32 built = node.left + (2 * node.best.left_h <= node.h ? 0 : 1);
-    fit.histograms[built * per_node + i % per_node] = 0;
+    if (node.depth + 1 < fit.max_depth) fit.histograms[Fit::new_slot(node.left) * per_node + i % per_node] = 0;
   }
   if (fit.checked) {
     const u32 n_counts = n < fit.max_counts ? n : fit.max_counts;
