@@ -120,13 +120,14 @@ void bind_forest_import(nanobind::module_& m) {
         grown.row_offsets = view_vector(row_offsets);
         grown.weight_unit = view_vector(weight_unit);
         grown.offset = view_vector(offset);
-        ForestResult done = run_interruptible([&](InterruptWatch& watch) {
+        AssembledForest done = run_interruptible([&](InterruptWatch& watch) {
           return assemble_forest(input, params, plan, grown, watch);
         });
         const std::size_t n_features = data.n_cols;
+        nb::list members;
+        for (Trees& member : done.members) members.append(BoundTrees(std::move(member)));
         return nb::make_tuple(
-            BoundTrees(std::move(done.trees)),
-            own_array<double>(std::move(done.importances), {plan.n_trees, n_features}));
+            members, own_array<double>(std::move(done.importances), {plan.n_trees, n_features}));
       },
       "data"_a, "labels"_a.none(), "n_classes"_a, "values"_a.none(), "weights"_a.none(), "params"_a,
       "plan"_a, "kind"_a, "nodes"_a, "node_offsets"_a, "totals"_a, "n_elements"_a, "rows"_a,
@@ -141,7 +142,7 @@ void bind_forest_import(nanobind::module_& m) {
                                                                                                         "nodes: " COMMITTEE_NDARRAY(uint8) ", node_offsets: " COMMITTEE_NDARRAY(
                                                                                                             uint64) ", "
                                                                                                                     "totals: " COMMITTEE_NDARRAY(uint8) ", n_elements: int, rows: " COMMITTEE_NDARRAY(uint32) ", row_offsets: " COMMITTEE_NDARRAY(uint64) ", weight_unit: " COMMITTEE_NDARRAY(
-                                                                                                                        float64) ", offset: " COMMITTEE_NDARRAY(float64) ") -> tuple[Trees, " COMMITTEE_NDARRAY(float64) "]"),
-      "What grow_forest returns, from nodes by bins of 20 bytes: left, feature, bins, rows, "
-      "begin.");
+                                                                                                                        float64) ", offset: " COMMITTEE_NDARRAY(float64) ") -> tuple[list[Trees], " COMMITTEE_NDARRAY(float64) "]"),
+      "The trees that grow_forest grows, an arena each, and their importances, from nodes by bins "
+      "of 20 bytes: left, feature, bins, rows, begin.");
 }

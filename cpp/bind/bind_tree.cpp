@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "committee/parallel.hpp"
 #include "packed_trees.hpp"
 #include "tree_arrays.hpp"
 
@@ -137,15 +138,19 @@ void bind_state(nb::class_<BoundTrees>& c) {
 void bind_functions(nb::module_& m) {
   m.def(
       "concatenate_trees",
-      [](const std::vector<const BoundTrees*>& parts) {
+      [](const std::vector<const BoundTrees*>& parts, int n_jobs) {
+        constexpr double kNodesOfThread = 1e6;  // that pay for a thread
         std::vector<Trees> arenas;
+        double n_nodes = 0.0;
         for (const BoundTrees* part : parts) {
           if (!part) throw nb::value_error("A part is None.");
           arenas.push_back(part->trees());
+          n_nodes += static_cast<double>(arenas.back().node_offsets[arenas.back().n_trees]);
         }
-        return BoundTrees(concatenate_trees(arenas));
+        return BoundTrees(
+            concatenate_trees(arenas, choose_threads(n_jobs, n_nodes, kNodesOfThread)));
       },
-      "parts"_a, "The trees of all parts in one arena.");
+      "parts"_a, "n_jobs"_a = 1, "The trees of all parts in one arena.");
 }
 
 }  // namespace

@@ -120,11 +120,23 @@ class ShimDevice:
         assert offset + raw.size <= memory.n_bytes
         memory.owner[offset:][: raw.size] = raw
 
-    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> NDArray[np.generic]:
+    def copy_out(
+        self,
+        memory: DeviceMemory,
+        dtype: DTypeLike,
+        n: int,
+        offset: int = 0,
+        *,
+        out: NDArray[np.generic] | None = None,
+    ) -> NDArray[np.generic]:
         n_bytes = n * np.dtype(dtype).itemsize
         assert offset + n_bytes <= memory.n_bytes
         self.check_guards()
-        return memory.owner[offset:][:n_bytes].copy().view(dtype)
+        found = memory.owner[offset:][:n_bytes].view(dtype)
+        if out is None:
+            return found.copy()
+        out[:] = found
+        return out
 
     def clear(self, memory: DeviceMemory) -> None:
         memory.owner[:] = 0

@@ -36,9 +36,14 @@ struct ForestNodes {
   std::span<const u64> row_offsets;  // n_trees + 1
   std::span<const double> weight_unit, offset;
 };
-// What grow_forest returns. std::invalid_argument if a node is out of place.
-ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
-                             const ForestPlan& plan, const ForestNodes& grown,
-                             InterruptWatch& watch);
+// The trees that grow_forest grows, an arena each: a forest of several plans is joined once.
+struct AssembledForest {
+  std::vector<Trees> members;
+  std::vector<double> importances;  // [tree][feature]
+};
+// std::invalid_argument if a node is out of place.
+AssembledForest assemble_forest(const GrowInput& input, const GrowParams& params,
+                                const ForestPlan& plan, const ForestNodes& grown,
+                                InterruptWatch& watch);
 
 }  // namespace committee

@@ -293,9 +293,9 @@ ForestSample sample_forest(const GrowInput& input, const GrowParams& params, con
   return sample;
 }
 
-ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
-                             const ForestPlan& plan, const ForestNodes& grown,
-                             InterruptWatch& watch) {
+AssembledForest assemble_forest(const GrowInput& input, const GrowParams& params,
+                                const ForestPlan& plan, const ForestNodes& grown,
+                                InterruptWatch& watch) {
   check_growth(input, params);
   check_nodes(input, plan, grown);
   const std::size_t n_features = input.data->n_cols;
@@ -303,9 +303,9 @@ ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
   ArenaOptions options;
   options.n_features = n_features;
   options.outputs = input.target.n_classes;
-  std::vector<Trees> members(plan.n_trees);
   TreePool pool;
-  ForestResult result;
+  AssembledForest result;
+  result.members.resize(plan.n_trees);
   result.importances.resize(plan.n_trees * n_features);
   const bool is_fold = is_fold_of(input, plan);
   parallel_for(plan.n_trees, n_threads, [&](std::size_t k) {
@@ -320,12 +320,11 @@ ForestResult assemble_forest(const GrowInput& input, const GrowParams& params,
     part.offsets.assign(1, grown.offset.empty() ? 0.0 : grown.offset[k]);
     GrowResult finished;
     finish_tree(part, own, params, finished);
-    members[k] = compact_trees({&finished.tree, 1}, options);
+    result.members[k] = compact_trees({&finished.tree, 1}, options);
     pool.give_back(std::move(finished.tree), std::move(part.moments));
     std::copy(finished.importances.begin(), finished.importances.end(),
               result.importances.begin() + static_cast<std::ptrdiff_t>(k * n_features));
   });
-  result.trees = concatenate_trees(members, n_threads);
   return result;
 }
 

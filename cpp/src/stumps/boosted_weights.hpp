@@ -6,6 +6,7 @@
 #include "base/fixed_weights.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/stump.hpp"
+#include "committee/stump_weights.hpp"
 
 namespace committee {
 
@@ -14,7 +15,7 @@ namespace committee {
 class BoostedWeights {
  public:
   static constexpr WeightBits kUnitBits{40, 40, 40};
-  static constexpr int kLeastBits = 50, kFreshBits = 54, kMostBits = 61;  // of the total
+  static constexpr int kLeastBits = 50, kMostBits = 61;  // of the total
 
   BoostedWeights(StumpWeights start, std::size_t n_rows)
       : levels_(std::move(start.levels)), units_(std::move(start.units)), fixed_(n_rows, 0) {
@@ -33,7 +34,7 @@ class BoostedWeights {
   // Multiplies a row's weight; what its integer gains (modulo 2^64).
   u64 multiply(std::size_t row, double factor) {
     const u64 before = fixed_[row];
-    levels_[row] = std::max(levels_[row] * factor, kLeastLevel);
+    levels_[row] = multiply_stump_level(levels_[row], factor);
     fix(row);
     return fixed_[row] - before;
   }
@@ -49,22 +50,16 @@ class BoostedWeights {
     std::frexp(total, &exponent);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       if (!(levels_[i] > 0.0)) continue;
-      levels_[i] = std::max(std::ldexp(levels_[i], -exponent), kLeastLevel);
+      levels_[i] = std::max(std::ldexp(levels_[i], -exponent), kLeastStumpLevel);
       fix(i);
     }
   }
   // The total in levels times units, from the total of the integers.
-  static double to_levels(double fixed_total) { return fixed_total / kScale; }
+  static double to_levels(double fixed_total) { return fixed_total / kStumpWeightScale; }
 
  private:
-  static constexpr double kScale = static_cast<double>(u64{1} << kFreshBits);
-  static constexpr double kLeastLevel = 1e-300;  // a row never goes, however light it gets
-
-  // Integers below 2^63, where the conversion is one instruction.
   void fix(std::size_t row) {
-    const u64 level =
-        std::max<u64>(1, static_cast<u64>(static_cast<i64>(levels_[row] * kScale + 0.5)));
-    fixed_[row] = level * (units_.empty() ? 1 : units_[row]);
+    fixed_[row] = fix_stump_level(levels_[row]) * (units_.empty() ? 1 : units_[row]);
   }
 
   std::vector<double> levels_;

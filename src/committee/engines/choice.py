@@ -15,12 +15,12 @@ from committee.exceptions import EngineError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from committee._core import Boosting
+    from committee._core import Boosting, StumpTrainer
     from committee.data import Dataset
     from committee.engines.gpu import DeviceBins
-    from committee.typing import FloatArray
+    from committee.typing import FloatArray, IndexArray
 
-__all__ = ["bin_for_gpu", "choose_forest_engine", "start_boosting"]
+__all__ = ["bin_for_gpu", "choose_forest_engine", "refuse_members", "start_boosting", "start_stumps"]
 
 _logger = logging.getLogger("committee")
 
@@ -147,3 +147,68 @@ def _grow_where_possible(*arguments: Any) -> tuple[_core.Trees, FloatArray]:
         return _core.grow_forest(*arguments)
     _logger.info("engine='auto': the GPU.")
     return grown
+
+
+def start_stumps(
+    engine: Literal["cpu", "gpu", "auto"],
+    bins: _core.BinnedMatrix,
+    presort: _core.Presort | None,
+    labels: IndexArray,
+    n_classes: int,
+    weights: FloatArray | None,
+    criterion: str,
+    n_jobs: int,
+    n_counted: float,
+) -> StumpTrainer:
+    """Boosting of stumps on the CPU or on a GPU; both have the same methods and give the same bytes.
+
+    Parameters
+    ----------
+    engine : {"cpu", "gpu", "auto"}
+        As in `start_boosting`.
+    bins, presort, labels, n_classes, weights, criterion, n_jobs, n_counted
+        The arguments of `_core.StumpTrainer`.
+    """
+    rest = (labels, n_classes, weights, criterion, n_jobs, n_counted)
+    if engine == "cpu":
+        return _core.StumpTrainer(bins, presort, *rest)
+    if engine == "auto" and bins.n_rows * bins.n_cols < _LEAST_CELLS:
+        _logger.info("engine='auto': the CPU, since the table has fewer than %d values.", _LEAST_CELLS)
+        return _core.StumpTrainer(bins, presort, *rest)
+    from committee.engines.gpu import stumps
+
+    try:
+        obstacle = stumps.find_stump_obstacle(bins, exact=presort is not None)
+        if obstacle is not None:
+            raise EngineError(obstacle)
+        state: Any = stumps.GpuStumps(bins, *rest)
+    except EngineError as error:
+        if engine == "gpu":
+            raise
+        _logger.info("engine='auto': the CPU. %s", error)
+        return _core.StumpTrainer(bins, presort, *rest)
+    if engine == "auto":
+        _logger.info("engine='auto': the GPU.")
+    trainer: StumpTrainer = state
+    return trainer
+
+
+def refuse_members(engine: Literal["cpu", "gpu", "auto"], owner: str, what: str) -> None:
+    """Say that the GPU does not fit such members; "auto" takes the CPU for them.
+
+    Parameters
+    ----------
+    engine : {"cpu", "gpu", "auto"}
+        As in `start_boosting`.
+    owner : str
+        Name of the estimator.
+    what : str
+        What its members are.
+    """
+    if engine == "gpu":
+        raise EngineError(
+            f"The GPU engine of {owner} boosts stumps: classification trees with max_depth=1 and no other limits, on "
+            f"weights (method='reweight') and on tables in memory. It does not support {what}. Set engine='cpu'."
+        )
+    if engine == "auto":
+        _logger.info("engine='auto': the CPU, since the GPU does not boost %s.", what)

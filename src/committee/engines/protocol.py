@@ -303,6 +303,6 @@ class Engine(Protocol):
         """The effective alphas of minimal cost-complexity pruning, and the total leaf impurity at each."""
         ...
 
-    def concatenate_trees(self, parts: Sequence[_core.Trees]) -> _core.Trees:
+    def concatenate_trees(self, parts: Sequence[_core.Trees], n_jobs: int = 1) -> _core.Trees:
         """The trees of several arenas in one, in order."""
         ...

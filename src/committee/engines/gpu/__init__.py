@@ -11,5 +11,15 @@ from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.explanation import GpuExplainer
 from committee.engines.gpu.forest import grow_device_forest
 from committee.engines.gpu.prediction import GpuPredictor
+from committee.engines.gpu.stumps import GpuStumps
 
-__all__ = ["Device", "DeviceBins", "GpuBoosting", "GpuExplainer", "GpuPredictor", "grow_device_forest", "open_device"]
+__all__ = [
+    "Device",
+    "DeviceBins",
+    "GpuBoosting",
+    "GpuExplainer",
+    "GpuPredictor",
+    "GpuStumps",
+    "grow_device_forest",
+    "open_device",
+]

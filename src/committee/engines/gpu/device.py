@@ -95,8 +95,10 @@ class Device(Protocol):
         """Copy a contiguous array to the device, after all that was started before."""
         ...
 
-    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
-        """Wait for all that was started, and copy n numbers from the device."""
+    def copy_out(
+        self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0, *, out: AnyArray | None = None
+    ) -> AnyArray:
+        """Wait for all that was started, and copy n numbers from the device, into `out` if that is given."""
         ...
 
     def clear(self, memory: DeviceMemory) -> None:
@@ -182,8 +184,10 @@ class _CupyDevice:
         # The array may be gone before the copy is done.
         self._stream.synchronize()
 
-    def copy_out(self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0) -> AnyArray:
-        array: AnyArray = np.empty(n, dtype)
+    def copy_out(
+        self, memory: DeviceMemory, dtype: DTypeLike, n: int, offset: int = 0, *, out: AnyArray | None = None
+    ) -> AnyArray:
+        array: AnyArray = np.empty(n, dtype) if out is None else out
         if array.nbytes >= _LARGE:
             self._copy_large(memory.owner + offset, array, to_host=True)
             return array

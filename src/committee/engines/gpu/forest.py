@@ -26,7 +26,7 @@ __all__ = ["grow_device_forest"]
 
 _MOST_TREES = 128
 """Trees that are grown together, at most: more of them do not use a device better."""
-_ROWS_TOGETHER, _LEAST_TREES = 32_000_000, 16
+_ROWS_TOGETHER, _LEAST_TREES = 16_000_000, 16
 """Rows of these trees, about, and how many trees they are then at least."""
 
 
@@ -73,20 +73,23 @@ def _grow_batches(
     params: _core.GrowParams,
     plan: _core.ForestPlan,
     progress: Callable[[int], object] | None,
-) -> list[tuple[_core.Trees, FloatArray]]:
+) -> list[tuple[list[_core.Trees], FloatArray]]:
     """Trees and importances, batch by batch: samples are drawn ahead and arenas made behind the device."""
     last, step = plan.first_tree + plan.n_trees, _count_trees_together(grower, data.n_rows)
     starts = range(plan.first_tree, last, step)
     batches = [_copy_plan(plan, first, min(step, last - first)) for first in starts]
-    done: list[tuple[int, Future[tuple[_core.Trees, FloatArray]]]] = []
+    done: list[tuple[int, Future[tuple[list[_core.Trees], FloatArray]]]] = []
 
     def draw(batch: _core.ForestPlan) -> _core.ForestSample:
         return _core.sample_forest(data, *given.arguments, params, batch)
 
-    def assemble(own: _core.ForestPlan, grown: GrownForest) -> tuple[_core.Trees, FloatArray]:
-        return _core.assemble_forest(data, *given.arguments, params, own, **grown)
+    def assemble(own: _core.ForestPlan, grown: GrownForest) -> tuple[list[_core.Trees], FloatArray]:
+        try:
+            return _core.assemble_forest(data, *given.arguments, params, own, **grown)
+        finally:
+            grower.take_back(grown)
 
-    with ThreadPoolExecutor(1) as drawing, ThreadPoolExecutor(1) as assembling:
+    with ThreadPoolExecutor(1) as drawing, ThreadPoolExecutor(2) as assembling:
         sample = drawing.submit(draw, batches[0])
         for number, batch in enumerate(batches):
             drawn = sample.result()
@@ -141,5 +144,5 @@ def grow_device_forest(
     given = _Target(labels, n_classes, values, weights)
     grower = ForestGrower(open_device() if device is None else device, data, labels, values, params, most_classes)
     parts = _grow_batches(grower, data, given, params, plan, progress)
-    trees = parts[0][0] if len(parts) == 1 else _core.concatenate_trees([part[0] for part in parts])
-    return trees, np.concatenate([part[1] for part in parts])
+    members = [member for part in parts for member in part[0]]
+    return _core.concatenate_trees(members, params.n_jobs), np.concatenate([part[1] for part in parts])

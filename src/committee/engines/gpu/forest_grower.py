@@ -88,6 +88,7 @@ class ForestGrower:
         self._programs: dict[int, tuple[DeviceProgram, dict[str, int]]] = {}
         self._memories: dict[str, DeviceMemory] = {}
         self._job = np.zeros(1, FOREST)
+        self._room: list[AnyArray] = []
         self.some_rows = _SOME_ROWS
         self._set_params()
         self._upload(data, labels, values)
@@ -320,15 +321,28 @@ class ForestGrower:
         self._launch("pack_forest", n_trees * max(1, 16 * device.n_multiprocessors // n_trees), 256)
         return GrownForest(
             kind=kind,
-            nodes=device.copy_out(self._memories["packed_nodes"], np.uint8, total * FOREST_NODE.itemsize),
+            nodes=self._read_packed("packed_nodes", total * FOREST_NODE.itemsize),
             node_offsets=node_offsets,
-            totals=device.copy_out(self._memories["packed_totals"], np.uint8, total * cell),
+            totals=self._read_packed("packed_totals", total * cell),
             n_elements=n_elements,
             rows=device.copy_out(self._memories["packed_rows"], np.uint32, int(row_offsets[-1])),
             row_offsets=row_offsets,
             weight_unit=sample.weight_unit[trees],
             offset=sample.offset[trees],
         )
+
+    def _read_packed(self, name: str, n_bytes: int) -> NDArray[np.uint8]:
+        """What the device has packed, in memory of the host that an earlier batch has left if there is any."""
+        rooms = [k for k, room in enumerate(self._room) if room.size >= n_bytes]
+        room = self._room.pop(rooms[0]) if rooms else np.empty(n_bytes, np.uint8)
+        found = room[:n_bytes]
+        self._device.copy_out(self._memories[name], np.uint8, n_bytes, out=found)
+        return found
+
+    def take_back(self, grown: GrownForest) -> None:
+        """Use the memory of a batch, which nobody looks at any more, for the next ones: fresh pages cost much time."""
+        for array in (grown["nodes"], grown["totals"]):
+            self._room.append(array if array.base is None else array.base)
 
     def _count_blocks(self, block: int, n: int) -> int:
         return max(1, min(-(-n // block), 16 * self._device.n_multiprocessors))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.engines.gpu.binning import count_bin_stride
 from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, count_record_bytes, read_sizes
 from committee.engines.gpu.options import TreeOptions
+from committee.engines.gpu.records import send_records
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
@@ -133,24 +133,11 @@ class FitMemory:
             self._memories["records"] = data.records
             self._fit["records"] = data.records.address
         else:
-            self._send_columns(data, self._take("records", count_record_bytes(self._n_rows, self._n_features)))
+            records = self._take("records", count_record_bytes(self._n_rows, self._n_features))
+            send_records(self._device, self._program, data, records)
         self._put("n_bins", np.asarray(self._plan.n_bins, np.uint32))
         for name in ("n_rows", "n_features", "n_groups"):
             self._fit[name] = getattr(self, f"_{name}")
-
-    def _send_columns(self, data: _core.BinnedMatrix, records: DeviceMemory) -> None:
-        """The table of the host, 32 columns at a time, each of which the device has for as long as it needs."""
-        stride = count_bin_stride(self._n_rows)
-        columns = self._device.allocate(stride * min(LANES, self._n_features))
-        grid = self._count_blocks(256, self._n_rows)
-        for group in range(self._n_groups):
-            own = range(group * LANES, min(self._n_features, (group + 1) * LANES))
-            for place, feature in enumerate(own):
-                column = data.column(feature) if data.has_entries else data.columns[feature]
-                self._device.copy_in(column, columns, place * stride)
-            addresses = [np.uint64(records.address + group * self._n_rows * LANES), np.uint64(columns.address)]
-            sizes = [np.uint64(self._n_rows), np.uint64(stride), np.uint32(len(own))]
-            self._program.launch("make_records", grid, 256, [*addresses, *sizes])
 
     def _upload_weights(self, plan: _core.BoostingPlan) -> None:
         weights = np.asarray(plan.weights)

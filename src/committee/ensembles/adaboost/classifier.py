@@ -16,6 +16,7 @@ from committee.base import resolve_seed
 from committee.data import ClassTarget
 from committee.data.opening import opens_table
 from committee.data.rows import select_rows
+from committee.engines.choice import refuse_members
 from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
 from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
 from committee.ensembles.adaboost.history import AccuracyEarlyStopping, BoostingHistory
@@ -27,6 +28,7 @@ from committee.ensembles.adaboost.params import (
     AdaBoostMember,
     AdaBoostRounds,
     KeepSampleWeights,
+    StumpEngine,
     WeightingMethod,
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
@@ -115,6 +117,8 @@ class AdaBoostClassifier(ResumableAdaBoost):
     edges_: FloatArray
     _seed: int
     _ended: bool
+    # Models of earlier versions do not have it.
+    engine: StumpEngine = "cpu"
 
     def __init__(
         self,
@@ -130,6 +134,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
         keep_sample_weights: KeepSampleWeights = False,
         warm_start: WarmStart = False,
         n_jobs: NJobs = None,
+        engine: StumpEngine = "cpu",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -143,6 +148,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
         self.keep_sample_weights = keep_sample_weights
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.engine = engine
         self.random_state = random_state
 
     # The algorithm.
@@ -334,6 +340,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
     ) -> WeightedLearner:
         """The fastest learner that can fit the member."""
         if not can_share_bins(member, "classify"):
+            self._refuse_engine(f"members of {type(member).__name__}")
             others = cast("BoostedMembers | None", kept)
             return AnyLearner(
                 member,
@@ -348,8 +355,12 @@ class AdaBoostClassifier(ResumableAdaBoost):
             )
         trees = cast("BoostedTrees | None", kept)
         if resampling is None and is_plain_stump(member):
-            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees)
+            return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, engine=self.engine)
+        self._refuse_engine("members on samples" if resampling is not None else "trees that are no plain stumps")
         return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling)
+
+    def _refuse_engine(self, what: str) -> None:
+        refuse_members(self.engine, type(self).__name__, what)
 
     def _make_regression_learner(
         self,
@@ -365,6 +376,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
     ) -> RegressionLearner:
         """The learner of regressions: trees on shared bins, or any regressor."""
         n_in_round = algorithm.width
+        self._refuse_engine(f"algorithm={self.algorithm!r}, whose members are regressors")
         if can_share_bins(member, "regress"):
             trees = cast("BoostedTrees | None", kept)
             return TreeRegressionLearner(

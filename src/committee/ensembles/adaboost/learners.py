@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -277,6 +277,8 @@ class StumpLearner(TreeRounds, WeightedLearner):
         Number of threads.
     kept : BoostedTrees or None
         Members of an earlier fit that are kept.
+    engine : {"cpu", "gpu", "auto"}
+        Where weights and histograms are.
     """
 
     def __init__(
@@ -288,9 +290,10 @@ class StumpLearner(TreeRounds, WeightedLearner):
         *,
         n_jobs: int | None,
         kept: BoostedTrees | None,
+        engine: Literal["cpu", "gpu", "auto"] = "cpu",
     ) -> None:
         super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
-        self._trainer = make_stump_trainer(estimator, dataset, weights, n_jobs, self._n_counted)
+        self._trainer = make_stump_trainer(estimator, dataset, weights, n_jobs, self._n_counted, engine)
         self._leaf_weights: FloatArray
 
     def fit_member(self, member: int) -> GroupPredictions:

@@ -19,6 +19,7 @@ __all__ = [
     "KeepSampleWeights",
     "RegressorAlgorithm",
     "RegressorLoss",
+    "StumpEngine",
     "WeightingMethod",
 ]
 
@@ -77,6 +78,12 @@ WeightingMethod: TypeAlias = Annotated[
     Literal["reweight", "resample"],
     "How the weights reach a member: as `sample_weight` (``'reweight'``), or through a sample with replacement of as "
     "many rows as there are, drawn in proportion to the weights (``'resample'``), for members that take no weights.",
+]
+StumpEngine: TypeAlias = Annotated[
+    Literal["cpu", "gpu", "auto"],
+    "Where stumps are boosted; they are the same to the bit. ``'gpu'``: on a CUDA device, with CuPy; an error where "
+    "there is none, or where the members are no stumps. ``'auto'``: there if the table is large, a device is there and "
+    'supports it, else on the CPU; the logger "committee" says which.',
 ]
 AccuracyPatience: TypeAlias = Annotated[
     int | None,

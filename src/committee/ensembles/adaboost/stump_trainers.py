@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from committee.base import resolve_jobs
 from committee.data.binning import load_block_bins
 from committee.data.dataset import ClassTarget, is_in_blocks
-from committee.engines import get_engine
 from committee.engines.block_stumps import BlockStumps, StumpBlockMaker
+from committee.engines.choice import refuse_members, start_stumps
 from committee.engines.cluster import choose_hosts
 from committee.learners.training_arrays import make_training_arrays
 from committee.learners.tree_params import name_criterion
@@ -28,7 +28,12 @@ _READINGS = 10
 
 
 def make_stump_trainer(
-    estimator: BaseTree, dataset: Dataset, weights: FloatArray | None, n_jobs: int | None, n_counted: float
+    estimator: BaseTree,
+    dataset: Dataset,
+    weights: FloatArray | None,
+    n_jobs: int | None,
+    n_counted: float,
+    engine: Literal["cpu", "gpu", "auto"] = "cpu",
 ) -> StumpTrainer | BlockStumps:
     """Boosting of stumps over the rows of a data set; both trainers give the same stumps.
 
@@ -44,6 +49,8 @@ def make_stump_trainer(
         Number of threads.
     n_counted : float
         Rows that all weights stand for.
+    engine : {"cpu", "gpu", "auto"}
+        Where.
     """
     jobs, settings = resolve_jobs(n_jobs), estimator.tree_settings()
     criterion, target, X = name_criterion(settings.criterion), dataset.target, dataset.X
@@ -52,6 +59,7 @@ def make_stump_trainer(
         work = float(X.shape[0]) * X.shape[1] * _READINGS
         hosts = choose_hosts("AdaBoost with stumps, by rows,", X.n_blocks, work)
         if hosts is not None:
+            refuse_members(engine, "AdaBoostClassifier", "tables in blocks on a cluster")
             mapper = dataset.learn_block_bins(estimator.max_bins, jobs)
             maker = StumpBlockMaker(partial(load_block_bins, X, mapper), jobs)
             labels, n_classes, offsets = target.labels[:, 0], target.n_classes[0], X.offsets.tolist()
@@ -62,6 +70,6 @@ def make_stump_trainer(
     arrays = make_training_arrays(dataset, estimator.max_bins, exact=settings.exact, n_jobs=jobs)
     assert arrays.labels is not None
     counted = 0.0 if weights is None else n_counted
-    return get_engine().StumpTrainer(
-        arrays.bins, arrays.presort, arrays.labels[:, 0], arrays.n_classes[0], weights, criterion, jobs, counted
+    return start_stumps(
+        engine, arrays.bins, arrays.presort, arrays.labels[:, 0], arrays.n_classes[0], weights, criterion, jobs, counted
     )

@@ -1,6 +1,7 @@
 // What goes over the rows of nodes: partitioning, histograms, leaves.
 #pragma once
 #include "boosting.cuh"
+#include "records.cuh"
 
 namespace committee::gpu {
 
@@ -149,19 +150,6 @@ __device__ inline void flush_cells(const u32* cells, u32 first, u32 last, u32* t
     if (x != 0) atomicAdd(to + (i - first), x);
   }
 }
-
-}  // namespace committee::gpu
-
-// The records of all rows of a group from its columns, `stride` bytes apart.
-extern "C" __global__ void __launch_bounds__(256)
-    make_records(u8* records, const u8* columns, Size n_rows, Size stride, u32 n_columns) {
-  for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < n_rows; row += gridDim.x * Size{256}) {
-    u8* record = records + row * kLanes;
-    for (u32 lane = 0; lane < kLanes; ++lane) record[lane] = lane < n_columns ? columns[lane * stride + row] : 0;
-  }
-}
-
-namespace committee::gpu {
 
 // Whether a side of a candidate's split has too few rows, or too little weight.
 __device__ inline bool is_too_small(const Fit& fit, const Candidate& candidate, const TreeNode& node) {
