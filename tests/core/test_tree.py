@@ -191,6 +191,7 @@ def test_parts_are_the_whole(name: str) -> None:
     trees = make(draw, 6)
     parts = [trees.select(0, 1), trees.select(1, 4), trees.select(4, 4), trees.select(4, 6)]
     whole = _core.concatenate_trees(parts)
+    assert pickle.dumps(_core.concatenate_trees(parts, n_jobs=2)) == pickle.dumps(whole)
     assert_same_trees(whole, trees)
     X = draw_rows(np.random.default_rng(1), 50, draw)
     assert trees.select(1, 4).predict(X).tobytes() == trees.predict(X, first=1, last=4).tobytes()

@@ -36,6 +36,8 @@ FITS_OF_TABLES = [
     ("titanic", "leaves"),
     ("titanic_kaggle", "drawn rows"),
     ("vowel", "extra-trees"),
+    ("vowel", "AdaBoost"),
+    ("wine_quality", "AdaBoost"),
     ("wine_quality", "goss"),
     ("zip_digits", "random forest"),
 ]
@@ -48,7 +50,7 @@ def test_digests_are_equal(device: Device, name: str, fit: str, monkeypatch: pyt
     path = Path(folder or "") / f"{name}.parquet"
     if not folder or not path.is_file():
         pytest.skip("COMMITTEE_DATA names no folder with this table")
-    for module in ("boosting", "forest"):
+    for module in ("boosting", "forest", "stumps"):
         monkeypatch.setattr(f"committee.engines.gpu.{module}.open_device", lambda: device)
     table = read_table(path, N_ROWS, 10**9).take(N_ROWS, N_FEATURES)
     assert fit in FITS

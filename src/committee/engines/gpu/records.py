@@ -11,7 +11,7 @@ from committee.engines.gpu.layout import LANES
 
 if TYPE_CHECKING:
     from committee import _core
-    from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram
+    from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram, KernelArgument
 
 __all__ = ["send_records"]
 
@@ -38,6 +38,6 @@ def send_records(device: Device, program: DeviceProgram, data: _core.BinnedMatri
         for place, feature in enumerate(own):
             column = data.column(feature) if data.has_entries else data.columns[feature]
             device.copy_in(column, columns, place * stride)
-        addresses = [np.uint64(records.address + first * n_rows), np.uint64(columns.address)]
-        sizes = [np.uint64(n_rows), np.uint64(stride), np.uint32(len(own))]
-        program.launch("make_records", grid, 256, [*addresses, *sizes])
+        arguments: list[KernelArgument] = [np.uint64(records.address + first * n_rows), np.uint64(columns.address)]
+        arguments += [np.uint64(n_rows), np.uint64(stride), np.uint32(len(own))]
+        program.launch("make_records", grid, 256, arguments)
