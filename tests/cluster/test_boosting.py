@@ -3,7 +3,9 @@
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,24 @@ def test_worker_killed_in_mid_fit(
             kill_at(active.hosts, 4 + 2 * kill, monkeypatch)
             assert digest_model(FITS[name]()) == alone[name]
             assert active.traffic.lost == kill + 1
+
+
+@pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
+def test_two_fits_at_once(engine: str, make_workers: Any, alone: dict[str, str]) -> None:
+    names, found = ("several classes", "samples"), {}
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
+        assert len(active.hosts.list_hosts()) == 2
+
+        def fit(name: str) -> None:
+            found[name] = digest_model(FITS[name]())
+
+        threads = [threading.Thread(target=copy_context().run, args=(fit, name)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert active.traffic.made >= 4  # both were there
+    assert found == {name: alone[name] for name in names}
 
 
 @pytest.mark.parametrize("engine", ["executor", "dask", "ray"])

@@ -121,3 +121,27 @@ def test_boosting_reads_no_row_in_the_driver(
         model = fit(folders[target, 3], target, "weight")
         assert active.traffic.made == 2
     assert digest_model(model, FEATURES) == alone["boosting"]
+
+
+VOTERS: dict[str, Callable[[], Any]] = {
+    "forest": lambda: committee.RandomForestClassifier(13, oob_score=True, max_samples=0.6, random_state=1),
+    "bag": lambda: committee.BaggingClassifier(n_estimators=12, max_features=0.7, oob_score=True, random_state=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
+def test_trees_vote_out_of_bag_where_the_rows_are(
+    engine: str, make_workers: Any, folders: dict[tuple[str, int], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of votes travel and are rounded as in one process; the driver reads no row."""
+    expected = {name: digest_model(make().fit(FEATURES, WHOLE["label"], WEIGHTS)) for name, make in VOTERS.items()}
+
+    def load(table: BlockTable, block: int) -> Any:
+        pytest.fail(f"the driver reads {table.block_name(block)}")
+
+    monkeypatch.setattr(BlockTable, "load", load)
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always"):
+        found = {name: make().fit(folders["label", 3], "label", "weight") for name, make in VOTERS.items()}
+    assert all(model.oob_score_ > 0.5 for model in found.values())
+    assert {name: digest_model(model) for name, model in found.items()} == expected

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from committee.data.dataset import is_in_blocks
 from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
 from committee.engines.choice import choose_forest_engine
-from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts
+from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts, sum_votes_elsewhere
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
 from committee.learners.training_arrays import make_training_arrays
@@ -135,6 +136,8 @@ class ForestBuilder:
         add = get_engine().add_out_of_bag
         if isinstance(X, np.ndarray):
             add(trees, X, plan, params.seed, params.n_jobs, votes.sums, votes.n_votes)
+            return
+        if is_in_blocks(X) and sum_votes_elsewhere(self, trees, votes):
             return
         plan.n_table_rows, first = X.shape[0], plan.first_tree
         # Rows are copied tree by tree: of a wide table the columns of one tree are far fewer than those of all.
