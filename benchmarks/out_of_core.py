@@ -61,6 +61,8 @@ def write_table(path: Path, n_rows: int, text: Path | None) -> None:
     """Write the table by groups of rows, and as text besides if LightGBM needs it."""
     import pyarrow.csv
 
+    finished = path, text
+    path, text = path.with_suffix(".part"), None if text is None else text.with_suffix(".lines")
     schema = pa.schema([*((name, pa.float32()) for name in NAMES), ("y", pa.int8())])
     options = pyarrow.csv.WriteOptions(include_header=False)
     writer = pq.ParquetWriter(path, schema, compression="none", use_dictionary=False)
@@ -74,6 +76,9 @@ def write_table(path: Path, n_rows: int, text: Path | None) -> None:
     writer.close()
     if lines is not None:
         lines.close()
+    for made, name in zip((path, text), finished, strict=True):
+        if made is not None and name is not None:
+            made.rename(name)
 
 
 # --- fits, each in its own process -----------------------------------------------------------------------------------
@@ -242,6 +247,8 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the Parquet file")
     parser.add_argument("--limit", default="600MB", help="memory of each process")
     parser.add_argument("--folder", default=None, help="where the table and temporary files are made")
+    parser.add_argument("--keep", action="store_true", help="leave the table in the folder and use one that is there")
+    parser.add_argument("--make", action="store_true", help="make the table, which is kept, and fit nothing")
     parser.add_argument("--only", default="", help="fits whose names contain this")
     parser.add_argument("--write", action="store_true", help="put the table into results/out_of_core.md")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -251,12 +258,17 @@ def main() -> None:
         return
     names = [name for name in JOBS if given.only in name]
     n_rows = int(given.gigabytes * 1e9 / (4 * N_COLUMNS + 1))
-    load = measure_load()
     with tempfile.TemporaryDirectory(prefix="out_of_core-", dir=given.folder) as folder:
-        table, text = Path(folder) / "table.parquet", Path(folder) / "table.csv"
-        write_table(table, n_rows, text if any("LightGBM" in name for name in names) else None)
+        home = Path(given.folder or ".") if given.keep or given.make else Path(folder)
+        table, text = home / f"rows-{n_rows}.parquet", home / f"rows-{n_rows}.csv"
+        needs_text = any("LightGBM" in name for name in names)
+        if not table.exists() or (needs_text and not text.exists()):
+            write_table(table, n_rows, text if needs_text else None)
+        if given.make:
+            return
         size = show_bytes(table.stat().st_size)
         paths = {"table": str(table), "text": str(text), "folder": folder, "limit": given.limit}
+        load = measure_load()
         found = {name: measure({"name": name, **paths}) for name in names}
     facts = (
         f"{n_rows:,} rows, {N_COLUMNS} columns, {size} of Parquet; limit {given.limit} by RLIMIT_DATA. "
