@@ -320,3 +320,20 @@ def test_what_is_a_source() -> None:
     assert not is_source(range(3))
     assert not is_source({"a": [1]})
     assert not is_source([np.zeros(3), np.zeros(3)])
+
+
+def test_a_changed_byte_of_an_arrow_file_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    table = pa.table({"size": [1.0, 2.0, 3.0], "target": ["no", "yes", "no"]})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    whole = path.read_bytes()
+    n_refused = 0
+    for place in range(8, len(whole) - 10, 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            data = read(path, weights=None)
+            data.X.collect()
+        except DataError as error:
+            n_refused += "t.arrow" in str(error)
+    assert n_refused > 20

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,8 @@ class FileSource:
     def __init__(self, paths: Sequence[str]) -> None:
         self._versions = {path: _find_file_version(path) for path in paths}
         schemas = [_read_schema(path) for path in paths]
-        self.names: tuple[str, ...] | None = tuple(schemas[0].names)
+        with _name_damaged_file(paths[0]):
+            self.names: tuple[str, ...] | None = tuple(schemas[0].names)
         self._kinds = _agree_kinds(schemas)
         self._parts = [part for path in paths for part in _divide_file(path)]
         self.n_blocks = len(self._parts)
@@ -237,11 +239,18 @@ def _open_arrow(path: str) -> Any:
 
 
 def _read_schema(path: str) -> Any:
+    with _name_damaged_file(path):
+        return _open_parquet(path).schema_arrow if _is_parquet(path) else _open_arrow(path).schema
+
+
+@contextmanager
+def _name_damaged_file(path: str) -> Iterator[None]:
+    """Errors of Arrow, which are ``ValueError`` as well, and names that are no text, as sentences with the file."""
     import pyarrow as pa
 
     try:
-        return _open_parquet(path).schema_arrow if _is_parquet(path) else _open_arrow(path).schema
-    except (pa.ArrowException, OSError) as error:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}") from None
 
 
@@ -289,8 +298,9 @@ def _divide_file(path: str) -> list[_Part]:
 
 
 def _divide_arrow(path: str) -> list[_Part]:
-    reader = _open_arrow(path)
-    sizes = [reader.get_batch(k).num_rows for k in range(reader.num_record_batches)]
+    with _name_damaged_file(path):
+        reader = _open_arrow(path)
+        sizes = [reader.get_batch(k).num_rows for k in range(reader.num_record_batches)]
     return [_Part(path, (k,), 0, size, splits_group=False) for k, size in enumerate(sizes)]
 
 
@@ -302,10 +312,8 @@ def _read_groups(part: _Part, columns: tuple[str, ...] | None) -> Any:
         return _open_parquet(part.path).read_row_groups(list(part.groups), columns=wanted)
     reader = _open_arrow(part.path)
     table = pa.Table.from_batches([reader.get_batch(k) for k in part.groups], reader.schema)
-    try:
+    with _name_damaged_file(part.path):
         table.validate(full=True)  # the offsets in a damaged file lead outside of it
-    except pa.ArrowException as error:
-        raise DataError(f"{part.path} is damaged: {error}.") from None
     return table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 
