@@ -12,8 +12,8 @@ import pytest
 from committee.engines.hosts import LocalHosts, executor_hosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
 
-#: Seconds without an answer after which a host is given up. Generous: only frozen workers get there.
-LIMIT = 30.0
+#: Seconds without an answer after which a host is given up: only frozen workers get there, however busy we are.
+LIMIT = 600.0
 #: What a worker imports, which takes longer than most of what it is asked here.
 IMPORTS = ["distributed", "pandas", "pyarrow", "committee.engines.hosts.host", "committee.ensembles.boosting.hist"]
 
@@ -29,6 +29,12 @@ def forks() -> str:
     first.start()
     first.join()
     return "forkserver"
+
+
+@pytest.fixture(scope="session")
+def fork_context(forks: str) -> Any:
+    """The same for executors that a test makes itself."""
+    return multiprocessing.get_context(forks)
 
 
 @pytest.fixture
@@ -81,12 +87,29 @@ def make_hosts(request: pytest.FixtureRequest, quick_processes: None) -> Iterato
                 from committee.engines.hosts.dask_hosts import DaskHosts
 
                 client = request.getfixturevalue("dask_client")
-                client.wait_for_workers(n_workers, timeout=60)
+                client.wait_for_workers(n_workers, timeout=600)
                 return stack.enter_context(DaskHosts(client, n_workers, time_limit))
             from committee.engines.hosts.ray_hosts import RayHosts
 
             request.getfixturevalue("ray_cluster")
             return stack.enter_context(RayHosts(n_workers, time_limit))
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def steady_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[[], Any]]:
+    """Makes two hosts on Ray, once for all tests of a module that leave them as they are: two processes start each."""
+    from committee.engines.hosts.ray_hosts import RayHosts
+
+    with ExitStack() as stack:
+        found: list[Any] = []
+
+        def make() -> Any:
+            if not found:
+                request.getfixturevalue("ray_cluster")
+                found.append(stack.enter_context(RayHosts(2, LIMIT)))
+            return found[0]
 
         yield make
 
@@ -98,7 +121,7 @@ def make_workers(request: pytest.FixtureRequest, quick_processes: None) -> Calla
     def make(engine: str, n_workers: int) -> Any:
         if engine == "dask":
             client = request.getfixturevalue("dask_client")
-            client.wait_for_workers(n_workers, timeout=60)
+            client.wait_for_workers(n_workers, timeout=600)
             return client
         return request.getfixturevalue("ray_cluster") if engine == "ray" else n_workers
 

@@ -15,13 +15,19 @@ from committee.exceptions import ClusterError, DataError
 from tests.cluster.block_histograms import MakeHistograms, digest_fit
 
 ENGINES = ["executor", "dask", "ray"]
-BOUND = 120.0
-"""Seconds that no fit here may take: a hang would."""
+BOUND = 1800.0
+"""Seconds that no fit here takes on the busiest machine: a hang would."""
 
 
 @pytest.fixture(scope="module")
 def expected() -> str:
     return digest_fit(LocalHosts(), "expected", MakeHistograms())
+
+
+@pytest.fixture
+def make_kept(make_hosts: Any, steady_hosts: Any) -> Any:
+    """Makes hosts for tests that end none of them."""
+    return lambda engine: steady_hosts() if engine == "ray" else make_hosts(engine)
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +45,12 @@ def no_hang() -> Any:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_equal_on_every_engine(engine: str, make_hosts: Any, expected: str) -> None:
-    hosts = make_hosts(engine)
+def test_equal_on_every_engine(engine: str, make_kept: Any, expected: str) -> None:
+    hosts = make_kept(engine)
+    made = hosts.traffic.made
     assert digest_fit(hosts, "fit", MakeHistograms()) == expected
     assert hosts.traffic.lost == 0
-    assert hosts.traffic.made == 4
+    assert hosts.traffic.made == made + 4
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -63,7 +70,7 @@ def test_all_workers_killed(engine: str, make_hosts: Any, expected: str, tmp_pat
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_frozen_worker(engine: str, make_hosts: Any, expected: str, tmp_path: Path) -> None:
-    hosts = make_hosts(engine, time_limit=2.0)
+    hosts = make_hosts(engine, time_limit=5.0)
     make = MakeHistograms(marker=str(tmp_path / "frozen"), trap="stop")
     frozen: set[int] = set()
     try:
@@ -87,7 +94,7 @@ def test_worker_added_late(engine: str, make_hosts: Any) -> None:
     before = {pid for pid, _ in hosts.call("fit", "where", reduce="list", changes=False)}
     assert len(before) == 1
     hosts.pool._n_workers = 2  # as if it came now
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + BOUND
     after = before
     while len(after) == 1 and time.monotonic() < deadline:
         step = hosts.call("fit", "count", reduce="sum", changes=False)
@@ -99,8 +106,8 @@ def test_worker_added_late(engine: str, make_hosts: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_two_fits_at_once(engine: str, make_hosts: Any, expected: str) -> None:
-    hosts = make_hosts(engine)
+def test_two_fits_at_once(engine: str, make_kept: Any, expected: str) -> None:
+    hosts = make_kept(engine)
     digests: dict[str, str] = {}
 
     def fit(key: str) -> None:
@@ -115,15 +122,15 @@ def test_two_fits_at_once(engine: str, make_hosts: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_worker_without_data(engine: str, make_hosts: Any) -> None:
-    hosts = make_hosts(engine)
+def test_worker_without_data(engine: str, make_kept: Any) -> None:
+    hosts = make_kept(engine)
     alone = digest_fit(LocalHosts(), "alone", MakeHistograms(), n_blocks=1)
     assert digest_fit(hosts, "fit", MakeHistograms(), n_blocks=1) == alone
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_errors_name_the_block(engine: str, make_hosts: Any) -> None:
-    hosts = make_hosts(engine)
+def test_errors_name_the_block(engine: str, make_kept: Any) -> None:
+    hosts = make_kept(engine)
     with pytest.raises(ClusterError, match=r"Block 2 \(part-2\.parquet\) could not be loaded.*the file is damaged"):
         hosts.open("bad", MakeHistograms(bad=2), 4)
     hosts.open("fit", MakeHistograms(), 4)
@@ -173,22 +180,20 @@ def test_task_that_kills_every_worker(make_hosts: Any) -> None:
         make_hosts("executor").map(kill_always, [0], "")
 
 
-def test_executor_of_several_processes_runs_tasks_only() -> None:
+def test_executor_of_several_processes_runs_tasks_only(fork_context: Any) -> None:
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
 
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor, ExecutorHosts([executor]) as hosts:
+    with ProcessPoolExecutor(2, mp_context=fork_context) as executor, ExecutorHosts([executor]) as hosts:
         assert hosts.map(abs, [-1, -2, 3]) == [1, 2, 3]
         assert not hosts.keeps_state
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
-def test_executor_that_is_dead(in_blocks: bool) -> None:
+def test_executor_that_is_dead(in_blocks: bool, fork_context: Any) -> None:
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
 
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor, ExecutorHosts([executor]) as hosts:
+    with ProcessPoolExecutor(1, mp_context=fork_context) as executor, ExecutorHosts([executor]) as hosts:
         with pytest.raises(Exception, match="terminated abruptly"):
-            executor.submit(os.abort).result(60.0)
+            executor.submit(os.abort).result(600.0)
         with pytest.raises(ClusterError, match="an executor that has lost a process starts no other: pass new"):
             _ = hosts.open("fit", MakeHistograms(), 2) if in_blocks else hosts.map(abs, [1])

@@ -6,7 +6,6 @@ import pickle
 import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +78,9 @@ def test_equal_to_the_fit_without_a_cluster(
         assert active.traffic.lost == 0
 
 
-def test_executor_of_several_processes(alone: dict[str, str]) -> None:
+def test_executor_of_several_processes(alone: dict[str, str], fork_context: Any) -> None:
     with (
-        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor,
+        ProcessPoolExecutor(2, mp_context=fork_context) as executor,
         committee.cluster(executor, distribute="always"),
     ):
         assert digest_model(FITS["extra-trees"]()) == alone["extra-trees"]
@@ -123,7 +122,7 @@ def test_small_fits_stay_here_and_the_log_says_so(caplog: pytest.LogCaptureFixtu
     assert "A forest of 9 trees is fitted in this process" in caplog.text
 
 
-def test_bins_larger_than_a_worker_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bins_larger_than_a_worker_are_refused(quick_processes: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with committee.cluster(1, distribute="always") as active:
         monkeypatch.setattr(active.hosts.pool, "find_memory", lambda: 100)
         with pytest.raises(DataSizeError, match="GiB on each worker"):
@@ -144,7 +143,7 @@ def test_parameters_are_checked() -> None:
         committee.cluster(2, time_limit=0)
 
 
-def test_error_of_a_member_is_that_of_the_member() -> None:
+def test_error_of_a_member_is_that_of_the_member(quick_processes: None) -> None:
     bag = committee.BaggingClassifier(LogisticRegression(C=-1.0), n_estimators=3)
     X = np.nan_to_num(MIXED[["a", "b"]].to_numpy())
     with pytest.raises(ValueError, match="'C' parameter of LogisticRegression") as alone_error:
@@ -153,7 +152,7 @@ def test_error_of_a_member_is_that_of_the_member() -> None:
         bag.fit(X, Y_CLASS)
 
 
-def test_a_model_from_a_cluster_pickles(alone: dict[str, str]) -> None:
+def test_a_model_from_a_cluster_pickles(alone: dict[str, str], quick_processes: None) -> None:
     with committee.cluster(1, distribute="always"):
         model = FITS["bag of trees"]()
     assert digest_model(pickle.loads(pickle.dumps(model))) == alone["bag of trees"]

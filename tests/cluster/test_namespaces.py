@@ -91,14 +91,14 @@ def client(namespaces: list[Namespace]) -> Iterator[Any]:
             command = ["ip", "netns", "exec", one.name, sys.executable, "-m", "distributed.cli.dask_worker"]
             command += [cluster.scheduler_address, "--host", one.address(2), "--nthreads", "1", "--no-nanny"]
             worker = subprocess.Popen(
-                [*command, "--no-dashboard", "--death-timeout", "60"],
+                [*command, "--no-dashboard", "--death-timeout", "600"],
                 env={**os.environ, "PYTHONPATH": folders},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
             stack.callback(worker.wait)
             stack.callback(worker.kill)
-        found.wait_for_workers(2, timeout=60)
+        found.wait_for_workers(2, timeout=600)
         yield found
 
 

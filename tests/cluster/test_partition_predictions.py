@@ -110,6 +110,11 @@ def test_spark_frames(tmp_path: Path) -> None:
     table = MIXED.assign(kind=MIXED["kind"].astype(object)).astype({"flag": bool})
     builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.warehouse.dir", str(tmp_path)).config("spark.driver.bindAddress", "127.0.0.1")
+    # A few rows do not repay what a compiler of long runs does with them.
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    builder = builder.config("spark.sql.codegen.wholeStage", "false").config(
+        "spark.sql.codegen.factoryMode", "NO_CODEGEN"
+    )
     spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
     try:
         path = str(tmp_path / "rows.parquet")

@@ -1,9 +1,7 @@
 """Reading Python and C++ sources just well enough to measure them."""
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,27 +31,32 @@ def list_sources(*folders: str, endings: tuple[str, ...]) -> list[Path]:
 
 def count_python_lines(text: str) -> set[int]:
     """Numbers of the lines that hold code: neither blank nor comment nor docstring."""
-    tree = ast.parse(text)
-    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in silent:
-            lines.update(range(token.start[0], token.end[0] + 1))
+    return _find_code(ast.parse(text), text)
+
+
+def _find_code(tree: ast.Module, text: str) -> set[int]:
+    lines = {number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "#"}
+    texts: set[int] = set()
+    docstrings: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return lines
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno:
+            texts.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # what looks blank is text
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return (lines | texts) - docstrings
 
 
 def find_python_functions(text: str) -> Iterator[Function]:
-    code = count_python_lines(text)
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    code = _find_code(tree, text)
+    for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            # A constructor's arguments are the estimator's parameters, a command's are its options.
-            counted = node.name != "__init__" and not any("command" in ast.dump(d) for d in node.decorator_list)
-            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] if counted else []
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             scalars = [a for a in arguments if a.annotation and _is_scalar(ast.unparse(a.annotation))]
+            # A constructor's arguments are the estimator's parameters, a command's are its options.
+            if scalars and (node.name == "__init__" or any("command" in ast.dump(d) for d in node.decorator_list)):
+                scalars = []
             yield Function(node.name, node.lineno, sum(line in code for line in span), len(scalars))
 
 
@@ -127,8 +130,9 @@ def find_cpp_functions(text: str) -> Iterator[Function]:
     code = strip_cpp(text)
     start, depth, opened = 0, 0, 0
     header, scopes = "", 0  # scopes: braces of namespaces and types that are open
-    for at, sign in enumerate(code):
-        if depth == 0 and sign in ";{}":
+    for found in re.finditer(r"[;{}]", code):
+        at, sign = found.start(), found[0]
+        if depth == 0:
             header = re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[\w:~\[])", "", code[start:at])
             start = at + 1
         if sign == "{":

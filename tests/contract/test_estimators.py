@@ -42,6 +42,7 @@ def make(cls, **params):
     # A few members show all that an ensemble promises; a limit on rows in a leaf counts rows, whatever they weigh, and
     # rows are held out, and drawn for a round, by their place.
     few = {"random_state": 0, "n_estimators": 12, "max_iter": 12, "min_samples_leaf": 1, "early_stopping": False}
+    few["n_rounds"], few["n_bags"] = 10, 3
     few["subsample"], few["min_samples_split"] = 1.0, 2
     return make_instance(cls, **{**few, **params})
 

@@ -5,10 +5,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import committee
+from committee.ensembles.boosting import settings
 from tests.contract.instances import make_instance
 
 EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
-FEW = {"n_estimators": 10, "max_iter": 20}
+FEW = {"n_estimators": 10, "max_iter": 20, "n_rounds": 10, "n_bags": 3}
 ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
 
 
@@ -49,6 +50,12 @@ INSTANCES = [
     for estimator in ESTIMATORS
 ]
 CHECKS = parametrize_with_checks(INSTANCES, expected_failed_checks=list_exceptions).mark.args[1]
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    """The most rounds of models that choose their number: they go on for as long as it takes to stop, not for 1000."""
+    monkeypatch.setitem(settings._TUNED, "n_estimators", 2 * settings._TUNED["n_iter_no_change"])
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=name_part)

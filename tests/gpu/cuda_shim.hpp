@@ -2,8 +2,9 @@
 // run one after the other. For tests of kernels where there is no GPU. What a GPU does not promise is not kept here
 // either: blocks and threads come in another order at each launch, and shared memory begins as rubbish.
 #pragma once
-#include <setjmp.h>
+#if !(defined(__linux__) && (defined(__aarch64__) || defined(__x86_64__)))
 #include <ucontext.h>
+#endif
 
 #include <bit>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,9 +44,103 @@ inline constexpr unsigned kWarp = 32, kMostThreads = 1024;
 inline constexpr std::size_t kStack = 64 << 10;
 alignas(128) inline unsigned char dynamic_shared[256 << 10];
 
+#if defined(__linux__) && (defined(__aarch64__) || defined(__x86_64__))
+// Puts aside the registers that a call preserves and takes those of another fiber. Functions of the C library take
+// several times as long as what kernels do between two barriers.
+struct Context {
+  void* stack_pointer = nullptr;
+};
+extern "C" __attribute__((visibility("hidden"))) void committee_swap_stacks(void** left, void* entered);
+#if defined(__aarch64__)
+asm(R"(
+.text
+.align 4
+.hidden committee_swap_stacks
+.global committee_swap_stacks
+.type committee_swap_stacks, %function
+committee_swap_stacks:
+  sub sp, sp, #160
+  stp x19, x20, [sp]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+.size committee_swap_stacks, .-committee_swap_stacks
+)");
+inline constexpr std::size_t kFrame = 160, kReturn = 88;  // bytes put aside, and where among them to go on
+#else
+asm(R"(
+.text
+.hidden committee_swap_stacks
+.global committee_swap_stacks
+.type committee_swap_stacks, @function
+committee_swap_stacks:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size committee_swap_stacks, .-committee_swap_stacks
+)");
+// Before the first instruction of a function the stack is 8 bytes past a multiple of 16.
+inline constexpr std::size_t kFrame = 64, kReturn = 48;
+#endif
+inline void swap_contexts(Context& left, const Context& entered) {
+  committee_swap_stacks(&left.stack_pointer, entered.stack_pointer);
+}
+inline void prepare_context(Context& context, std::span<char> stack, void (*function)()) {
+  const auto end = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) / 16 * 16;
+  char* const frame = reinterpret_cast<char*>(end) - kFrame;
+  std::memset(frame, 0, kFrame);
+  std::memcpy(frame + kReturn, &function, sizeof function);
+  context.stack_pointer = frame;
+}
+#else
+using Context = ucontext_t;
+inline void swap_contexts(Context& left, Context& entered) {
+  swapcontext(&left, &entered);
+}
+inline void prepare_context(Context& context, std::span<char> stack, void (*function)()) {
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack.data();
+  context.uc_stack.ss_size = stack.size();
+  context.uc_link = nullptr;
+  makecontext(&context, function, 0);
+}
+#endif
+
 struct Fiber {
-  ucontext_t context;
-  jmp_buf jump;
+  Context context;
   bool started = false, done = true;
   const unsigned* waits_for = nullptr;  // a barrier's number, while it is `waited`
   unsigned waited = 0;
@@ -64,11 +160,11 @@ inline Warp warps[kMostThreads / kWarp];
 inline Barrier block_barrier;
 inline unsigned n_threads = 0, n_running = 0, current = 0;
 inline std::uint64_t n_shuffled = 0;  // blocks and launches that were given an order
-inline jmp_buf scheduler;
+inline Context scheduler;
 inline std::function<void()> body;
 
 inline void switch_away() {
-  if (_setjmp(fibers[current].jump) == 0) _longjmp(scheduler, 1);
+  swap_contexts(fibers[current].context, scheduler);
 }
 inline void run_fiber() {
   for (;;) {
@@ -121,16 +217,12 @@ inline void resume(unsigned t) {
   current = t;
   threadIdx.x = t;
   fiber.waits_for = nullptr;
-  if (_setjmp(scheduler) != 0) return;
-  if (fiber.started) _longjmp(fiber.jump, 1);
-  fiber.started = true;
-  fiber.stack.resize(kStack);
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.data();
-  fiber.context.uc_stack.ss_size = fiber.stack.size();
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, run_fiber, 0);
-  setcontext(&fiber.context);
+  if (!fiber.started) {
+    fiber.started = true;
+    fiber.stack.resize(kStack);
+    prepare_context(fiber.context, fiber.stack, run_fiber);
+  }
+  swap_contexts(scheduler, fiber.context);
 }
 
 inline void run_block(unsigned size) {
@@ -141,8 +233,7 @@ inline void run_block(unsigned size) {
   const Order order = Order::next(size);
   while (n_running > 0) {
     bool moved = false;
-    // Volatile: setjmp in resume may leave locals that changed since undefined.
-    for (volatile unsigned i = 0; i < size; i = i + 1) {
+    for (unsigned i = 0; i < size; ++i) {
       const unsigned t = order[i];
       const Fiber& fiber = fibers[t];
       if (fiber.done || (fiber.waits_for && *fiber.waits_for == fiber.waited)) continue;

@@ -23,7 +23,7 @@ ESTIMATORS = [
     if isinstance(cls, type) and issubclass(cls, BaseEstimator)
 ]
 # Small, repeatable, and with all that a fit can leave behind.
-WANTED = {"random_state": 0, "n_estimators": 5, "max_iter": 5}
+WANTED = {"random_state": 0, "n_estimators": 5, "max_iter": 5, "n_rounds": 10, "n_bags": 3}
 THOROUGH = {"oob_score": True, "keep_leaf_samples": True, "calibration": "isotonic", "bootstrap": True}
 ASKING = (
     "predict",
