@@ -15,6 +15,7 @@ from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import may_be_large, read_source
+from committee.cli.tasks import TASKS, TaskKind
 from committee.cli.text_format import TextReading
 
 _EXAMPLES = """[bold]Examples[/]
@@ -67,6 +68,10 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 
   committee fit visits.parquet -t outcome --groups patient --metric roc-auc
 
+  committee fit clicks.csv -t relevance --query search --task rank
+
+  committee fit patients.csv -t days --event died --task survival
+
   committee fit --config houses.toml                 all options from a file
 """
 
@@ -84,6 +89,9 @@ def fit(
     weights: options.WeightsOption = None,
     drop: options.DropOption = None,
     task: options.TaskNameOption = "auto",
+    query: options.QueryOption = None,
+    event: options.EventOption = None,
+    levels: options.LevelsOption = None,
     folds: options.FoldsOption = 5,
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
@@ -101,7 +109,8 @@ def fit(
 ) -> None:
     """Fit a model to a table and estimate its score on unseen rows.
 
-    Without --estimator, models of several kinds are fitted within --time and weighted by their out-of-fold scores.
+    Without --estimator, models of several kinds are fitted within --time and weighted by their out-of-fold scores; for
+    --task rank, survival, ordinal or distribution one boosted model.
 
     A Parquet or Arrow file that does not fit in memory, or a folder of such files, is read in blocks: one model is
     fitted with its large buffers in temporary files, and scored on rows that are held out.
@@ -111,19 +120,20 @@ def fit(
     """
     del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
+    asked = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
     if table is not None and may_be_large(table):
         from committee.cli.large_fit import fit_large, is_too_large
         from committee.cli.model_setup import Plan
 
         if is_too_large(table, memory):
-            asked, own = Roles(target, groups, weights, drop or ()), OutputOptions(output, report, no_report, no_save)
+            own = OutputOptions(output, report, no_report, no_save)
             plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
             fit_large(table, asked, task, plan, choose_places(table, config, own), memory, as_json=as_json)
             return
     places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
-    roles = Roles(target, groups, weights, drop or ())
-    problem = define_problem(source, roles, task)
+    problem = define_problem(source, asked, task)
+    estimator = choose_estimator(context, estimator, problem.task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
@@ -138,11 +148,17 @@ def fit(
     if not as_json:
         show_fit_results(console, results, folds)
     observer = fold_observers[0] if fold_observers else None
-    files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
+    files = write_fit(places, problem, results, observer, read_reproduction(context), asked, licence)
     if as_json:
         typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))
     else:
         show_files(console, *files, demonstration=DEMONSTRATION if table is None else None)
+
+
+def choose_estimator(context: typer.Context, estimator: str, task: TaskKind) -> str:
+    """The ``--estimator``; if none is named, that of the task."""
+    source = context.get_parameter_source("estimator")
+    return TASKS[task].estimator if source is not None and source.name == "DEFAULT" else estimator
 
 
 _PREDICT_EXAMPLES = """[bold]Examples[/]
@@ -154,6 +170,8 @@ _PREDICT_EXAMPLES = """[bold]Examples[/]
   committee predict churn.committee new.csv.gz -p --keep id -o predictions.csv
 
   committee predict churn.committee new.csv --explain 3       with explanations
+
+  committee predict patients.committee new.csv --times 30,365 survival
 """
 
 
@@ -165,6 +183,7 @@ def predict(
     probabilities: options.ProbabilitiesOption = False,
     calibrated: options.CalibratedOption = False,
     interval: options.CoverageOption = None,
+    times: options.SurvivalTimesOption = None,
     explain: options.ExplainCountOption = 0,
     keep: options.KeepOption = None,
     jobs: options.JobsOption = None,
@@ -188,7 +207,7 @@ def predict(
     path = None if output is None else check_output_path(output, model, table)
     open_writer = choose_writer(path)
     fitted = options.set_jobs(load_model(model, trust or []), jobs)
-    requested = PredictOptions(probabilities, calibrated, interval, explain)
+    requested = PredictOptions(probabilities, calibrated, interval, explain, options.parse_times(times))
     predictor = Predictor(fitted, open_stream(table, encoding, header), requested, keep or [])
     n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
     if path is not None:
@@ -410,6 +429,9 @@ def compare(
     weights: options.WeightsOption = None,
     drop: options.DropOption = None,
     task: options.TaskNameOption = "auto",
+    query: options.QueryOption = None,
+    event: options.EventOption = None,
+    levels: options.LevelsOption = None,
     folds: options.FoldsOption = 5,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="R", min=1, help="Repetitions of the cross-validation.")
@@ -427,7 +449,8 @@ def compare(
     """
     del debug  # read from sys.argv by `run`
     chosen = options.parse_settings(settings)
-    problem = define_problem(read_source(table, encoding, header), Roles(target, groups, weights, drop or ()), task)
+    roles = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
+    problem = define_problem(read_source(table, encoding, header), roles, task)
     from committee.cli.compare import plan_comparison, show_comparison, write_comparison
     from committee.cli.model_setup import Plan
 

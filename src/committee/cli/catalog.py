@@ -9,7 +9,7 @@ import committee
 from committee.cli.errors import USAGE, CommandError, suggest
 
 if TYPE_CHECKING:
-    from committee.cli.problem import TaskKind
+    from committee.cli.tasks import TaskKind
 
 __all__ = ["find_class", "list_estimators"]
 
@@ -19,6 +19,21 @@ _SHORT_NAMES = {"tree": "decision-tree", "stump": "decision-stump"}
 _ENDINGS: dict[TaskKind, tuple[str, ...]] = {
     "classification": ("Classifier", "NB"),
     "regression": ("Regressor",),
+}
+# The classes of further tasks: by the name of their family, and by their own.
+_TASK_CLASSES: dict[str, dict[TaskKind, str]] = {
+    "gradient-boosting": {
+        "rank": "GradientBoostingRanker",
+        "survival": "GradientBoostingSurvivalAnalysis",
+        "ordinal": "OrdinalGradientBoostingClassifier",
+        "distribution": "DistributionalBoostingRegressor",
+    },
+    "random-forest": {"survival": "RandomSurvivalForest"},
+    "gradient-boosting-ranker": {"rank": "GradientBoostingRanker"},
+    "gradient-boosting-survival-analysis": {"survival": "GradientBoostingSurvivalAnalysis"},
+    "random-survival-forest": {"survival": "RandomSurvivalForest"},
+    "ordinal-gradient-boosting": {"ordinal": "OrdinalGradientBoostingClassifier"},
+    "distributional-boosting": {"distribution": "DistributionalBoostingRegressor"},
 }
 
 
@@ -39,6 +54,8 @@ def list_estimators() -> dict[str, dict[TaskKind, str]]:
                 name = _write_name(exported)
                 if name not in _NEED_MEMBERS:
                     found.setdefault(name, {})[task] = exported
+    for name, classes in _TASK_CLASSES.items():
+        found[name] = found.get(name, {}) | classes
     return found
 
 
@@ -49,7 +66,7 @@ def find_class(name: str, task: TaskKind) -> str:
     ----------
     name : str
         As in :func:`list_estimators`, or the name of a class; case, hyphens and underscores are ignored.
-    task : "classification" or "regression"
+    task : str
         The kind of prediction.
 
     Returns
@@ -60,7 +77,8 @@ def find_class(name: str, task: TaskKind) -> str:
     known = list_estimators()
     short = {_simplify(alias): full for alias, full in _SHORT_NAMES.items()}
     spelt = short | {_simplify(full): full for full in known}
-    spelt |= {_simplify(exported): full for full, classes in known.items() for exported in classes.values()}
+    owners = [(full, exported) for full, classes in known.items() for exported in classes.values()]
+    spelt |= {_simplify(exported): full for full, exported in owners if _write_name(exported) == full}
     full = spelt.get(_simplify(name))
     if full is None and _simplify(name).removesuffix("classifier").removesuffix("regressor") in map(
         _simplify, _NEED_MEMBERS
@@ -76,12 +94,11 @@ def find_class(name: str, task: TaskKind) -> str:
         )
     if task not in known[full]:
         able = ", ".join(sorted(other for other, classes in known.items() if task in classes))
-        kind, other = ("classes", "numeric") if task == "regression" else ("numbers", "a class")
-        raise CommandError(
-            f"The --estimator '{name}' predicts {kind} only, and the target is {other}.",
-            f"Choose one of: {able}; or another --task.",
-            USAGE,
-        )
+        said = f"The --estimator '{name}' is for --task {' or '.join(known[full])}, not for {task}."
+        if task in _ENDINGS and set(known[full]) <= set(_ENDINGS):
+            kind, other = ("classes", "numeric") if task == "regression" else ("numbers", "a class")
+            said = f"The --estimator '{name}' predicts {kind} only, and the target is {other}."
+        raise CommandError(said, f"Choose one of: {able}; or another --task.", USAGE)
     return known[full][task]
 
 

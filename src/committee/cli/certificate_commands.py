@@ -38,6 +38,8 @@ def verify_certificate(
     groups: options.GroupsOption = None,
     weights: options.WeightsOption = None,
     drop: options.DropOption = None,
+    query: options.QueryOption = None,
+    event: options.EventOption = None,
     key: _KeyFile = None,
     signature: _SignatureFile = None,
     encoding: options.EncodingOption = "utf-8",
@@ -55,7 +57,7 @@ def verify_certificate(
     del debug  # read from sys.argv by `run`
     from committee.cli.certificates import show_outcome, verify_file
 
-    asked = Roles(target, groups, weights, drop or ())
+    asked = Roles(target, groups, weights, drop or (), query, event)
     outcome = verify_file(model, table, asked, TextReading(encoding, header), trust or [], key=key, signature=signature)
     if as_json:
         typer.echo(outcome.write_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -59,9 +59,11 @@ def certify_results(
     from committee.io.certificates.certificate import GivenData, make_certificate
 
     groups = problem.groups if hasattr(results.model, "leaderboard_") else None
-    given = GivenData(problem.features, problem.y, problem.weights, {"groups": groups})
+    y, arguments = problem.make_fit_target()
+    given = GivenData(problem.features, y, problem.weights, {"groups": groups, **arguments})
     results.model.certificate_ = make_certificate(results.model, given)
     columns = {"target": problem.target, "groups": roles.groups, "weights": roles.weights, "drop": list(roles.drop)}
+    columns |= {"query": roles.query, "event": roles.event, "levels": [str(level) for level in problem.levels]}
     notes: dict[str, Any] = {FIT_KEY: {**columns, "task": problem.task}}
     return notes if licence is None else {**notes, LICENCE_KEY: licence}
 
@@ -194,15 +196,16 @@ def verify_file(
     roles, task = _choose_roles(given, notes if isinstance(notes, dict) else {}, model)
     source = read_source(table, reading.encoding, reading.header)
     gone = [column for column in roles.drop if column not in source.table.column_names]
-    roles = Roles(roles.target, roles.groups, roles.weights, [one for one in roles.drop if one not in gone])
+    roles = replace(roles, drop=[one for one in roles.drop if one not in gone])
     problem = define_problem(source, roles, task)
     features = problem.features
     wanted = [str(column) for column in getattr(model, "feature_names_in_", ())]
     if wanted and set(wanted) <= set(features.column_names):
         features = features.select(wanted)
     groups = problem.groups if hasattr(model, "leaderboard_") else None
+    y, arguments = problem.make_fit_target()
     return VerifyOutcome(
-        signed, verify_data(model, GivenData(features, problem.y, problem.weights, {"groups": groups}))
+        signed, verify_data(model, GivenData(features, y, problem.weights, {"groups": groups, **arguments}))
     )
 
 
@@ -214,13 +217,19 @@ def _choose_roles(given: Roles, notes: Mapping[str, Any], model: Any) -> tuple[R
         return found if isinstance(found, str) else None
 
     task = take("task") or ("classification" if hasattr(model, "classes_") else "regression")
-    listed = notes.get("drop")
-    drop = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+
+    def take_list(name: str) -> list[str]:
+        listed = notes.get(name)
+        return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+
     roles = Roles(
         given.target or take("target"),
         given.groups or take("groups"),
         given.weights or take("weights"),
-        given.drop or drop,
+        given.drop or take_list("drop"),
+        given.query or take("query"),
+        given.event or take("event"),
+        take_list("levels"),
     )
     return roles, task
 

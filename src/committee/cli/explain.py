@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from rich.markup import escape
 
-from committee.cli.errors import DATA, CommandError
+from committee.cli.errors import DATA, USAGE, CommandError
 from committee.cli.explanations import Explainer
 from committee.cli.metrics import ScoringMetric, choose_metrics
 from committee.cli.model_rows import ModelRows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from committee.cli.problem import TaskKind
+    from committee.cli.tasks import TaskKind
 
 __all__ = ["ExplainOptions", "ModelExplanation", "explain_model", "explain_rows", "show_explanation"]
 
@@ -126,6 +126,12 @@ def explain_model(rows: ModelRows, target: str | None, options: ExplainOptions) 
     model, table = rows.model, rows.take_rows(sample)
     features = [FeatureEntry(name=name, loss=None, loss_error=None, p_value=None, shap=0.0) for name in rows.names]
     metric, score = None, None
+    if target is not None and _needs_more_columns(model):
+        raise CommandError(
+            f"The permutation importance of {type(model).__name__} needs more than one target column.",
+            "committee report measures it; leave out --target for SHAP values.",
+            USAGE,
+        )
     if target is not None:
         metric = choose_metrics(options.metric, _name_task(model))[0]
         score = _permute_features(model, table, _read_target_values(model, sample, target), metric, options, features)
@@ -171,6 +177,11 @@ def _permute_features(
         entry["loss_error"] = None if errors is None else float(errors[k])
         entry["p_value"] = float(found.p_values[k])
     return metric.sign * found.baseline
+
+
+def _needs_more_columns(model: Any) -> bool:
+    """Whether the target of a model has queries or events beside it."""
+    return hasattr(model, "predict_survival_function") or hasattr(model, "n_queries_")
 
 
 def _name_task(model: Any) -> TaskKind:

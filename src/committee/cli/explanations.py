@@ -112,9 +112,13 @@ class Explainer:
             Of the value, or of the predicted class.
         """
         classes = getattr(self.model, "classes_", None)
-        chosen = None if classes is None else np.searchsorted(classes, predicted)
+        chosen = None
+        if classes is not None:
+            order = np.argsort(classes, kind="stable")  # levels need not be sorted
+            chosen = order[np.searchsorted(classes, predicted, sorter=order)]
         if self.is_exact:
-            return self._explain_trees(X, chosen)
+            # Ordered levels have one score, whatever the predicted level.
+            return self._explain_trees(X, None if hasattr(self.model, "thresholds_") else chosen)
         fitted = getattr(self.model, "feature_names_in_", None)
         names = [str(name) for name in (range(int(self.model.n_features_in_)) if fitted is None else fitted)]
         step = max(1, _BATCH_ROWS // (2 * _N_ORDERS * (len(names) + 1)))

@@ -20,9 +20,10 @@ from rich.markup import escape
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.output import show_size, write_model
-from committee.cli.problem import Roles, TaskKind, read_target_column
+from committee.cli.problem import Roles, read_target_column
 from committee.cli.show import make_console, show_files
 from committee.cli.table import may_be_large
+from committee.cli.tasks import TaskKind
 from committee.data.blocks.opened import OpenedSource, load_block
 from committee.data.estimates import FitEstimate, estimate_fit
 from committee.data.memory import measure_available_memory
@@ -72,6 +73,10 @@ def is_too_large(table: str | None, memory: str | None) -> bool:
     return granted is not None and path.stat().st_size * _SPREAD > granted
 
 
+# Tasks whose targets are not read in blocks.
+_WHOLE_TABLES = frozenset({"rank", "survival", "ordinal", "distribution"})
+
+
 @dataclass(frozen=True)
 class LargeTable:
     """A table in blocks with its target and weights.
@@ -104,6 +109,12 @@ class LargeTable:
         """Open a table and read its target."""
         if roles.target is None:
             raise CommandError(f"Which column of '{name}' is to be predicted?", "Name it: --target COL.", USAGE)
+        if task in _WHOLE_TABLES or roles.query or roles.event or roles.levels:
+            raise CommandError(
+                f"--task {task if task != 'auto' else 'rank, survival and ordinal'} needs the whole table in memory.",
+                "Raise --memory, or fit to a part of the rows.",
+                USAGE,
+            )
         if roles.groups is not None:
             raise CommandError("--groups needs the whole table in memory.", "Leave it out for such a table.", USAGE)
         opened, y, weights = open_table(Path(name), roles.target, roles.weights)

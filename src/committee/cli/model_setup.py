@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
@@ -19,7 +18,9 @@ from committee.cli.catalog import find_class
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import choose_metrics
-from committee.cli.problem import LearningProblem, TaskKind
+from committee.cli.problem import LearningProblem
+from committee.cli.task_metrics import NaiveDistribution, NaiveSurvival
+from committee.cli.tasks import TaskKind
 from committee.data.frames import read_frame
 from committee.data.tables import Table
 from committee.typing import FloatArray
@@ -83,7 +84,8 @@ class ModelSetup:
     def __init__(self, problem: LearningProblem, plan: Plan) -> None:
         self.problem = problem
         self.plan = plan
-        self.metrics = choose_metrics(plan.metric, problem.task)
+        weighted = problem.weights is not None
+        self.metrics = choose_metrics(plan.metric, problem.task, problem.levels, weighted=weighted)
         self.template = self._make_template()
         self.name = type(self.template).__name__
         self.is_automl = self.name.startswith(AUTOML)
@@ -115,12 +117,12 @@ class ModelSetup:
         """
         model = type(self.template)(**self.template.get_params())
         model.set_params(**(params or {}))
-        fit_params: dict[str, Any] = {}
+        y, fit_params = self.problem.make_fit_target(rows)
         if self.problem.weights is not None:
             fit_params["sample_weight"] = self.problem.weights[rows]
         if self.problem.groups is not None and self.is_automl:
             fit_params["groups"] = self.problem.groups[rows]
-        model.fit(self.take_rows(rows), self.problem.y[rows], **fit_params)
+        model.fit(self.take_rows(rows), y, **fit_params)
         observer.on_fit_end()
         return model
 
@@ -129,8 +131,11 @@ class ModelSetup:
         return self.metrics[0].score(model, self.take_rows(rows), self.problem.y[rows], self.take_weights(rows))
 
     def split_rows(self, rows: RowIndices, folds: int, seed: int) -> Iterator[tuple[RowIndices, RowIndices]]:
-        """Training and test rows of each fold; stratified by class, and groups are not divided."""
-        classify, groups = self.problem.task == "classification", self.problem.groups
+        """Training and test rows of each fold; stratified by class or event, and groups are not divided."""
+        problem, y = self.problem, self.problem.values
+        classify, groups = problem.has_classes, problem.groups
+        if problem.task == "survival" and 0 < problem.y["event"].sum() < problem.n_rows:
+            classify, y = True, problem.y["event"]
         if groups is None:
             splitter: Any = (StratifiedKFold if classify else KFold)(folds, shuffle=True, random_state=seed)
         else:
@@ -139,7 +144,7 @@ class ModelSetup:
         with warnings.catch_warnings():
             # Rare classes are reported once, in the notices.
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-            parts = list(splitter.split(rows, self.problem.y[rows], groups))
+            parts = list(splitter.split(rows, y[rows], groups))
         for train, test in parts:
             yield rows[train], rows[test]
 
@@ -177,6 +182,8 @@ class ModelSetup:
         defaults: dict[str, Any] = {"random_state": self.plan.seed, "n_jobs": self.plan.jobs}
         if automl:
             defaults |= {"time_budget": self.plan.seconds, "metric": self._choose_automl_metric()}
+        if self.problem.levels:
+            defaults["levels"] = list(self.problem.levels)
         chosen = {name: value for name, value in defaults.items() if name in known} | dict(self.plan.settings)
         return estimator.set_params(**chosen)
 
@@ -193,8 +200,9 @@ class ModelSetup:
         if self.is_automl:
             return  # it draws and checks its own folds
         if self.problem.groups is not None and (n_groups := int(self.problem.groups.max()) + 1) < folds:
-            raise CommandError(f"{n_groups} groups are too few for {folds} folds.", "Lower --folds.", USAGE)
-        if self.problem.task == "regression":
+            what = "queries" if self.problem.task == "rank" else "groups"
+            raise CommandError(f"{n_groups} {what} are too few for {folds} folds.", "Lower --folds.", USAGE)
+        if not self.problem.has_classes:
             # Each score needs two rows, and each training set two for its own folds.
             if n_rows < 2 * folds:
                 raise CommandError(
@@ -229,7 +237,7 @@ def is_automl(estimator: str, task: TaskKind) -> bool:
     ----------
     estimator : str
         A name that :func:`committee.cli.catalog.find_class` accepts.
-    task : "classification" or "regression"
+    task : str
         The kind of prediction.
 
     Returns
@@ -239,8 +247,8 @@ def is_automl(estimator: str, task: TaskKind) -> bool:
     return find_class(estimator, task).startswith(AUTOML)
 
 
-def fit_baseline(problem: LearningProblem, rows: RowIndices) -> BaseEstimator:
-    """A model that ignores the features: class frequencies, or the mean.
+def fit_baseline(problem: LearningProblem, rows: RowIndices) -> Any:
+    """A model that ignores the features: class frequencies, the mean, the distribution or the survival curve.
 
     Parameters
     ----------
@@ -254,6 +262,10 @@ def fit_baseline(problem: LearningProblem, rows: RowIndices) -> BaseEstimator:
     estimator
         Fitted; accepts any table of one column.
     """
-    baseline = DummyClassifier(strategy="prior") if problem.task == "classification" else DummyRegressor()
     weights = None if problem.weights is None else problem.weights[rows]
-    return baseline.fit(np.zeros((len(rows), 1)), problem.y[rows], sample_weight=weights)
+    if problem.task == "survival":
+        return NaiveSurvival(problem.y[rows], weights)
+    if problem.task == "distribution":
+        return NaiveDistribution(problem.y[rows], weights)
+    baseline = DummyClassifier(strategy="prior") if problem.has_classes else DummyRegressor()
+    return baseline.fit(np.zeros((len(rows), 1)), problem.values[rows], sample_weight=weights)

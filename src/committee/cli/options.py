@@ -24,6 +24,7 @@ __all__ = [
     "DropOption",
     "EncodingOption",
     "EstimatorOption",
+    "EventOption",
     "ExplainCountOption",
     "ExplanationsOutOption",
     "ExportOutOption",
@@ -33,6 +34,7 @@ __all__ = [
     "HeaderOption",
     "JobsOption",
     "KeepOption",
+    "LevelsOption",
     "LicenceOption",
     "MemoryOption",
     "MetricNameOption",
@@ -47,6 +49,7 @@ __all__ = [
     "PredictionsOutOption",
     "ProbabilitiesOption",
     "PythonModuleOption",
+    "QueryOption",
     "QuickOption",
     "ReportOutOption",
     "ResultNamesArgument",
@@ -55,6 +58,7 @@ __all__ = [
     "SeedOption",
     "SettingsOption",
     "ShufflesOption",
+    "SurvivalTimesOption",
     "TableNameArgument",
     "TargetOption",
     "TaskNameOption",
@@ -63,7 +67,9 @@ __all__ = [
     "TruthOption",
     "WeightsOption",
     "parse_settings",
+    "parse_times",
     "set_jobs",
+    "split_levels",
 ]
 
 # Letters of a value of --set that are parsed.
@@ -113,7 +119,7 @@ MetricNameOption = Annotated[
         "--metric",
         metavar="NAME",
         help="Metric: accuracy, balanced-accuracy, f1, log-loss, roc-auc; r2, mae, rmse, mse; or any "
-        "scorer of scikit-learn.",
+        "scorer of scikit-learn; of further tasks ndcg, ndcg-10, map; concordance, brier; level-error, kappa; crps.",
         show_default=False,
     ),
 ]
@@ -138,8 +144,33 @@ DropOption = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; repeatable.")
 ]
 TaskNameOption = Annotated[
-    Literal["auto", "classification", "regression"],
-    typer.Option("--task", metavar="KIND", help="Task: auto, classification or regression."),
+    Literal["auto", "classification", "regression", "rank", "survival", "ordinal", "distribution"],
+    typer.Option(
+        "--task",
+        metavar="KIND",
+        help="Task: auto, classification, regression; rank (with --query), survival (with --event), ordinal (with "
+        "--levels), distribution.",
+    ),
+]
+QueryOption = Annotated[
+    str | None,
+    typer.Option("--query", metavar="COL", help="Column of queries, whose rows are ranked; not a feature."),
+]
+EventOption = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="COL",
+        help="Column that says whether the time in --target is that of an event (1) or of censoring (0).",
+    ),
+]
+LevelsOption = Annotated[
+    str | None,
+    typer.Option("--levels", metavar="A,B,…", help="Levels of an ordinal target, the lowest first."),
+]
+SurvivalTimesOption = Annotated[
+    str | None,
+    typer.Option("--times", metavar="T1,T2,…", help="Add the probability to survive each of these times."),
 ]
 FoldsOption = Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Cross-validation folds.")]
 SeedOption = Annotated[
@@ -307,6 +338,55 @@ def set_jobs(model: Any, jobs: int | None) -> Any:
     if jobs is not None and "n_jobs" in model.get_params():
         model.set_params(n_jobs=jobs)
     return model
+
+
+def split_levels(levels: str | None) -> list[str]:
+    """The values of ``--levels``, in their order.
+
+    Parameters
+    ----------
+    levels : str or None
+        Names with commas between them.
+
+    Returns
+    -------
+    list of str
+    """
+    if levels is None:
+        return []
+    names = [name.strip() for name in levels.split(",")]
+    if len(set(names)) < max(2, len(names)) or not all(names):
+        raise CommandError(
+            f"'{levels}' is not a list of levels.",
+            "Write each level once, the lowest first: --levels low,mid,high.",
+            USAGE,
+        )
+    return names
+
+
+def parse_times(times: str | None) -> list[float]:
+    """The values of ``--times``.
+
+    Parameters
+    ----------
+    times : str or None
+        Numbers with commas between them.
+
+    Returns
+    -------
+    list of float
+    """
+    if times is None:
+        return []
+    try:
+        found = [float(one) for one in times.split(",")]
+    except ValueError:
+        found = [-1.0]
+    if not all(0.0 <= one < float("inf") for one in found) or found != sorted(set(found)):
+        raise CommandError(
+            f"'{times}' is not a list of times.", "Write ascending numbers with commas: --times 30,90,365.", USAGE
+        )
+    return found
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PredictOptions", "Predictor", "make_prediction_columns"]
 
 # Names of the output columns.
-_RESERVED = ("prediction", "probability_", "lower", "upper", "base_value", "reason_", "effect_")
+_RESERVED = ("prediction", "probability_", "lower", "upper", "base_value", "reason_", "effect_", "survival_")
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,15 @@ class PredictOptions:
         Coverage of a prediction interval.
     reasons : int
         Number of features with the largest SHAP values to add.
+    times : sequence of float
+        Times for which the probability to survive them is added.
     """
 
     probabilities: bool = False
     calibrated: bool = False
     interval: float | None = None
     reasons: int = 0
+    times: Sequence[float] = ()
 
 
 class Predictor:
@@ -90,6 +93,9 @@ class Predictor:
                 columns |= _make_probability_columns(self.model, rows)
             if self.options.interval is not None:
                 columns |= _make_interval_columns(self.model, rows, self.options.interval)
+            if self.options.times:
+                curves = self.model.predict_survival_function(rows, self.options.times)
+                columns |= {f"survival_{t:g}": pa.array(curves[:, k]) for k, t in enumerate(self.options.times)}
             if self.options.reasons:
                 from committee.cli.explanations import Explainer
 
@@ -108,6 +114,8 @@ class Predictor:
                 "Fit it with -e random-forest --set calibration=isotonic, or use --probabilities.",
                 USAGE,
             )
+        if options.times and not hasattr(self.model, "predict_survival_function"):
+            raise CommandError(f"{name} predicts no survival curves.", "--times is for --task survival.", USAGE)
         if options.interval is not None and not hasattr(self.model, "predict_interval"):
             raise CommandError(
                 f"{name} predicts no intervals.",

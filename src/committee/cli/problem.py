@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.table import Source
+from committee.cli.task_targets import choose_task, order_classes, read_event_column, read_ranks, read_times
+from committee.cli.tasks import CLASS_TASKS, TaskKind
 from committee.cli.text_dates import read_text_dates
-
-TaskKind = Literal["classification", "regression"]
 
 # An integer target with more distinct values than this is a regression target, unless --task is given.
 MAX_INTEGER_CLASSES = 20
@@ -58,12 +58,21 @@ class Roles:
         Column of sample weights.
     drop : sequence of str
         Columns to ignore.
+    query : str or None
+        Column of queries, of a ranking.
+    event : str or None
+        Column of events, of censored times.
+    levels : sequence of str
+        Ordered levels of the target.
     """
 
     target: str | None = None
     groups: str | None = None
     weights: str | None = None
     drop: Sequence[str] = ()
+    query: str | None = None
+    event: str | None = None
+    levels: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,8 @@ class LearningProblem:
     target : str
         Name of the target.
     y : ndarray of shape (n_rows,)
-        Its values.
-    task : "classification" or "regression"
+        Its values; of a ranking relevances and queries, of censored times events and times, as structured arrays.
+    task : str
         The kind of prediction.
     notices : tuple of str
         Sentences about ignored rows and columns.
@@ -90,6 +99,8 @@ class LearningProblem:
         Group number of each row.
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
+    levels : tuple
+        Classes of an ordinal target, the lowest first.
     """
 
     source: str
@@ -101,11 +112,37 @@ class LearningProblem:
     notices: tuple[str, ...]
     groups: NDArray[np.intp] | None = None
     weights: NDArray[np.float64] | None = None
+    levels: tuple[Any, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """Rows with a known target."""
         return len(self.y)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target is a class."""
+        return self.task in CLASS_TASKS
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The target column alone: classes, values, relevances or times."""
+        return get_values(self.y)
+
+    def make_fit_target(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[NDArray[Any], dict[str, Any]]:
+        """The target of some rows as `fit` takes it, and its further arguments.
+
+        Parameters
+        ----------
+        rows : ndarray of int or slice
+            By default all.
+
+        Returns
+        -------
+        tuple of ndarray and dict
+        """
+        y = self.y[rows]
+        return (y["relevance"], {"qid": y["query"]}) if self.task == "rank" else (y, {})
 
     def count_classes(self) -> dict[str, int]:
         """Rows of each class, most frequent first."""
@@ -124,12 +161,13 @@ def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
     roles : Roles
         Roles of its columns.
     task : str
-        "auto", "classification" or "regression".
+        "auto" or a task.
 
     Returns
     -------
     LearningProblem
     """
+    task = choose_task(task, roles.query, roles.event, roles.levels)
     table, target = source.table, roles.target or source.target
     if target is None:
         names = table.column_names
@@ -141,22 +179,62 @@ def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
     _check_roles(source, target, roles)
     notices: list[str] = []
     table = _keep_known_targets(table, target, notices)
-    y, decided = read_target_column(table.column(target), target, task)
+    y, decided, levels = _read_task_target(table, target, roles, task)
     groups = None if roles.groups is None else _read_groups(table.column(roles.groups), roles.groups)
+    if decided == "rank":
+        groups = y["query"].astype(np.intp)  # folds have whole queries
     weights = None if roles.weights is None else _read_weight_column(table.column(roles.weights), roles.weights)
-    others = {target, *roles.drop} | ({roles.groups, roles.weights} - {None})
+    others = {target, *roles.drop} | ({roles.groups, roles.weights, roles.query, roles.event} - {None})
     features, columns = _choose_features(table.drop_columns(sorted(map(str, others))), notices)
     if not columns:
         raise CommandError(
             f"Except for the target '{target}', no column of '{source.name}' can be used.",
             " ".join(notices) or "A table needs at least one other column.",
         )
-    return LearningProblem(source.name, features, columns, target, y, decided, tuple(notices), groups, weights)
+    said = tuple(notices)
+    return LearningProblem(source.name, features, columns, target, y, decided, said, groups, weights, levels)
+
+
+def _read_task_target(
+    table: pa.Table, target: str, roles: Roles, task: str
+) -> tuple[NDArray[Any], TaskKind, tuple[Any, ...]]:
+    """The target as an array, its task, and the levels of an ordinal one."""
+    column = table.column(target)
+    if task == "rank":
+        assert roles.query is not None
+        return read_ranks(column, target, table.column(roles.query), roles.query), "rank", ()
+    if task == "survival":
+        events = None if roles.event is None else read_event_column(table.column(roles.event), roles.event)
+        return read_times(column, target, events), "survival", ()
+    if task == "ordinal":
+        y, _ = read_target_column(column, target, "classification")
+        return y, "ordinal", order_classes(column, y, target, roles.levels)
+    if task == "distribution":
+        return read_target_column(column, target, "regression")[0], "distribution", ()
+    return *read_target_column(column, target, task), ()
+
+
+def get_values(y: NDArray[Any]) -> NDArray[Any]:
+    """Of a structured target the relevances or times, of any other the target itself.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        The target of a problem.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    names = y.dtype.names
+    return y if names is None else y["relevance" if "relevance" in names else "time"]
 
 
 def _check_roles(source: Source, target: str, roles: Roles) -> None:
     names = source.table.column_names
-    given = {"--groups": roles.groups, "--weights": roles.weights}
+    given = {"--groups": roles.groups, "--weights": roles.weights, "--query": roles.query, "--event": roles.event}
+    if roles.query is not None and roles.groups is not None:
+        raise CommandError("The folds of a ranking have whole queries.", "Leave out --groups.", USAGE)
     for name in (target, *roles.drop, *(name for name in given.values() if name is not None)):
         if name not in names:
             raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)

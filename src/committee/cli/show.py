@@ -77,13 +77,25 @@ def show_problem(console: Console, problem: LearningProblem) -> None:
         columns.add_row(escape(column.name), column.kind, share, f"{column.n_distinct:,}")
     console.print(columns)
     show_omitted(console, len(problem.columns))
-    if problem.task == "classification":
+    if problem.has_classes:
         _show_balance(console, problem)
     else:
-        y = problem.y
+        y = problem.values
         console.print(f"target from {y.min():g} to {y.max():g}, mean {y.mean():g}, standard deviation {y.std():g}")
+        for sentence in _describe_task(problem):
+            console.print(sentence)
     for notice in problem.notices:
         console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def _describe_task(problem: LearningProblem) -> list[str]:
+    if problem.task == "rank":
+        n_queries = int(problem.y["query"].max()) + 1
+        return [f"{n_queries:,} queries of {problem.n_rows / n_queries:.1f} rows on average; folds have whole queries"]
+    if problem.task == "survival":
+        events = problem.y["event"]
+        return [f"{int(events.sum()):,} events; {1.0 - events.mean():.1%} of the rows are censored"]
+    return []
 
 
 def show_head(console: Console, problem: LearningProblem) -> None:
@@ -215,7 +227,7 @@ def write_json(problem: LearningProblem, results: FitResults, output: str | None
         "rows": problem.n_rows,
         "target": problem.target,
         "task": problem.task,
-        "classes": problem.count_classes() if problem.task == "classification" else None,
+        "classes": problem.count_classes() if problem.has_classes else None,
         "features": [
             {"name": c.name, "type": c.kind, "missing": c.n_missing, "distinct": c.n_distinct} for c in problem.columns
         ],

@@ -39,6 +39,8 @@ _TUNE_EXAMPLES = """[bold]Examples[/]
   committee tune wine -e random-forest --oob --method halving
 
   committee tune churn.csv -t left --set learning_rate=0.1      one parameter is fixed
+
+  committee tune patients.csv -t days --event died --task survival
 """
 
 
@@ -58,6 +60,9 @@ def tune(
     weights: options.WeightsOption = None,
     drop: options.DropOption = None,
     task: options.TaskNameOption = "auto",
+    query: options.QueryOption = None,
+    event: options.EventOption = None,
+    levels: options.LevelsOption = None,
     folds: options.FoldsOption = 5,
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
@@ -81,7 +86,7 @@ def tune(
     """
     del debug  # read from sys.argv by `run`
     places = choose_places(table, None, OutputOptions(output, report, no_report, no_save))
-    roles = Roles(target, groups, weights, drop or ())
+    roles = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
     problem = define_problem(read_source(table, encoding, header), roles, task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "TunedPlan", "TuningOptions", "show_candidates", "tune_problem", "write_candidates"]
 
 METHODS: dict[str, Any] = {"tpe": TPESearch, "halving": HalvingSearch, "random": RandomSearch}
-_DEFAULT_METRICS = {"classification": "log-loss", "regression": "rmse"}
+_DEFAULT_METRICS = {
+    "classification": "log-loss",
+    "regression": "rmse",
+    "ordinal": "log-loss",
+    "distribution": "crps",
+    "rank": "ndcg",
+    "survival": "concordance",
+}
 _MOST_SHOWN = 8
 _DIGITS = 4
 # What follows from the number of rounds being chosen by the search, and is of no interest in a table.
@@ -96,7 +103,9 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
         raise CommandError(str(error), "Choose another --estimator.", USAGE) from error
     space = {name: values for name, values in space.items() if name not in plan.settings}
     rows, metric = np.arange(problem.n_rows), setup.metrics[0]
-    given = {} if problem.weights is None else {"sample_weight": problem.weights}
+    y, given = problem.make_fit_target()
+    if problem.weights is not None:
+        given["sample_weight"] = problem.weights
     with watch_fits("tuning", None) as display:
         on_progress = display.open("tuning", max(1, round(wanted.budget)))
 
@@ -108,7 +117,7 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
             setup.template,
             space,
             n_candidates=wanted.candidates,
-            scoring=metric.library,
+            scoring=metric.scorer if problem.levels else metric.library or metric.scorer,
             cv="oob" if wanted.out_of_bag else list(setup.split_rows(rows, plan.folds, plan.seed)),
             refit=False,
             budget=wanted.budget,
@@ -116,7 +125,7 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
             random_state=plan.seed,
             n_jobs=plan.jobs,
         )
-        search.fit(problem.features, problem.y, **given)
+        search.fit(problem.features, y, **given)
         display.close()
     return TunedPlan(replace(plan, settings={**plan.settings, **search.best_params_}), search, metric)
 

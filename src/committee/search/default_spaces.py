@@ -41,6 +41,19 @@ _SPACES: dict[str, dict[str, Any]] = {
         "max_features": RealRange(0.2, 1.0),
         "l2_regularization": RealRange(0.01, 100.0, log=True),
     },
+    "GradientBoostingSurvivalAnalysis": {
+        "learning_rate": RealRange(0.02, 0.3, log=True),
+        "max_depth": [2, 3, 4, 6],
+        "min_samples_leaf": IntegerRange(1, 100, log=True),
+        "max_features": RealRange(0.2, 1.0),
+        "l2_regularization": RealRange(0.01, 100.0, log=True),
+        "n_estimators": IntegerRange(30, 400, log=True),
+    },
+    "RandomSurvivalForest": {
+        "max_features": RealRange(0.05, 1.0),
+        "min_samples_leaf": IntegerRange(1, 60, log=True),
+        "max_samples": [None, None, 0.9, 0.7, 0.5],
+    },
     "RandomForest": {**_FORESTS, "max_samples": [None, None, 0.9, 0.7, 0.5]},
     "ExtraTrees": _FORESTS,
     "DecisionTree": _TREES,
@@ -49,6 +62,10 @@ _SPACES: dict[str, dict[str, Any]] = {
     "Arcing": {},
     "Bagging": _BAGS,
 }
+# Boosting of other targets has the parameters of boosting.
+_SPACES |= dict.fromkeys(
+    ("GradientBoostingRanker", "OrdinalGradientBoosting", "DistributionalBoosting"), _SPACES["GradientBoosting"]
+)
 
 
 def default_space(estimator: EstimatorLike) -> dict[str, Any]:
@@ -83,6 +100,6 @@ def default_space(estimator: EstimatorLike) -> dict[str, Any]:
         known = ", ".join(sorted(name for name, found in _SPACES.items() if found))
         raise ParameterError(
             f"There is no default space for {type(last).__name__}: give 'param_distributions'. Default spaces exist "
-            f"for the classifiers and regressors of these kinds: {known}."
+            f"for the estimators of these kinds: {known}."
         )
     return {prefix + name: values for name, values in space.items()}

@@ -355,7 +355,9 @@ class Evaluator:
             X_test = None if X_test is None else select_rows(X_test, present)
         needs_model = predictions is None or (self.metrics.needs_model and data.folds is not None)
         known = model if needs_model else _wrap_known(model, predictions)
-        return self.metrics.score_all(known, X_test, data.y[kept], weights), kept, predictions
+        queries = data.fit_params.get("qid")
+        own = {} if queries is None else {"qid": np.asarray(queries)[kept]}
+        return self.metrics.score_all(known, X_test, data.y[kept], weights, own), kept, predictions
 
 
 def predict_scores(model: EstimatorLike, X: Any) -> FloatArray | None:

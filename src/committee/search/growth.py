@@ -87,7 +87,7 @@ def plan_growth(estimator: EstimatorLike, searched: Collection[str], n_rows: int
     settings: dict[str, Any] = {"warm_start": True}
     finds, stops, count = False, params.get("early_stopping", False), params[parameter]
     if "defaults" in params:
-        if params["boosting"] == "dart" or stops == "oob" or params["init"] is not None:
+        if params["boosting"] == "dart" or stops == "oob" or params.get("init") is not None:
             return None
         tuned = params["defaults"] == "tuned" or (params["defaults"] == "auto" and (count == "auto" or stops is True))
         patient = params["n_iter_no_change"] != "auto" or tuned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from committee.scoring import KnownPredictions
 from committee.search.growth import find_last_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from committee.typing import AnyArray, EstimatorLike, FloatArray
 
@@ -67,20 +68,39 @@ class SearchMetrics:
         """The scorer that decides."""
         return self.scorers[self.main]
 
-    def score_all(self, model: EstimatorLike, X: Any, y: AnyArray, weights: FloatArray | None) -> dict[str, float]:
-        """Scores of a fitted model, or of known predictions, by every metric."""
-        return {name: apply_scorer(scorer, model, X, y, weights) for name, scorer in self.scorers.items()}
+    def score_all(
+        self,
+        model: EstimatorLike,
+        X: Any,
+        y: AnyArray,
+        weights: FloatArray | None,
+        own: Mapping[str, AnyArray] | None = None,
+    ) -> dict[str, float]:
+        """Scores of a fitted model, or of known predictions, by every metric.
+
+        Scorers that take further arguments of rows, the queries of a ranking, get them in ``own``.
+        """
+        return {name: apply_scorer(scorer, model, X, y, weights, own) for name, scorer in self.scorers.items()}
 
 
 def apply_scorer(
-    scorer: ScorerFunction, model: EstimatorLike, X: Any, y: AnyArray, weights: FloatArray | None
+    scorer: ScorerFunction,
+    model: EstimatorLike,
+    X: Any,
+    y: AnyArray,
+    weights: FloatArray | None,
+    own: Mapping[str, AnyArray] | None = None,
 ) -> float:
-    """One score; weights are passed where rows have them."""
+    """One score; weights are passed where rows have them, further arguments where the scorer names them."""
     rows = model.rows if isinstance(model, KnownPredictions) else X
+    given: dict[str, Any] = {}
+    if own and not isinstance(scorer, _METRIC_SCORER):
+        named = inspect.signature(scorer).parameters
+        given = {name: value for name, value in own.items() if name in named}
     if weights is None:
-        return float(scorer(model, rows, y))
+        return float(scorer(model, rows, y, **given))
     try:
-        return float(scorer(model, rows, y, sample_weight=weights))
+        return float(scorer(model, rows, y, sample_weight=weights, **given))
     except TypeError as error:
         if "sample_weight" not in str(error):
             raise
@@ -123,5 +143,8 @@ def _find_own_scorer(estimator: EstimatorLike) -> ScorerFunction:
     return _score_by_model
 
 
-def _score_by_model(model: Any, X: Any, y: AnyArray, sample_weight: FloatArray | None = None) -> float:
-    return float(model.score(X, y) if sample_weight is None else model.score(X, y, sample_weight=sample_weight))
+def _score_by_model(
+    model: Any, X: Any, y: AnyArray, sample_weight: FloatArray | None = None, qid: AnyArray | None = None
+) -> float:
+    given = {"sample_weight": sample_weight, "qid": qid}
+    return float(model.score(X, y, **{name: value for name, value in given.items() if value is not None}))

@@ -22,11 +22,13 @@ from committee.cli.report.features_section import (
 from committee.cli.report.fold_observer import FoldObserver
 from committee.cli.report.learning_curves import describe_learning_curves
 from committee.cli.report.new_data import NewDataFindings, write_model_report
+from committee.cli.report.order_section import describe_order
 from committee.cli.report.page import render_page, write_page
 from committee.cli.report.report_data import ReportData
 from committee.cli.report.reproduction_section import Reproduction, describe_reproduction, read_reproduction
 from committee.cli.report.scores_section import describe_model, describe_score
 from committee.cli.report.summary import render_summary, summarize_fit
+from committee.cli.tasks import TASKS
 
 if TYPE_CHECKING:
     from committee.cli.results import FitResults
@@ -68,16 +70,17 @@ def write_report(
     observer.measure_full_model(results.model, results.leaderboard)
     data = ReportData(results, observer)
     scored, ranked = data.scored, rank_features(data)
+    has_errors = TASKS[data.problem.task].has_errors
     dependences = measure_dependence(data, ranked)
     title = f"{data.problem.target} from {data.problem.source}"
     sections = [
         describe_score(data),
-        describe_curves(scored),
+        describe_curves(scored) if has_errors else describe_order(data.problem.y[scored.numbers], scored.predicted),
         *([describe_confusion(scored)] if scored.classes is not None else []),
         describe_importance(data),
         describe_dependence(dependences),
         describe_learning_curves(data),
-        describe_largest_errors(scored, ranked),
+        *([describe_largest_errors(scored, ranked)] if has_errors else []),
         *([describe_classes(scored, dependences.curves)] if has_class_pages(scored) else []),
         describe_data(data.problem),
         describe_model(data),

@@ -128,8 +128,8 @@ def _describe_column(problem: LearningProblem, column: ColumnSummary) -> list[st
 
 
 def _describe_target(problem: LearningProblem) -> str:
-    if problem.task == "regression":
-        y = problem.y
+    if not problem.has_classes:
+        y = problem.values
         caption = (
             f"From {show_number(float(y.min()))} to {show_number(float(y.max()))}, "
             f"mean {show_number(float(y.mean()))}, standard deviation {show_number(float(y.std()))}."

@@ -104,7 +104,11 @@ class FoldObserver(FitObserver):
     _n_measured: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.metric = self.shuffle_metric = choose_metrics(self.plan.metric, self.problem.task)[0]
+        problem = self.problem
+        metrics = choose_metrics(self.plan.metric, problem.task, problem.levels, weighted=problem.weights is not None)
+        self.metric = metrics[0]
+        # Shuffled predictions are known without a model.
+        self.shuffle_metric = next((metric for metric in metrics if not metric.needs_model), metrics[0])
         self._row_meter = RowCurveMeter(self.problem, self.metric, self.plan.seed)
 
     def _choose_shuffle_metric(self, model: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from committee.cli.task_metrics import KnownDistribution
 from committee.data.intake import take_in_rows
 from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import ParameterTypeError
@@ -100,7 +101,10 @@ def predict_stages(model: Any, table: pa.Table) -> Iterator[tuple[int, KnownPred
 
 def _iterate_stages(model: Any, table: pa.Table) -> Iterator[KnownPredictions]:
     classes = getattr(model, "classes_", None)
-    if hasattr(model, "staged_predict_proba"):
+    if hasattr(model, "staged_predict_distribution"):
+        for distribution in model.staged_predict_distribution(table):
+            yield KnownDistribution(distribution)
+    elif hasattr(model, "staged_predict_proba"):
         for probabilities in model.staged_predict_proba(table):
             yield wrap_predictions(classes, None, np.asarray(probabilities))
     else:

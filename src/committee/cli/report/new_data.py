@@ -18,6 +18,7 @@ from committee.cli.metrics import choose_metrics
 from committee.cli.model_rows import ModelRows, load_model, read_categories
 from committee.cli.options import set_jobs
 from committee.cli.problem import name_kind
+from committee.cli.report.beside_column import BesideColumn, find_beside
 from committee.cli.report.class_pages import describe_classes, has_class_pages
 from committee.cli.report.curves_section import describe_curves
 from committee.cli.report.drift.distances import ColumnDrift, compare_feature, compare_outcome, rank_drifts
@@ -26,6 +27,7 @@ from committee.cli.report.drift.new_importances import describe_new_importances,
 from committee.cli.report.drift.new_scores import describe_new_cards, describe_new_scores, summarize_new_data
 from committee.cli.report.drift.training_summary import LevelSummary, TrainingSummary, read_summary
 from committee.cli.report.errors_section import describe_confusion, describe_largest_errors
+from committee.cli.report.order_section import describe_order
 from committee.cli.report.page import render_page, write_page
 from committee.cli.report.scored_rows import ScoredRows
 from committee.cli.report.summary import render_summary
@@ -121,12 +123,18 @@ def write_model_report(
     """
     reading = reading or TextReading()
     fitted = set_jobs(load_model(model, trusted), jobs)
-    training = read_summary(describe_file(model).notes)
+    notes = describe_file(model).notes
+    training = read_summary(notes)
     stream = open_stream(table, reading.encoding, reading.header)
     column = _choose_target(target, stream, training)
-    data = _read_new_table(fitted, stream, column)
+    beside = find_beside(notes, training)
+    if beside is not None and beside.column is not None and beside.column not in stream.schema.names:
+        column, beside = None, None  # the target alone cannot be scored
+    data = _read_new_table(fitted, stream, column, beside)
     calendar = frozenset(one.name for one in training.features if one.is_calendar) if training else frozenset()
     scored = None if column is None else _score_rows(data, column, calendar, f"rows of {stream.name}", seed)
+    if beside is not None and scored is not None:
+        scored = beside.join(scored, data.beside)
     scores = {} if scored is None else _compare_with_guess(scored, training, metric, seed)
     drifts, outcomes = _measure_drift(data, training, scored)
     is_same = training is not None and data.n_rows == training.n_rows and all(one.is_same for one in drifts)
@@ -155,6 +163,7 @@ class _NewTable:
     target: pa.ChunkedArray | None
     predicted: NDArray[Any]
     probabilities: FloatArray | None
+    beside: pa.ChunkedArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -168,9 +177,12 @@ def _choose_target(target: str | None, stream: TableStream, training: TrainingSu
     return next((name for name in known if name is not None and name in stream.schema.names), None)
 
 
-def _read_new_table(model: Any, stream: TableStream, column: str | None) -> _NewTable:
-    rows = ModelRows(model, stream, [] if column is None else [column])
-    parts, targets, predictions, probabilities = [], [], [], []
+def _read_new_table(
+    model: Any, stream: TableStream, column: str | None, beside: BesideColumn | None = None
+) -> _NewTable:
+    extra = [name for name in (column, None if beside is None else beside.column) if name is not None]
+    rows = ModelRows(model, stream, extra)
+    parts, targets, others, predictions, probabilities = [], [], [], [], []
     for chunk, part in rows.read():
         parts.append(part if isinstance(part, pa.Table) else chunk.select(rows.names))
         predictions.append(np.asarray(model.predict(part)))
@@ -178,6 +190,8 @@ def _read_new_table(model: Any, stream: TableStream, column: str | None) -> _New
             probabilities.append(model.predict_proba(part))
         if column is not None:
             targets.append(chunk.column(column))
+        if beside is not None and beside.column is not None:
+            others.append(chunk.column(beside.column))
     if not parts or not sum(len(one) for one in predictions):
         raise CommandError(f"'{stream.name}' has no rows.", "Bring a table with rows.")
     predicted = np.concatenate(predictions)
@@ -185,7 +199,8 @@ def _read_new_table(model: Any, stream: TableStream, column: str | None) -> _New
         raise CommandError("The model has several outputs.", "Reports are for models of one target.", USAGE)
     target = None if column is None else pa.chunked_array([part for one in targets for part in one.chunks])
     given = np.concatenate(probabilities) if probabilities else None
-    return _NewTable(model, pa.concat_tables(parts, promote_options="permissive"), target, predicted, given)
+    other = pa.chunked_array([part for one in others for part in one.chunks]) if others else None
+    return _NewTable(model, pa.concat_tables(parts, promote_options="permissive"), target, predicted, given, other)
 
 
 def _score_rows(data: _NewTable, column: str, calendar: frozenset[str], where: str, seed: int) -> ScoredRows:
@@ -260,9 +275,12 @@ def _compare_with_guess(
             shares = np.array([training.outcome.shares.get(name, 0.0) for name in scored.labels])
         naive = wrap_predictions(scored.classes, None, np.tile(shares / shares.sum(), (n_rows, 1)))
     found: dict[str, Comparison] = {}
-    for one in choose_metrics(metric, "regression" if scored.classes is None else "classification"):
+    y = scored.truth if scored.outcome is None else scored.outcome
+    for one in choose_metrics(metric, scored.task):
+        if one.needs_model:
+            continue  # predictions alone are known here
         try:
-            found |= compare_predictions([one], scored.truth, (known, naive), seed)
+            found |= compare_predictions([one], y, (known, naive), seed)
         except CommandError:
             if metric is not None and not found:
                 raise
@@ -304,6 +322,8 @@ def _rank_columns(model: Any, training: TrainingSummary | None) -> list[str]:
 
 
 def _describe_errors(scored: ScoredRows, ranked: list[str]) -> list[Any]:
+    if scored.outcome is not None:
+        return [describe_order(scored.outcome, scored.predicted, scored.where)]
     sections = [describe_curves(scored)]
     if scored.classes is not None:
         sections.append(describe_confusion(scored))

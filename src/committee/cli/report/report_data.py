@@ -54,7 +54,7 @@ class ReportData:
     def scored(self) -> ScoredRows:
         """The rows that have an out-of-fold prediction, with it."""
         problem, predictions = self.problem, self.results.predictions
-        classes = np.unique(problem.y) if problem.task == "classification" else None
+        classes = np.unique(problem.y) if problem.has_classes else None
         rows = np.arange(len(predictions))
         if predictions.dtype.kind == "f":
             rows = np.flatnonzero(np.isfinite(predictions if predictions.ndim == 1 else predictions[:, 0]))
@@ -68,7 +68,7 @@ class ReportData:
         return ScoredRows(
             target=problem.target,
             estimator=self.results.estimator,
-            truth=problem.y[rows],
+            truth=problem.values[rows],
             predicted=predicted,
             probabilities=probabilities,
             classes=classes,

@@ -110,12 +110,14 @@ class RowCurveMeter:
 
     def _has_all_classes(self, rows: RowIndices) -> bool:
         y = self.problem.y
-        return self.problem.task == "regression" or len(np.unique(y[rows])) == len(np.unique(y))
+        return not self.problem.has_classes or len(np.unique(y[rows])) == len(np.unique(y))
 
     def _fit(self, model: Any, rows: RowIndices) -> Any:
         weights = self.problem.weights
-        given = {} if weights is None else {"sample_weight": weights[rows]}
-        return clone(model).fit(self.problem.features.take(rows), self.problem.y[rows], **given)
+        y, given = self.problem.make_fit_target(rows)
+        if weights is not None:
+            given["sample_weight"] = weights[rows]
+        return clone(model).fit(self.problem.features.take(rows), y, **given)
 
     def _score(self, model: Any, rows: RowIndices) -> float:
         weights = None if self.problem.weights is None else self.problem.weights[rows]

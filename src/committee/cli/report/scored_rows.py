@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from committee.cli.tasks import TaskKind
     from committee.typing import FloatArray
 
 __all__ = ["ScoredRows"]
@@ -42,6 +43,8 @@ class ScoredRows:
         What the rows are called.
     seed : int
         Of samples.
+    outcome : ndarray of shape (n_rows,) or None
+        Of rankings and censored times the whole target, a structured array.
     """
 
     target: str
@@ -55,6 +58,14 @@ class ScoredRows:
     calendar: frozenset[str]
     where: str = "held-out rows"
     seed: int = 0
+    outcome: NDArray[Any] | None = None
+
+    @property
+    def task(self) -> TaskKind:
+        """The task whose metrics are defined for these rows."""
+        if self.outcome is not None:
+            return "rank" if "relevance" in (self.outcome.dtype.names or ()) else "survival"
+        return "regression" if self.classes is None else "classification"
 
     @cached_property
     def labels(self) -> list[str]:

@@ -16,6 +16,7 @@ from committee.cli.report.markup import (
     show_estimate,
     show_number,
 )
+from committee.cli.tasks import TASKS
 
 if TYPE_CHECKING:
     from committee.cli.report.report_data import ReportData
@@ -91,7 +92,7 @@ def describe_score(data: ReportData) -> Section:
         for name, one in results.comparisons.items()
     ]
     name, first = next(iter(results.comparisons.items()))
-    guess = "the most frequent class" if data.problem.task == "classification" else "the mean"
+    guess = TASKS[data.problem.task].naive
     if first.model.folds:
         how = (
             f"Cross-validation with {len(first.model.folds)} folds: each model is scored on the rows of its fold, "
@@ -105,7 +106,7 @@ def describe_score(data: ReportData) -> Section:
             "± is the standard error over rows."
         )
         figure = ""
-    text = f"<p>{how} The naive guess is {guess} of the training rows.</p>"
+    text = f"<p>{how} The naive guess is {guess}{'' if data.problem.task == 'rank' else ' of the training rows'}.</p>"
     if data.problem.weights is not None:
         text += "<p>These scores use the sample weights; counts, curves and figures below do not.</p>"
     table = make_html_table(["", ">model", ">naive", ">difference"], rows, "Scores on held-out rows, ± standard error")

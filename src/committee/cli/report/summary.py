@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.cli.report.markup import escape, show_estimate, show_number, truncate_text
+from committee.cli.tasks import TASKS
 
 if TYPE_CHECKING:
     from committee.cli.report.report_data import ReportData
@@ -18,6 +19,7 @@ __all__ = ["join_names", "judge_difference", "render_summary", "summarize_fit"]
 # Standard errors from which a difference counts as clear.
 _CLEAR = 2.0
 _MOST_NAMED = 3
+_KINDS = {"rank": "the order of the rows of each query", "distribution": "the distribution of a number"}
 
 
 def render_summary(sentences: Sequence[str]) -> str:
@@ -77,10 +79,13 @@ def summarize_fit(data: ReportData, ranked: list[str]) -> tuple[str, str, str]:
 def _say_what(data: ReportData) -> str:
     problem, results = data.problem, data.results
     n_features, n_rows = len(problem.columns), problem.n_rows
-    kind = "a number"
-    if problem.task == "classification":
-        classes = list(problem.count_classes())
-        kind = f"one of {len(classes)} classes" if len(classes) > 3 else join_names(classes, "or")
+    kind = _KINDS.get(problem.task, "a number")
+    if problem.task == "survival":
+        kind = f"a time; {int(problem.y['event'].sum()):,} of {n_rows:,} rows have an event"
+    if problem.has_classes:
+        classes = list(map(str, problem.levels)) or list(problem.count_classes())
+        word = "ordered levels" if problem.levels else "classes"
+        kind = f"one of {len(classes)} {word}" if len(classes) > 3 else join_names(classes, "or")
     members = ""
     if results.leaderboard is not None:
         n_used = sum(one.weight > 0.0 for one in results.leaderboard.entries)
@@ -96,9 +101,11 @@ def _say_what(data: ReportData) -> str:
 def _say_how_well(data: ReportData, name: str, found: Comparison) -> str:
     sign = data.metric.sign
     verdict = judge_difference(sign * found.difference.mean, found.difference.error)
-    guess = "the mean of the target"
-    if data.problem.task == "classification":
-        guess = f"the most frequent class, {truncate_text(next(iter(data.problem.count_classes())), 40)}"
+    guess = f"{TASKS[data.problem.task].naive} of the target"
+    if data.problem.task == "rank":
+        guess = TASKS["rank"].naive
+    if data.problem.has_classes:
+        guess = f"{TASKS[data.problem.task].naive}, {truncate_text(next(iter(data.problem.count_classes())), 40)}"
     baseline = show_estimate(found.baseline.mean, found.model.error, with_error=False)
     than = "from" if verdict == "not clearly different" else "than"
     return (

@@ -27,7 +27,7 @@ _MOST_BARS = 20
 def _choose_metric(scored: ScoredRows) -> ScoringMetric:
     if scored.probabilities is not None:
         return ScoringMetric("Brier score", -1, score_brier, "brier")
-    return choose_metrics(None, "regression" if scored.classes is None else "classification")[0]
+    return choose_metrics(None, scored.task)[0]
 
 
 def measure_new_importances(model: Any, scored: ScoredRows, seed: int) -> dict[str, float]:
@@ -51,12 +51,11 @@ def measure_new_importances(model: Any, scored: ScoredRows, seed: int) -> dict[s
     n_rows = min(len(scored.truth), _MOST_ROWS // (len(names) + 1))
     if n_rows < _FEWEST_ROWS or not hasattr(model, "feature_names_in_"):
         return {}
-    rows = scored.sample(n_rows)
+    rows, truth = scored.sample(n_rows), scored.truth if scored.outcome is None else scored.outcome
     metric, table = _choose_metric(scored), scored.features.take(pa.array(scored.numbers[rows])).combine_chunks()
     try:
         scores = [
-            metric.sign * metric.score(known, known.rows, scored.truth[rows])
-            for known in shuffle_columns(model, table, seed)
+            metric.sign * metric.score(known, known.rows, truth[rows]) for known in shuffle_columns(model, table, seed)
         ]
     except (CommandError, ValueError):
         return {}  # the metric is not defined for these rows

@@ -11,9 +11,9 @@ import numpy as np
 from committee.cli.metrics import choose_metrics
 from committee.cli.report.markup import Section, allow_breaks, escape, make_html_table, show_estimate, truncate_text
 from committee.cli.report.summary import join_names
+from committee.cli.tasks import TASKS
 
 if TYPE_CHECKING:
-    from committee.cli.problem import TaskKind
     from committee.cli.report.drift.distances import ColumnDrift
     from committee.cli.report.drift.training_summary import TrainingSummary
     from committee.cli.results import Comparison
@@ -125,8 +125,7 @@ def _say_how_well(training: TrainingSummary | None, scores: Mapping[str, Compari
         return (
             f"{now}, against {show_estimate(one.baseline.mean, one.model.error, with_error=False)} for the naive guess."
         )
-    task: TaskKind = "regression" if training.baseline is not None else "classification"
-    sign = next((metric.sign for metric in choose_metrics(None, task) if metric.name == name), 0)
+    sign = next((metric.sign for task in TASKS for metric in choose_metrics(None, task) if metric.name == name), 0)
     error = float(np.hypot(one.model.error, then[1]))
     change = (one.model.mean - then[0]) * (sign or 1)
     clear = abs(change) > _CLEAR * error

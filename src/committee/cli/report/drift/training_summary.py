@@ -162,7 +162,7 @@ class TrainingSummary:
     Parameters
     ----------
     source, target, task : str
-        Names of the table and of its target, and "classification" or "regression".
+        Names of the table and of its target, and the task.
     n_rows, n_features : int
         Size of the table.
     features : tuple of FeatureSummary
@@ -242,7 +242,7 @@ def summarize_training(
         finite = importance if importance is not None and math.isfinite(importance) else None
         missing = column.n_missing / problem.n_rows
         features.append(FeatureSummary(column.name, kind, column.is_calendar, missing, content, finite))
-    classify = problem.task == "classification"
+    classify = problem.has_classes
     predicted = _read_predictions(problem, results)
     scores = {
         name: (one.model.mean, one.model.error, one.baseline.mean)
@@ -256,10 +256,10 @@ def summarize_training(
         n_rows=problem.n_rows,
         n_features=len(problem.columns),
         features=tuple(features),
-        outcome=summarize_outcome(problem.y, classify=classify),
+        outcome=summarize_outcome(problem.values, classify=classify),
         predictions=summarize_outcome(predicted, classify=classify),
         scores=scores,
-        baseline=None if classify else float(problem.y.mean()),
+        baseline=None if classify else float(problem.values.mean()),
     )
 
 
