@@ -50,7 +50,7 @@ def test_the_shell_completes_estimators(tmp_path: Path) -> None:
         "COMP_CWORD": "4",
     }
     done = subprocess.run([sys.executable, "-m", "committee"], capture_output=True, text=True, env=env, cwd=tmp_path)
-    assert done.stdout.split() == ["random-forest"]
+    assert done.stdout.split() == ["random-forest", "random-survival-forest"]
     assert done.stderr == ""
 
 
