@@ -121,16 +121,15 @@ def fit(
     del debug  # read from sys.argv by `run`, also if parsing fails
     chosen = options.parse_settings(settings)
     asked = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
+    places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     if table is not None and may_be_large(table):
         from committee.cli.large_fit import fit_large, is_too_large
         from committee.cli.model_setup import Plan
 
         if is_too_large(table, memory):
-            own = OutputOptions(output, report, no_report, no_save)
             plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
-            fit_large(table, asked, task, plan, choose_places(table, config, own), memory, as_json=as_json)
+            fit_large(table, asked, task, plan, places, memory, as_json=as_json)
             return
-    places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
     problem = define_problem(source, asked, task)
     estimator = choose_estimator(context, estimator, problem.task)
@@ -143,11 +142,10 @@ def fit(
     plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
     printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
-    fold_observers = [] if places.report is None else [FoldObserver(problem, plan)]
-    results = fit_problem(problem, plan, FitObserverGroup([*printers, *fold_observers]))
+    observer = None if places.report is None else FoldObserver(problem, plan)
+    results = fit_problem(problem, plan, FitObserverGroup([*printers, *([] if observer is None else [observer])]))
     if not as_json:
         show_fit_results(console, results, folds)
-    observer = fold_observers[0] if fold_observers else None
     files = write_fit(places, problem, results, observer, read_reproduction(context), asked, licence)
     if as_json:
         typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))
