@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.table import Source
-from committee.cli.task_targets import choose_task, order_classes, read_event_column, read_ranks, read_times
+from committee.cli.task_targets import choose_task, order_classes, read_censored_times, read_event_column, read_ranks
 from committee.cli.tasks import CLASS_TASKS, TaskKind
 from committee.cli.text_dates import read_text_dates
 
@@ -205,7 +205,7 @@ def _read_task_target(
         return read_ranks(column, target, table.column(roles.query), roles.query), "rank", ()
     if task == "survival":
         events = None if roles.event is None else read_event_column(table.column(roles.event), roles.event)
-        return read_times(column, target, events), "survival", ()
+        return read_censored_times(column, target, events), "survival", ()
     if task == "ordinal":
         y, _ = read_target_column(column, target, "classification")
         return y, "ordinal", order_classes(column, y, target, roles.levels)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.tasks import COLUMN_TASKS
 
-__all__ = ["choose_task", "order_classes", "read_event_column", "read_ranks", "read_times"]
+__all__ = ["choose_task", "order_classes", "read_censored_times", "read_event_column", "read_ranks"]
 
 _TRUE, _FALSE = ("true", "yes", "t", "y", "1", "1.0"), ("false", "no", "f", "n", "0", "0.0")
 # The engine's gains are 2^y - 1.
@@ -90,7 +90,7 @@ def read_ranks(column: pa.ChunkedArray, name: str, queries: pa.ChunkedArray, que
     return made
 
 
-def read_times(column: pa.ChunkedArray, name: str, event: NDArray[np.bool_] | None) -> NDArray[Any]:
+def read_censored_times(column: pa.ChunkedArray, name: str, event: NDArray[np.bool_] | None) -> NDArray[Any]:
     """Censored times as a structured array.
 
     Parameters

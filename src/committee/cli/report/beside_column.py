@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from committee.cli.task_targets import read_event_column, read_ranks, read_times
+from committee.cli.task_targets import read_censored_times, read_event_column, read_ranks
 
 if TYPE_CHECKING:
     from committee.cli.report.drift.training_summary import TrainingSummary
@@ -50,11 +50,11 @@ class BesideColumn:
         """
         truth = pa.chunked_array([pa.array(scored.truth)])
         if self.column is None or values is None:
-            return replace(scored, outcome=read_times(truth, scored.target, None))
+            return replace(scored, outcome=read_censored_times(truth, scored.target, None))
         own = values.take(pa.array(scored.numbers))
         if self.task == "rank":
             return replace(scored, outcome=read_ranks(truth, scored.target, own, self.column))
-        return replace(scored, outcome=read_times(truth, scored.target, read_event_column(own, self.column)))
+        return replace(scored, outcome=read_censored_times(truth, scored.target, read_event_column(own, self.column)))
 
 
 def find_beside(notes: Mapping[str, Any], training: TrainingSummary | None) -> BesideColumn | None:
