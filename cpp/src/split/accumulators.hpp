@@ -40,22 +40,43 @@ struct BinaryAccumulator {
   static u32 count(const Element* cell) { return static_cast<u32>(*cell); }
 };
 
+struct SmallClassItem {
+  u32 row;
+  u16 label, weight;
+};
+struct LargeClassItem {
+  u32 row;
+  u32 label;
+  u64 weight;
+};
+
+// What adds rows to cells where there is one output. kCounts: the last element is the number of
+// rows.
+template <class S, bool kCounts>
+struct ClassAdder {
+  using Element = S;
+  using Item = std::conditional_t<sizeof(S) == 4, SmallClassItem, LargeClassItem>;
+  static constexpr u32 kFixedCell = 0;
+  u32 size;
+  u32 cell() const { return size; }
+  void add(Element* cell, const Item& item) const {
+    cell[item.label] += item.weight;
+    if constexpr (kCounts) cell[size - 1] += 1;
+  }
+  void add_if(Element* cell, const Item& item, bool wanted) const {
+    const Element all = Element{0} - Element{wanted};
+    cell[item.label] += static_cast<Element>(item.weight) & all;
+    if constexpr (kCounts) cell[size - 1] += wanted;
+  }
+};
+
 // Any number of classes and outputs: a slot a class, and the number of rows behind them where it
 // is needed.
 template <class S>
 struct ClassAccumulator {
   static constexpr AccumulatorKind kKind = AccumulatorKind::classes;
   using Element = S;
-  struct SmallItem {
-    u32 row;
-    u16 label, weight;
-  };
-  struct LargeItem {
-    u32 row;
-    u32 label;
-    u64 weight;
-  };
-  using Item = std::conditional_t<sizeof(S) == 4, SmallItem, LargeItem>;
+  using Item = typename ClassAdder<S, false>::Item;
   u32 n_elements = 0;           // classes over all outputs
   u32 n_spare = 0;              // elements behind them that stay zero: whole vectors (ClassQuads)
   bool counted = false;         // cells carry the number of rows in element n_elements
@@ -67,7 +88,7 @@ struct ClassAccumulator {
   u32 cell() const { return n_elements + n_spare + (counted ? 1 : 0); }
   // Cells of one output are filled up to whole vectors of four.
   void fill_up() { n_spare = counted || outputs.size() > 1 ? 0 : (4 - n_elements % 4) % 4; }
-  [[gnu::always_inline]] void add(Element* cell, const Item& item) const {
+  void add(Element* cell, const Item& item) const {
     if (outputs.size() == 1) [[likely]] {
       cell[item.label] += item.weight;
     } else {
@@ -77,11 +98,7 @@ struct ClassAccumulator {
     if (counted) cell[n_elements] += 1;
   }
   void add_if(Element* cell, Item item, bool wanted) const {
-    if (outputs.size() == 1 && !counted) {
-      cell[item.label] += static_cast<Element>(item.weight) & (Element{0} - Element{wanted});
-    } else if (wanted) {
-      add(cell, item);
-    }
+    if (wanted) add(cell, item);
   }
   static u64 weight_of(const Item& item) { return item.weight; }
   Element total(const Element* cell) const {

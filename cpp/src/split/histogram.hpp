@@ -11,24 +11,34 @@ namespace committee {
 inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
-// Adds items [0, n) to kFeatures histograms of 256 cells each. `records` + row * stride is a row's
-// record, columns[k] the byte of feature k in it; touched[k] receives the groups of four bins hit.
-template <int kFeatures, class Accumulator>
-void fill_features(const Accumulator& accumulator, const u8* records, std::size_t stride,
-                   const typename Accumulator::Item* items, std::size_t n, const u32* columns,
-                   typename Accumulator::Element* hist, u64* touched) {
-  const u32 cell = accumulator.cell();
+// Adds items [0, n) to histograms of 256 cells each, one a feature: kFeatures of them, or as many
+// as given where that is zero. `records` + row * stride is a row's record, columns[k] the byte of
+// feature k in it; touched[k] receives the groups of four bins hit. `adder` is an accumulator, or
+// a ClassAdder. Not inlined: it would be compiled again for each of its callers.
+template <int kFeatures, class Adder>
+[[gnu::noinline]] void fill_features(const Adder& adder, const u8* records, std::size_t stride,
+                                     const typename Adder::Item* items, std::size_t n,
+                                     std::span<const u32> columns, typename Adder::Element* hist,
+                                     u64* touched) {
+  constexpr std::size_t kRoom = kFeatures > 0 ? kFeatures : kBatch;
+  const std::size_t n_features = kFeatures > 0 ? kFeatures : columns.size();
+  const u32 cell = adder.cell();
   const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
-  u64 groups[kFeatures] = {};
-  u32 at[kFeatures];
-  for (int k = 0; k < kFeatures; ++k) at[k] = columns[k];
-  auto add_item = [&](const typename Accumulator::Item item) {
+  u64 groups[kRoom] = {};
+  u32 at[kRoom];
+  for (std::size_t k = 0; k < n_features; ++k) at[k] = columns[k];
+  auto add_item = [&](const typename Adder::Item item) {
     const u8* record = records + item.row * stride;
-#pragma GCC unroll 8
-    for (int k = 0; k < kFeatures; ++k) {
+    const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
       const u32 bin = record[at[k]];
-      accumulator.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
+      adder.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
+    };
+    if constexpr (kFeatures > 0) {
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kFeatures; ++k) add_feature(k);
+    } else {
+      for (std::size_t k = 0; k < n_features; ++k) add_feature(k);
     }
   };
   // Items past the end may belong to another thread: the look-ahead stops at the end.
@@ -39,7 +49,7 @@ void fill_features(const Accumulator& accumulator, const u8* records, std::size_
     add_item(items[i]);
   }
   for (; i < n; ++i) add_item(items[i]);
-  for (int k = 0; k < kFeatures; ++k) touched[k] = groups[k];
+  for (std::size_t k = 0; k < n_features; ++k) touched[k] = groups[k];
 }
 
 // Calls run with a number of features, 1 .. kBatch, as a constant.
@@ -92,22 +102,35 @@ struct RunColumns {
   }
 };
 
-// fill_features for n features of one record group, which have a byte each: kFillFeatures[n - 1].
-template <class Accumulator>
-inline constexpr std::array kFillFeatures = {
-    fill_features<1, Accumulator>, fill_features<2, Accumulator>, fill_features<3, Accumulator>,
-    fill_features<4, Accumulator>, fill_features<5, Accumulator>, fill_features<6, Accumulator>,
-    fill_features<7, Accumulator>, fill_features<8, Accumulator>};
+// Calls run with what adds rows and a number of features as a constant; or, where there are several
+// outputs and a row takes long, with the accumulator and zero, for any number.
+template <class Accumulator, class Run>
+void with_adder(const Accumulator& accumulator, std::size_t n_features, Run&& run) {
+  const auto run_for = [&](const auto& adder) {
+    with_features(n_features, [&]<int kFeatures>() { run.template operator()<kFeatures>(adder); });
+  };
+  if constexpr (Accumulator::kFixedCell > 0) {
+    return run_for(accumulator);
+  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+    using Element = typename Accumulator::Element;
+    if (accumulator.outputs.size() == 1)
+      return accumulator.counted ? run_for(ClassAdder<Element, true>{accumulator.cell()})
+                                 : run_for(ClassAdder<Element, false>{accumulator.cell()});
+  }
+  run.template operator()<0>(accumulator);
+}
 
+// Features of one record group, which have a byte each.
 template <class Accumulator>
 void fill_histograms(const Accumulator& accumulator, const RecordBlock& block,
                      std::span<const typename Accumulator::Item> items,
                      std::span<const u32> features, typename Accumulator::Element* hist,
                      u64* touched) {
   const RunColumns columns(block, features);
-  kFillFeatures<Accumulator>[features.size() - 1](accumulator, block.records, block.stride,
-                                                  items.data(), items.size(), columns.at, hist,
-                                                  touched);
+  with_adder(accumulator, features.size(), [&]<int kFeatures>(const auto& adder) {
+    fill_features<kFeatures>(adder, block.records, block.stride, items.data(), items.size(),
+                             std::span(columns.at, features.size()), hist, touched);
+  });
 }
 
 // Zeroes the touched groups of one feature's histogram.

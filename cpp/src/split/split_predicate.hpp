@@ -35,23 +35,24 @@ class SplitPredicate {
     narrow_[kMissingBin] = best.missing_left;
   }
 
-  // Calls use(goes_left), where goes_left(code) is the shortest test that does.
+  // Calls use(goes_left), where goes_left(code) is the shortest test that does: of bytes, which are
+  // bins, and of codes of four bytes, which are ranks or wide categories.
   template <class Use>
-  auto visit(Use&& use) const {
+  auto visit_bins(Use&& use) const {
+    const u32 bin = bin_;
+    const u8* const is_left = narrow_;
+    if (form_ == Form::bins) return use([=](u32 code) { return is_left[code] != 0; });
+    return use([=](u32 code) { return code <= bin; });
+  }
+  template <class Use>
+  auto visit_codes(Use&& use) const {
     const u32 bin = bin_;
     const bool missing_left = missing_left_;
-    const u8* const is_left = form_ == Form::codes ? wide_.data() : narrow_;
-    switch (form_) {
-      case Form::ranks:
-        return use([=](u32 rank) { return rank <= bin || (missing_left && rank == kMissingCode); });
-      case Form::codes:
-        return use(
-            [=](u32 code) { return code == kMissingCode ? missing_left : is_left[code] != 0; });
-      case Form::bins:
-        return use([=](u32 code) { return is_left[code] != 0; });
-      default:
-        return use([=](u32 code) { return code <= bin; });
-    }
+    const u8* const is_left = wide_.data();
+    if (form_ == Form::codes)
+      return use(
+          [=](u32 code) { return code == kMissingCode ? missing_left : is_left[code] != 0; });
+    return use([=](u32 rank) { return rank <= bin || (missing_left && rank == kMissingCode); });
   }
 
  private:

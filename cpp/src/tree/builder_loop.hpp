@@ -3,11 +3,13 @@
 #pragma once
 #include <algorithm>
 #include <new>
+#include <numeric>
 #include <optional>
 
 #include "split/feature_sampler.hpp"
 #include "split/threshold.hpp"
 #include "tree/fast/subtree_builder.hpp"
+#include "tree/finish_tree.hpp"
 #include "tree/tree_builder.hpp"
 
 namespace committee {
@@ -18,10 +20,19 @@ inline constexpr std::size_t kMinTaskRows = 512;
 
 template <class Accumulator>
 struct GrowthWorker {
+  static constexpr bool kGrowsSubtrees = GrowthContext<Accumulator>::may_take(Route::subtree);
+
   explicit GrowthWorker(const GrowthContext<Accumulator>& context)
       : search(context), partition(context), writer(context), total(context.accumulator.cell()) {
-    if (context.takes(Route::subtree)) subtree.emplace(context, search, partition, writer);
+    if constexpr (kGrowsSubtrees) {
+      if (context.takes(Route::subtree)) subtree.emplace(context, search, partition, writer);
+    }
   }
+  // The subtree of a node whose total is at hand; only where that route is taken.
+  void grow_subtree(const NodePosition& node, TreePart& part) {
+    if constexpr (kGrowsSubtrees) subtree->grow(node, total.data(), part);
+  }
+
   TreeNodeSearch<Accumulator> search;
   NodePartition<Accumulator> partition;
   NodeWriter<Accumulator> writer;
@@ -96,7 +107,7 @@ TreePart TreeBuilder<Accumulator>::grow() {
     Node root = make_root();
     if (is_subtree(root, may_defer)) {
       sum_items(root, *worker);
-      (*worker).subtree->grow(root, (*worker).total.data(), part);
+      (*worker).grow_subtree(root, part);
     } else {
       run(std::move(root), part, *worker, may_defer);
     }
@@ -163,7 +174,7 @@ void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& work
     std::copy(node.total.begin(), node.total.end(), worker.total.begin());
   }
   const Element* total = worker.total.data();
-  if (is_subtree(node, may_defer)) return worker.subtree->grow(node, total, part);
+  if (is_subtree(node, may_defer)) return worker.grow_subtree(node, part);
   node.id = worker.writer.add_node(node, total, part);
   if (plan_.bounded) {
     part.lower.push_back(node.lower * plan_.value_unit + plan_.value_offset);
@@ -224,40 +235,23 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
   open_node(std::move(left), part, worker, queue, may_defer);
 }
 
-// Makes a part of the tree that was grown by itself the child of a node.
-inline void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) {
-  const u32 offset = static_cast<u32>(part.tree.size());
-  (is_right ? part.tree.right : part.tree.left)[parent] = offset;
-  auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  for (auto* children : {&grown.tree.left, &grown.tree.right}) {
-    for (u32& child : *children) child += child == GrownTree::kNoChild ? 0 : offset;
-  }
-  append(part.tree.left, grown.tree.left);
-  append(part.tree.right, grown.tree.right);
-  std::move(grown.tree.splits.begin(), grown.tree.splits.end(),
-            std::back_inserter(part.tree.splits));
-  append(part.tree.n_samples, grown.tree.n_samples);
-  append(part.tree.weight, grown.tree.weight);
-  append(part.tree.impurity, grown.tree.impurity);
-  append(part.tree.values, grown.tree.values);
-  append(part.moments, grown.moments);
-  append(part.lower, grown.lower);
-  append(part.upper, grown.upper);
-}
-
 // Subtrees that were put aside for other threads.
 template <class Accumulator>
 void TreeBuilder<Accumulator>::grow_deferred(TreePart& part) {
   // Large subtrees first, so that the last task to finish is a small one.
-  std::sort(deferred_.begin(), deferred_.end(), [](const Node& a, const Node& b) {
+  std::vector<std::size_t> order(deferred_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [this](std::size_t i, std::size_t k) {
+    const NodePosition &a = deferred_[i], &b = deferred_[k];
     return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
   });
   std::vector<TreePart> parts(deferred_.size());
   std::vector<std::pair<u32, bool>> parents;
-  for (const Node& node : deferred_) parents.emplace_back(node.parent, node.is_right);
+  for (const std::size_t i : order)
+    parents.emplace_back(deferred_[i].parent, deferred_[i].is_right);
   parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
     PooledWorker worker(*this);
-    Node node = std::move(deferred_[i]);
+    Node node = std::move(deferred_[order[i]]);
     node.parent = kNone;
     run(std::move(node), parts[i], *worker, false);
   });

@@ -1,6 +1,7 @@
 #include "tree/finish_tree.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "committee/criteria/all.hpp"
 #include "tree/sample_kind.hpp"
@@ -80,6 +81,26 @@ std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_fea
 }
 
 }  // namespace
+
+void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) {
+  const u32 offset = static_cast<u32>(part.tree.size());
+  (is_right ? part.tree.right : part.tree.left)[parent] = offset;
+  auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (auto* children : {&grown.tree.left, &grown.tree.right}) {
+    for (u32& child : *children) child += child == GrownTree::kNoChild ? 0 : offset;
+  }
+  append(part.tree.left, grown.tree.left);
+  append(part.tree.right, grown.tree.right);
+  std::move(grown.tree.splits.begin(), grown.tree.splits.end(),
+            std::back_inserter(part.tree.splits));
+  append(part.tree.n_samples, grown.tree.n_samples);
+  append(part.tree.weight, grown.tree.weight);
+  append(part.tree.impurity, grown.tree.impurity);
+  append(part.tree.values, grown.tree.values);
+  append(part.moments, grown.moments);
+  append(part.lower, grown.lower);
+  append(part.upper, grown.upper);
+}
 
 void finish_tree(TreePart& part, const GrowInput& input, const GrowParams& params,
                  GrowResult& result) {

@@ -56,7 +56,31 @@ struct GrowthContext {
   using Item = typename Accumulator::Item;
 
   GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
-  bool takes(Route route) const { return plan.route.allows(route); }
+  // What choose_route refuses for every sample of the accumulator is not compiled for it.
+  static constexpr bool may_take(Route route) {
+    constexpr AccumulatorKind kKind = Accumulator::kKind;
+    constexpr bool kIsWide = kKind == AccumulatorKind::classes && sizeof(Element) == 8;
+    constexpr bool kHasOutputs = kKind == AccumulatorKind::moments && Accumulator::kFixedCell == 0;
+    switch (route) {
+      case Route::subtree:
+      case Route::two_valued:
+        return !kHasOutputs;
+      case Route::few_rows:
+        return !kHasOutputs && !kIsWide;
+      case Route::presorted_rows:
+        return kKind == AccumulatorKind::moments && !kHasOutputs;
+      case Route::multiclass_block:
+      case Route::packed_records:
+        return kKind == AccumulatorKind::classes && !kIsWide;
+      case Route::random_thresholds:
+      case Route::extra_trees_bitmap:
+      case Route::compact_tree:
+        return kKind == AccumulatorKind::binary;
+      default:
+        return true;
+    }
+  }
+  bool takes(Route route) const { return may_take(route) && plan.route.allows(route); }
   bool is_numeric(u32 feature) const { return !(*data.bins)[feature].categorical; }
   NodeNumbers numbers_of(const NodePosition& node) const { return {tree_key, node.key}; }
   // Nodes that keep histograms of all features.
@@ -98,6 +122,10 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
       tree_key(combine_keys(grow_plan.params.seed, grow_plan.params.tree)),
       leaf_test(grow_plan.params),
       all_features(data.n_cols) {
+  for (u32 r = 0; r < kRoutes; ++r) {
+    if (plan.route.allows(static_cast<Route>(r)) && !may_take(static_cast<Route>(r)))
+      throw std::logic_error("choose_route allows what may_take says is never taken");
+  }
   for (u32 f = 0; f < data.n_cols; ++f) all_features[f] = f;
   features = params.member_features.empty() ? std::span<const u32>(all_features)
                                             : std::span<const u32>(params.member_features);

@@ -50,7 +50,7 @@ class NodePartition {
     const std::size_t stride = codes.stride;
     const u32 mask = codes.mask;
     return SplitPredicate(best, (*context_.data.bins)[best.feature], false)
-        .visit([&](auto goes_left) {
+        .visit_bins([&](auto goes_left) {
           return partition(node, [=](u32 row) { return goes_left(bytes[row * stride] & mask); });
         });
   }
@@ -60,34 +60,35 @@ class NodePartition {
   std::size_t partition_by_entries(const NodePosition& node, const Candidate& best) {
     const BinnedMatrix& data = context_.data;
     const ColumnEntries::View listed = data.entries->column(best.feature);
+    bool rest_left = false;
     moved_.clear();
-    return SplitPredicate(best, (*data.bins)[best.feature], false).visit([&](auto goes_left) {
-      const bool rest_left = goes_left(listed.rest);
+    SplitPredicate(best, (*data.bins)[best.feature], false).visit_bins([&](auto goes_left) {
+      rest_left = goes_left(listed.rest);
       context_.entry_rows->visit(listed, {context_.items + node.begin, node.size()}, node.name,
                                  [&](std::size_t e, const Item& item) {
                                    if (goes_left(listed.bins[e]) != rest_left)
                                      moved_.push_back(item);
                                  });
-      if (!context_.entry_rows->keeps_order()) {
-        context_.entry_rows->move(node.begin, node.end, moved_, !rest_left);
-        return rest_left ? node.size() - moved_.size() : moved_.size();
-      }
-      if (moved_.size() * kFewMoved <= node.size())
-        return move_items<Item>({context_.items + node.begin, node.size()}, moved_, !rest_left);
-      if (marks_.empty()) marks_.resize(data.n_rows, 0);
-      u8* const marks = marks_.data();
-      for (const Item& item : moved_) marks[item.row] = 1;
-      const std::size_t n_left =
-          partition(node, [=](u32 row) { return (marks[row] != 0) != rest_left; });
-      for (const Item& item : moved_) marks[item.row] = 0;
-      return n_left;
     });
+    if (!context_.entry_rows->keeps_order()) {
+      context_.entry_rows->move(node.begin, node.end, moved_, !rest_left);
+      return rest_left ? node.size() - moved_.size() : moved_.size();
+    }
+    if (moved_.size() * kFewMoved <= node.size())
+      return move_items<Item>({context_.items + node.begin, node.size()}, moved_, !rest_left);
+    if (marks_.empty()) marks_.resize(data.n_rows, 0);
+    u8* const marks = marks_.data();
+    for (const Item& item : moved_) marks[item.row] = 1;
+    const std::size_t n_left =
+        partition(node, [=](u32 row) { return (marks[row] != 0) != rest_left; });
+    for (const Item& item : moved_) marks[item.row] = 0;
+    return n_left;
   }
 
   std::size_t partition_by_codes(const NodePosition& node, const Candidate& best, const u32* codes,
                                  bool is_rank) {
     return SplitPredicate(best, (*context_.data.bins)[best.feature], is_rank)
-        .visit([&](auto goes_left) {
+        .visit_codes([&](auto goes_left) {
           return partition(node, [=](u32 row) { return goes_left(codes[row]); });
         });
   }

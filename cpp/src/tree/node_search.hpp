@@ -399,11 +399,8 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
     for (std::size_t k = 0; k < run.size(); k += width) {
       const RecordBlock block =
           by_columns ? RecordBlock{data_.column(run[k]), 1, run[k]} : rows.block;
-      const RunColumns columns(block, run.subspan(k, width));
-      Element* const hist = hist_.data() + k * feature_cells;
-      kFillFeatures<Accumulator>[width - 1](accumulator_, block.records, block.stride,
-                                            rows.items.data(), rows.items.size(), columns.at, hist,
-                                            touched + k);
+      fill_histograms(accumulator_, block, rows.items, run.subspan(k, width),
+                      hist_.data() + k * feature_cells, touched + k);
     }
     FeatureView views[kBatch];
     for (std::size_t k = 0; k < run.size(); ++k) views[k] = view_feature(rows.numbers, run[k]);

@@ -11,9 +11,8 @@ u64 TreeNodeSearch<Accumulator>::fill_from_entries(const NodePosition& node, u32
   const std::span<const Item> rows{items_ + node.begin, node.size()};
   u64 touched = 0;
   if (data_.has_bytes(feature)) {
-    constexpr u32 kFirst = 0;
-    fill_features<1>(accumulator_, data_.column(feature), 1, rows.data(), rows.size(), &kFirst,
-                     hist_.data(), &touched);
+    const RecordBlock column{data_.column(feature), 1, feature};
+    fill_histograms(accumulator_, column, rows, {&feature, 1}, hist_.data(), &touched);
     return touched;
   }
   const ColumnEntries::View listed = data_.entries->column(feature);

@@ -155,23 +155,31 @@ BinRange TreeNodeSearch<Accumulator>::gather_run_bins(const Rows& rows,
 }
 
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
-template <int kFeatures, class Accumulator>
-void sum_below(const Accumulator& accumulator, std::span<const typename Accumulator::Item> items,
-               const u64* words, const u8* limits, typename Accumulator::Element* sums) {
-  const u32 cell = accumulator.cell();
+// kFeatures of them, or as many as given where that is zero.
+template <int kFeatures, class Adder>
+void sum_below(const Adder& adder, std::span<const typename Adder::Item> items, const u64* words,
+               const u8* limits, std::size_t n_given, typename Adder::Element* sums) {
+  const std::size_t n_features = kFeatures > 0 ? kFeatures : n_given;
+  const u32 cell = adder.cell();
   auto add_rows = [&](auto* into) {
     for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
+        adder.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
+      };
+      if constexpr (kFeatures > 0) {
 #pragma GCC unroll 8
-      for (int k = 0; k < kFeatures; ++k)
-        accumulator.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
+        for (std::size_t k = 0; k < kFeatures; ++k) add_feature(k);
+      } else {
+        for (std::size_t k = 0; k < n_features; ++k) add_feature(k);
+      }
     }
   };
-  if constexpr (Accumulator::kFixedCell > 0) {
-    typename Accumulator::Element own[kFeatures * Accumulator::kFixedCell] = {};
+  if constexpr (Adder::kFixedCell > 0) {
+    typename Adder::Element own[kFeatures * Adder::kFixedCell] = {};
     add_rows(&own[0]);
-    std::copy_n(own, kFeatures * Accumulator::kFixedCell, sums);
+    std::copy_n(own, kFeatures * Adder::kFixedCell, sums);
   } else {
-    std::fill_n(sums, kFeatures * cell, typename Accumulator::Element{0});
+    std::fill_n(sums, n_features * cell, typename Adder::Element{0});
     add_rows(sums);
   }
 }
@@ -330,8 +338,8 @@ void TreeNodeSearch<Accumulator>::sum_left(std::span<const Item> items, const u6
       return sum_class_lanes(items, sample_.heaviest, words, limits, lanes_, accumulator.cell(),
                              sums);
   }
-  with_features(n_features, [&]<int kFeatures>() {
-    sum_below<kFeatures>(accumulator_, items, words, limits, sums);
+  with_adder(accumulator_, n_features, [&]<int kFeatures>(const auto& adder) {
+    sum_below<kFeatures>(adder, items, words, limits, n_features, sums);
   });
 }
 

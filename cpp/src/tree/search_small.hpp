@@ -4,37 +4,11 @@
 #pragma once
 #include <algorithm>
 
-#include "base/rank_sort.hpp"
+#include "base/u8x16.hpp"
 #include "tree/node_search.hpp"
+#include "tree/row_sorting.hpp"
 
 namespace committee {
-
-// Up to 16 kBlocks rows. `bins` has room for whole blocks. keyed receives bin << 8 | row.
-template <std::size_t kBlocks>
-void sort_blocks(const u8* bins, std::size_t n, u16* keyed) {
-  u8 places[kBlocks * kRowLanes];
-  rank_rows<kBlocks>(bins, n, places);
-  for (std::size_t row = 0; row < n; ++row)
-    keyed[places[row]] = static_cast<u16>(bins[row] << 8 | row);
-}
-
-// More rows than that: by counting the rows of each bin.
-inline void sort_counting(const u8* bins, std::size_t n, u16* keyed) {
-  u16 place[kHistogramBins + 1] = {};
-  for (std::size_t row = 0; row < n; ++row) ++place[bins[row] + 1];
-  for (int bin = 0; bin < kHistogramBins; ++bin)
-    place[bin + 1] = static_cast<u16>(place[bin + 1] + place[bin]);
-  for (std::size_t row = 0; row < n; ++row)
-    keyed[place[bins[row]]++] = static_cast<u16>(bins[row] << 8 | row);
-}
-
-inline void sort_few(const u8* bins, std::size_t n, u16* keyed) {
-  if (n <= kRowLanes) return sort_blocks<1>(bins, n, keyed);
-  if (n <= 2 * kRowLanes) return sort_blocks<2>(bins, n, keyed);
-  if (n <= 3 * kRowLanes) return sort_blocks<3>(bins, n, keyed);
-  if (n <= 4 * kRowLanes) return sort_blocks<4>(bins, n, keyed);
-  sort_counting(bins, n, keyed);
-}
 
 template <class Accumulator>
 std::size_t TreeNodeSearch<Accumulator>::scan_few_rows(const Rows& rows,

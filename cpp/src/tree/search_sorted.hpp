@@ -5,43 +5,9 @@
 
 #include "split/categorical_order.hpp"
 #include "tree/node_search.hpp"
+#include "tree/row_sorting.hpp"
 
 namespace committee {
-
-inline constexpr std::size_t kRadixRows = 512;  // below, comparison sort is faster
-inline constexpr std::size_t kByteRows = 48;    // the same for codes of one byte
-
-// Sorts keyed rows by codes below 256; stable.
-inline void sort_by_byte(std::vector<u64>& keyed, std::vector<u64>& spare) {
-  spare.resize(keyed.size());
-  u32 count[257] = {};
-  for (const u64 key : keyed) ++count[(key >> 32) + 1];
-  for (int d = 0; d < 256; ++d) count[d + 1] += count[d];
-  for (const u64 key : keyed) spare[count[key >> 32]++] = key;
-  keyed.swap(spare);
-}
-
-// Sorts keyed rows by code; stable, so that equal codes stay in row order.
-inline void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 largest_code) {
-  if (largest_code < 256 && keyed.size() >= kByteRows) {
-    sort_by_byte(keyed, spare);
-    return;
-  }
-  if (keyed.size() < kRadixRows) {
-    std::sort(keyed.begin(), keyed.end());
-    return;
-  }
-  constexpr int kDigit = 11;
-  spare.resize(keyed.size());
-  for (int shift = 32; shift < 64 && (static_cast<u64>(largest_code) >> (shift - 32)) != 0;
-       shift += kDigit) {
-    u32 count[(1 << kDigit) + 1] = {};
-    for (const u64 key : keyed) ++count[((key >> shift) & ((1 << kDigit) - 1)) + 1];
-    for (int d = 0; d < (1 << kDigit); ++d) count[d + 1] += count[d];
-    for (const u64 key : keyed) spare[count[(key >> shift) & ((1 << kDigit) - 1)]++] = key;
-    keyed.swap(spare);
-  }
-}
 
 template <class Accumulator>
 SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 feature) {
