@@ -155,23 +155,15 @@ BinRange TreeNodeSearch<Accumulator>::gather_run_bins(const Rows& rows,
 }
 
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
-// kFeatures of them, or as many as given where that is zero.
 template <int kFeatures, class Adder>
 void sum_below(const Adder& adder, std::span<const typename Adder::Item> items, const u64* words,
-               const u8* limits, std::size_t n_given, typename Adder::Element* sums) {
-  const std::size_t n_features = kFeatures > 0 ? kFeatures : n_given;
+               const u8* limits, typename Adder::Element* sums) {
   const u32 cell = adder.cell();
   auto add_rows = [&](auto* into) {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
-        adder.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
-      };
-      if constexpr (kFeatures > 0) {
 #pragma GCC unroll 8
-        for (std::size_t k = 0; k < kFeatures; ++k) add_feature(k);
-      } else {
-        for (std::size_t k = 0; k < n_features; ++k) add_feature(k);
-      }
+      for (int k = 0; k < kFeatures; ++k)
+        adder.add_if(into + k * cell, items[i], (words[i] >> (8 * k) & 0xFF) < limits[k]);
     }
   };
   if constexpr (Adder::kFixedCell > 0) {
@@ -179,8 +171,25 @@ void sum_below(const Adder& adder, std::span<const typename Adder::Item> items, 
     add_rows(&own[0]);
     std::copy_n(own, kFeatures * Adder::kFixedCell, sums);
   } else {
-    std::fill_n(sums, n_features * cell, typename Adder::Element{0});
+    std::fill_n(sums, kFeatures * cell, typename Adder::Element{0});
     add_rows(sums);
+  }
+}
+
+// The same for kBatch features and an accumulator that a row takes long to be added to: the
+// features whose sums want a row are found first. Limits of features that are not there are zero.
+template <class Accumulator>
+void sum_below_any(const Accumulator& accumulator,
+                   std::span<const typename Accumulator::Item> items, const u64* words,
+                   const u8* limits, typename Accumulator::Element* sums) {
+  BinLanes limit;
+  std::memcpy(&limit, limits, sizeof limit);
+  const u32 cell = accumulator.cell();
+  std::fill_n(sums, kBatch * cell, typename Accumulator::Element{0});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto below = reinterpret_cast<BinLanes>(std::bit_cast<BinLanes>(words[i]) < limit);
+    for (u64 wanted = std::bit_cast<u64>(below) & 0x0101010101010101u; wanted; wanted &= wanted - 1)
+      accumulator.add(sums + static_cast<u32>(std::countr_zero(wanted)) / 8 * cell, items[i]);
   }
 }
 
@@ -339,7 +348,11 @@ void TreeNodeSearch<Accumulator>::sum_left(std::span<const Item> items, const u6
                              sums);
   }
   with_adder(accumulator_, n_features, [&]<int kFeatures>(const auto& adder) {
-    sum_below<kFeatures>(adder, items, words, limits, n_features, sums);
+    if constexpr (kFeatures > 0) {
+      sum_below<kFeatures>(adder, items, words, limits, sums);
+    } else {
+      sum_below_any(adder, items, words, limits, sums);
+    }
   });
 }
 
