@@ -145,16 +145,18 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
   std::optional<Search> searches[2];
   for (int k = 0; k < 2; ++k)
     if (pair.searched[k]) start_search(*pair.leaves[k], searches[k]);
+  SlotSums sums[2];
   for (std::size_t bundle = begin; bundle < end; ++bundle) {
     complete_bundle(pair, bundle);
     const std::vector<u32>& features = bundle_features_[bundle];
     const bool listed = bundle >= layout_.n_byte_bundles() && bundle < layout_.n_bundles();
+    for (int k = 0; listed && k < 2; ++k)
+      if (pair.searched[k]) add_up_slots(*pair.leaves[k], bundle, sums[k]);
     for (std::size_t f = 0; f < features.size(); ++f)
       for (int k = 0; k < 2; ++k) {
         if (!pair.searched[k] || (!pair.chosen[k].empty() && pair.chosen[k][features[f]] == 0))
           continue;
-        if (listed &&
-            is_hopeless(*pair.leaves[k], layout_.slot_starts(bundle) + f, *searches[k], found[k]))
+        if (listed && is_hopeless(sums[k], layout_.slot_starts(bundle), f, *searches[k], found[k]))
           continue;
         search_feature(*pair.leaves[k], features[f], *searches[k], found[k]);
       }
@@ -163,16 +165,24 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
 
 // Whether no split of a listed column can be allowed: one side of each of them has rows with
 // entries alone, and all of these together are too few; or whether its only split is worse than the
-// best one. Most columns of a wide table are settled by it. `starts`: where the slots of the column
-// begin, and those of the next one.
+// best one. Most columns of a wide table are settled by it. `starts`: where the slots of each
+// column of the bundle begin.
 template <class Search>
-bool BoostingGrower::is_hopeless(const OpenLeaf& leaf, const u32* starts, const Search& search,
-                                 const BoostSplit& best) const {
-  const i64* const slots = leaf.histogram + layout_.n_byte_entries() * width_;
-  i64 sum = 0;  // of the last words, if there are several
-  for (u32 slot = starts[0]; slot < starts[1]; ++slot)
-    sum += slots[std::size_t{slot} * width_ + width_ - 1];
-  return search.is_too_light(sum) || (starts[1] - starts[0] == 1 && search.is_beaten(sum, best));
+bool BoostingGrower::is_hopeless(const SlotSums& sums, const u32* starts, std::size_t column,
+                                 const Search& search, const BoostSplit& best) {
+  const u32 first = starts[column] - starts[0], last = starts[column + 1] - starts[0];
+  const i64 sum = sums[last] - sums[first];
+  return search.is_too_light(sum) || (last - first == 1 && search.is_beaten(sum, best));
+}
+
+// The sums of the slots before each slot of a bundle, of the last words if there are several. Most
+// columns have few slots: a loop over each of them would take longer than one over all.
+void BoostingGrower::add_up_slots(const OpenLeaf& leaf, std::size_t bundle, SlotSums& sums) const {
+  const auto [first, last] = layout_.entries_of(bundle);
+  const i64* word = leaf.histogram + first * width_ + width_ - 1;
+  i64 sum = sums[0] = 0;
+  for (std::size_t slot = 1; slot <= last - first; ++slot, word += width_)
+    sums[slot] = sum += *word;
 }
 
 void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) const {

@@ -243,11 +243,12 @@ const i64* RecordLayout::column_histogram(u32 column, const i64* histogram, i64 
                                           i64* room) const {
   const ColumnEncoding& encoding = encodings_[column];
   if (encoding.listed) {
-    const i64* slot = histogram + n_byte_entries() + encoding.first_slot;
+    const i64* const slots = histogram + n_byte_entries() + encoding.first_slot;
+    const u32 rest = encoding.rest, n = encoding.n_entries();
     i64 listed = 0;
-    for (u32 bin = 0; bin < encoding.n_entries(); ++bin)
-      if (bin != encoding.rest) listed += room[bin] = *slot++;
-    room[encoding.rest] = total - listed;
+    for (u32 bin = 0; bin < rest; ++bin) listed += room[bin] = slots[bin];
+    for (u32 bin = rest + 1; bin < n; ++bin) listed += room[bin] = slots[bin - 1];
+    room[rest] = total - listed;
     return room;
   }
   const i64* shared = histogram + encoding.bundle * entries_per_bundle_;

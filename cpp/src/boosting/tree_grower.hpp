@@ -5,6 +5,7 @@
 // without a tree walk, and histogram entries of one packed word that are scanned four at a time.
 // Its rows are behind an interface (leaf_rows.hpp), and may lie elsewhere.
 #pragma once
+#include <array>
 #include <optional>
 
 #include "boosting/leaf_rows.hpp"
@@ -111,9 +112,11 @@ class BoostingGrower {
   void start_search(const OpenLeaf& leaf, std::optional<VectorSearch>& search) const {
     search.emplace(scores_, leaf.totals);
   }
+  using SlotSums = std::array<i64, kHistogramBins + 1>;
+  void add_up_slots(const OpenLeaf& leaf, std::size_t bundle, SlotSums& sums) const;
   template <class Search>
-  bool is_hopeless(const OpenLeaf& leaf, const u32* starts, const Search& search,
-                   const BoostSplit& best) const;
+  static bool is_hopeless(const SlotSums& sums, const u32* starts, std::size_t column,
+                          const Search& search, const BoostSplit& best);
   void complete_bundle(const Siblings& pair, std::size_t bundle) const;
   void find_totals(const Siblings& pair) const;
   ColumnView describe_column(u32 feature) const;
