@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import os
@@ -142,17 +143,22 @@ print(time.perf_counter() - wall, time.process_time() - cpu)
 """
 
 
+@functools.cache
+def make_bytecode_folder() -> tempfile.TemporaryDirectory[str]:
+    """One for all imports that this process times: each library is compiled once."""
+    return tempfile.TemporaryDirectory()
+
+
 def import_library(contender: str, repeats: int) -> Outcome:
     """Time of the first import after sklearn.base: committee's trees and scikit-learn's."""
     module = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
     code = IMPORT.format(what=f"from {module} import DecisionTreeClassifier")
     runs = []
-    with tempfile.TemporaryDirectory() as folder:
-        # Installed packages are compiled to bytecode once; the same is done here, whatever the environment says.
-        env = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
-        for _ in range(repeats + 1):
-            done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-            runs.append([float(word) for word in done.stdout.split()])
+    # Installed packages are compiled to bytecode once; the same is done here, whatever the environment says.
+    env = {**os.environ, "PYTHONPYCACHEPREFIX": make_bytecode_folder().name, "PYTHONDONTWRITEBYTECODE": ""}
+    for _ in range(repeats + 1):
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        runs.append([float(word) for word in done.stdout.split()])
     # The first run compiles and reads the files from disk.
     return {"seconds": [run[0] for run in runs[1:]], "cpu": [run[1] for run in runs[1:]]}
 

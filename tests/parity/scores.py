@@ -60,10 +60,10 @@ class Contest:
     """Of more rows than these each seed draws as many as these would give to learn from, and up to twice these to be
     judged by. One sample for all seeds could be anybody's luck, which no spread over seeds shows."""
 
-    def compare(self, n_seeds: int) -> Comparison:
-        """Fit and score both on the same splits, one for each seed."""
-        scores = []
-        for seed in range(n_seeds):
+    def compare(self, n_seeds: int, first: Comparison | None = None) -> Comparison:
+        """Fit and score both on the same splits, one for each seed; `first` has the scores of the first seeds."""
+        scores = [] if first is None else np.column_stack([first.ours, first.theirs]).tolist()
+        for seed in range(len(scores), n_seeds):
             strata = self.y if self.classes else None
             n = len(self.y)
             n_most = min(n, self.most_rows or n)
@@ -82,8 +82,9 @@ class Contest:
 
 def check_no_worse(contest: Contest, label: str, first: Comparison | None = None) -> None:
     """Within one standard error over few seeds, or else within two over many; `first` has few seeds."""
+    found = first
     for n_seeds, errors in ((FEW, 1.0), (MANY, 2.0)):
-        found = first if first is not None and n_seeds == FEW else contest.compare(n_seeds)
+        found = found if found is not None and n_seeds == FEW else contest.compare(n_seeds, found)
         print(f"PARITY {label}: {found}")
         if found.is_no_worse(errors):
             return
