@@ -8,8 +8,10 @@ from __future__ import annotations
 import inspect
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from committee.base import not_fitted_error
+from committee.ensembles.history import FitHistory, read_history
 from committee.exceptions import ParameterTypeError
 
 if TYPE_CHECKING:
@@ -65,6 +67,16 @@ class FitCallbacksMixin:
             raise ParameterTypeError("set_callbacks needs scikit-learn 1.9 or later.") from None
         CallbackSupportMixin.set_callbacks(self, *callbacks)
         return self
+
+    # The round of the first value of ``train_score_``.
+    _first_training: ClassVar[int] = 1
+
+    @property
+    def history_(self) -> FitHistory:
+        """The curves that the fit has recorded, see `committee.ensembles.history.FitHistory`."""
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted_error(self)
+        return read_history(vars(self), self._first_training)
 
 
 class FitInput(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ _MOST_BINS = 255
 
 class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
+
+    _first_training: ClassVar[int] = 0
 
     n_iter_: int
     n_trees_per_iteration_: int
